@@ -611,7 +611,7 @@ def _load(
         if not settings or are_own or "claims[" not in error.where:
             raise
         remedy = "the claims are about the preset's own settings; --set 'claims=[]' drops them"
-        raise BadInput(error.where, f"{error.what}; {remedy}") from error
+        raise BadInput(error.where, f"{error.fault}; {remedy}") from error
 
 
 def _export(file: Path, done: Done) -> None:

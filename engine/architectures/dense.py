@@ -150,9 +150,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.init == "zero" and self.activation in KINKED:
             raise BadField("init", kinked(self.activation))
         if self.widths is not None:
-            for name in ("depth", "width"):
-                if getattr(self, name) is not None:
-                    raise BadField(name, "widths says this too; give widths, or depth and width")
+            for field in ("depth", "width"):
+                if getattr(self, field) is not None:
+                    raise BadField(field, "widths says this too; give widths, or depth and width")
         elif (self.depth is None) != (self.width is None):
             missing, present = ("width", "depth") if self.width is None else ("depth", "width")
             raise BadField(missing, f"missing; {present} needs it beside it")
@@ -163,13 +163,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.scale is not None and self.cw is not None:
             raise BadField("cw", "scale says this too, C_w = s²; give one of them")
         count = len(self.hidden) + 1
-        for name in ("cw", "cb"):
-            value = getattr(self, name)
+        for field in ("cw", "cb"):
+            value = getattr(self, field)
             if isinstance(value, tuple) and len(value) != count:
                 message = (
                     f"{len(value)} values for {count} layers, the output too; give one for all, or {count}"
                 )
-                raise BadField(name, message)
+                raise BadField(field, message)
         if self.parametrisation == "mean-field" and count > 2:
             raise BadField(
                 "parametrisation",
@@ -220,17 +220,17 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
-        """s = √C_w of every layer."""
+        """Return s = √C_w of every layer."""
         if self.cw is None:
             return [1.0 if self.scale is None else self.scale] * len(self._numbers)
         return [math.sqrt(variance) for variance in self._each(self.cw)]
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
-        """(fan-out, fan-in) of every layer."""
+        """Return (fan-out, fan-in) of every layer."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """Scalings of every layer by the parametrisation."""
+        """Return the scalings of every layer by the parametrisation."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -406,7 +406,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
             by_weight = self._by_first(params, back, instances) if inputs is None else back @ inputs.mT
             forward = params.get(f"m{number}")
             gradients[f"W{number}"] = by_weight if forward is None else forward * by_weight
-        return {name: gradients[name] for name in self.layers}
+        return {layer: gradients[layer] for layer in self.layers}
 
     def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
         """Return ∂L/∂W₁ [B, h, d] from ∂L/∂z [B, h, n] for the signals z of `first`."""
@@ -443,14 +443,14 @@ class Dense(Architecture, frozen=True, tag="dense"):
             if (forward := params.get(f"m{number}")) is not None:
                 right = forward * right
         names, rights = self.layers, [right]
-        for name in names[:-1]:
-            rights.append(rights[-1] @ params[name].mT)
+        for layer in names[:-1]:
+            rights.append(rights[-1] @ params[layer].mT)
         above, gradients = None, {}
-        for name, right in zip(reversed(names), reversed(rights), strict=True):
-            gradients[name] = right if above is None else above.mT @ right
-            if name != names[0]:
-                above = params[name] if above is None else above @ params[name]
-        return {name: gradients[name] for name in names}
+        for layer, right in zip(reversed(names), reversed(rights), strict=True):
+            gradients[layer] = right if above is None else above.mT @ right
+            if layer != names[0]:
+                above = params[layer] if above is None else above @ params[layer]
+        return {layer: gradients[layer] for layer in names}
 
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
@@ -505,7 +505,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Whether permuting the inputs permutes units of every hidden layer, as these start alike."""
+        """Return whether permuting the inputs permutes units of every hidden layer, as these start alike."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 

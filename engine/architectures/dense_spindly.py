@@ -57,7 +57,7 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
 
     def layout(self, d: int) -> Layout:
         h = self.width or d
-        return Layout({name: (h, d) if name == "W1" else (h,) for name in self.layers})
+        return Layout({layer: (h, d) if layer == "W1" else (h,) for layer in self.layers})
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))
@@ -73,7 +73,7 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
         return top - params["v"] ** self.depth if self.signed else top
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
-        parts = [params[name][:, :units] for name in self.layers[1:]]
+        parts = [params[layer][:, :units] for layer in self.layers[1:]]
         first = params["W1"][:, :units, inputs]
         return [Edges(first), *chains(parts, self.depth)]
 

@@ -78,13 +78,15 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
 
     def start(self, stream: Stream, d: int) -> Start:
         if self.init == "gaussian":
-            return {name: self.scale * stream.normal(*shape) for name, shape in self.layout(d).shapes.items()}
+            return {
+                layer: self.scale * stream.normal(*shape) for layer, shape in self.layout(d).shapes.items()
+            }
         below = -self._sides(d)[0] if self.init == "orthogonal" else 0
         tensors: Start = {}
-        for name, shape in self.layout(d).shapes.items():
+        for layer, shape in self.layout(d).shapes.items():
             units, inputs = shape
-            matrix = np.eye(units, inputs, below if name == self.layers[-1] else 0)
-            tensors[name] = np.tile(self.scale * matrix, (stream.replicas, 1, 1))
+            matrix = np.eye(units, inputs, below if layer == self.layers[-1] else 0)
+            tensors[layer] = np.tile(self.scale * matrix, (stream.replicas, 1, 1))
         return tensors
 
     def _sides(self, d: int) -> tuple[int, int]:
@@ -99,7 +101,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
 
     def _factors(self, params: Params) -> list[torch.Tensor]:
         """Return the factors of W, from the left."""
-        first, *rest = (params[name] for name in self.layers)
+        first, *rest = (params[layer] for layer in self.layers)
         return [first.mT, *rest]
 
     def _before(self, params: Params) -> list[torch.Tensor]:
@@ -121,7 +123,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
             gradients[self.layers[number]] = before[number - 1].mT @ rest
             rest = rest @ factors[number].mT
         gradients["A1"] = rest.mT
-        return {name: gradients[name] for name in self.layers}
+        return {layer: gradients[layer] for layer in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         """Return the start for instances U x (V z)ᵀ; `turn` maps a matrix W, as a vector, to U W Vᵀ."""

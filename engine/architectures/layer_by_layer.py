@@ -58,10 +58,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         return [self.width] * self.depth + [1]
 
     def start(self, stream: Stream, d: int) -> Start:
-        return {name: stream.normal(n, 1) for name, n in zip(self.layers, self._units(), strict=True)}
+        return {layer: stream.normal(n, 1) for layer, n in zip(self.layers, self._units(), strict=True)}
 
     def layout(self, d: int) -> Layout:
-        shapes = {name: (n, 1) for name, n in zip(self.layers, self._units(), strict=True)}
+        shapes = {layer: (n, 1) for layer, n in zip(self.layers, self._units(), strict=True)}
         return Layout(shapes, units=self.depth * self.width)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -76,10 +76,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         """Yield the signals before σ of every layer, [B, n_l, n], input first; the last are predictions."""
         rows = instances.rows
         mean = rows.square().mean(-1).repeat_interleave(len(params["g1"]) // len(rows), 0)  # [B, n]
-        for name in self.layers:
+        for layer in self.layers:
             least = torch.finfo(mean.dtype).tiny  # keeps √ away from 0, where it has no slope
             variance = (self.cb + self.cw * mean).clamp(min=least)
-            signal = params[name] * variance.sqrt()[:, None]
+            signal = params[layer] * variance.sqrt()[:, None]
             yield signal
             mean = transfer(self.activation, signal).square().mean(1)
 

@@ -120,7 +120,7 @@ class Responses:
         """Return the weights [B, d] for instances along the axes: their predictions over their length."""
         return self._now(slice(None)) / math.sqrt(self._data.instances.d)
 
-    def kept(self) -> torch.Tensor:
+    def first_weights(self) -> torch.Tensor:
         """Return the weights of the first replica and target [V, d]."""
         first_target = slice(0, self._data.variants * self._data.targets, self._data.targets)
         return self._now(first_target) / math.sqrt(self._data.instances.d)
@@ -134,7 +134,7 @@ class Responses:
 
 
 def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Σ_(s≤k) values_s kernel_(k−s) along the first axis, by fast Fourier transforms."""
+    """Return Σ_(s≤k) values_s kernel_(k−s) along the first axis, by fast Fourier transforms."""
     size = 2 * len(kernel)
     shaped = kernel.reshape(-1, *(1,) * (values.ndim - 1))
     spectrum = np.fft.rfft(values, size, axis=0) * np.fft.rfft(shaped, size, axis=0)
@@ -169,18 +169,18 @@ class KnownSquares:
     ) -> None:
         self._data, self._squares = data, hypothesis.squares()
         self._mistakes = Mistakes(data, loss, records, measures)
-        self._published = self._taken = 0
+        self._published = self._records_taken = 0
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
-        self._taken += 1
+        self._records_taken += 1
 
     def looks(self, record: int) -> bool:
         return self._mistakes.counts(record)
 
     def measured(self) -> Measures:
-        new = slice(self._published, self._taken)
-        self._published = self._taken
+        new = slice(self._published, self._records_taken)
+        self._published = self._records_taken
         losses = {"loss": [self._squares[new]]} if new.start < new.stop else {}
         return losses | self._mistakes.measured()
 

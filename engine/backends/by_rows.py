@@ -113,7 +113,7 @@ class Predictions:
         examples = data.instances.n if order is None else order.shape[1]
         self._all_steps = self._predictions.new_zeros(*self._labels.shape[:2], examples)
         self._learnt, self._place = 0, 0  # examples before the block, and in it
-        self._here = self._labels_here = self._along = self._steps = self._predictions[:, :, :0]
+        self._block_predictions = self._block_labels = self._along = self._steps = self._predictions[:, :, :0]
         self._squares = self._memory.double()
         self._begin_block()
 
@@ -122,17 +122,19 @@ class Predictions:
         self._step(self._place)
         self._place += 1
         if self._place == AHEAD:
-            self._predictions, self._first = self._now(), self.kept()
+            self._predictions, self._first = self._now(), self.first_weights()
             self._learnt, self._place = self._learnt + AHEAD, 0
             self._begin_block()
 
     def _step(self, place: int) -> None:
         """Make the step along the example at a place of the block."""
-        before, labels = self._here[:, :, place], self._labels_here[:, :, place]
+        before, labels = self._block_predictions[:, :, place], self._block_labels[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
         step = steps[0]
-        self._here = torch.baddbmm(self._here, step[:, :, None], self._among[:, place, None], alpha=-1)
+        self._block_predictions = torch.baddbmm(
+            self._block_predictions, step[:, :, None], self._among[:, place, None], alpha=-1
+        )
         self._steps[:, :, place] = step
         if self._loss.is_square:
             self._follow(step.double(), place)
@@ -143,7 +145,7 @@ class Predictions:
         self._steps = self._all_steps[:, :, block]  # S
         self._examples = self._rows(block)  # [R, b, d]
         self._products = with_rows(self._examples, self._data.instances.rows)  # K [R, b, n]
-        self._among, self._here, self._labels_here = (
+        self._among, self._block_predictions, self._block_labels = (
             self._of_rows(values, block) for values in (self._products, self._predictions, self._labels)
         )
         if self._loss.is_square:
@@ -200,7 +202,7 @@ class Predictions:
             self._added = pending.stop
         return self._weights.flatten(0, 1)
 
-    def kept(self) -> torch.Tensor:
+    def first_weights(self) -> torch.Tensor:
         """Return the weights of the first replica and target [V, d]."""
         learnt = slice(0, self._place)
         steps = self._steps[0, :: self._data.targets, learnt]
@@ -222,8 +224,8 @@ class SolvedPredictions(Predictions):
         by_variant = self._data.replicas, self._data.variants, targets
         rate = self._rate
         rates = rate.view(by_variant)[:, :, :1, None] if isinstance(rate, torch.Tensor) else rate
-        errors = (self._here - self._labels_here).view(*by_variant, -1)
-        self._steps.copy_(block_steps(self._among, errors, rates).reshape(self._here.shape))
+        errors = (self._block_predictions - self._block_labels).view(*by_variant, -1)
+        self._steps.copy_(block_steps(self._among, errors, rates).reshape(self._block_predictions.shape))
         self._follow_all(self._steps.double())
         self._firsts = after_each(self._first, self._steps[0, ::targets], self._examples[0])  # [V, b, d]
 
@@ -238,7 +240,7 @@ class SolvedPredictions(Predictions):
     def mean_square(self) -> torch.Tensor:
         return self._squares_after[self._place].flatten() / self._data.instances.n
 
-    def kept(self) -> torch.Tensor:
+    def first_weights(self) -> torch.Tensor:
         return self._firsts[:, self._place - 1].clone() if self._place else self._first
 
 

@@ -153,7 +153,7 @@ class Multiplied:
 
 
 def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
-    """The weights of a learner at their start, for every replica, rate and target."""
+    """Return the weights of a learner at their start, for every replica, rate and target."""
     learner, (replicas, targets, _) = undrawn.learner, examples.labels.shape
     d, dtype = examples.instances.shape[2], examples.instances.dtype
     if isinstance(learner.form, Fitted):
@@ -188,8 +188,8 @@ class NumpyRun(InPieces):
         bits = examples.values == "bits"
         self._boundary = undrawn.loss.bit_boundary if bits else 0.0
         self._sides = 2 * self._labels - 1 if bits else self._labels
-        self._taken = 0
-        self._kept: dict[int, Numbers] = {}
+        self._records_taken = 0
+        self._weights_by_record: dict[int, Numbers] = {}
         self._predictions: list[Numbers] = []
 
     def pieces(self) -> Iterator[None]:
@@ -211,8 +211,8 @@ class NumpyRun(InPieces):
         """Measure the weights on all rows, in float64, and keep the first ones at records that keep them."""
         weights = self._weights.now.astype(self._dtype)
         if record in self._keeps:
-            self._kept[len(self._predictions)] = weights[0, :: self._targets].copy()
-        self._taken += 1
+            self._weights_by_record[len(self._predictions)] = weights[0, :: self._targets].copy()
+        self._records_taken += 1
         self._predictions.append(self._rows @ weights.astype(np.float64).swapaxes(1, 2))  # [R, n, B]
 
     @np.errstate(all="ignore")
@@ -222,9 +222,9 @@ class NumpyRun(InPieces):
         measures = {"loss": self._over_targets(np.square(predictions - self._labels).mean(2))}
         if self._counted:
             measures["error"] = self._over_targets(self._shares_mistaken(predictions))
-        k = np.arange(self._taken - records, self._taken, dtype=float)
-        block = Block({"k": k}, measures, self._kept, {})
-        self._kept, self._predictions = {}, []
+        k = np.arange(self._records_taken - records, self._records_taken, dtype=float)
+        block = Block({"k": k}, measures, self._weights_by_record, {})
+        self._weights_by_record, self._predictions = {}, []
         return block
 
     def _shares_mistaken(self, predictions: Numbers) -> Numbers:

@@ -89,10 +89,10 @@ class OrthogonalRows:
         self._rate = rate.view(data.replicas, -1) if isinstance(rate, torch.Tensor) else rate
         self._memory = torch.zeros_like(self._predictions[0])
         self._replicas = torch.arange(data.replicas, device=data.labels.device)
-        self._kept = self._kept_of(self._predictions)  # as of the last rows written
+        self._first_weights = self._first_weights_of(self._predictions)  # as of the last rows written
         before = self._predictions[:1].clone()
         self.changes, self.place = Changes(self._labels[:1], before, before), 0
-        self._kept_after = self._kept_of(before)
+        self._first_weights_after = self._first_weights_of(before)
         self._rows: range | torch.Tensor = range(1)
         self._written = 1
 
@@ -113,7 +113,7 @@ class OrthogonalRows:
         slopes = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slopes, self._rate, self._memory)
         self.changes = Changes(labels, before, torch.sub(before, steps, alpha=self._data.instances.d))
-        self._kept_after = self._kept_of(self.changes.after)
+        self._first_weights_after = self._first_weights_of(self.changes.after)
 
     def step(self) -> None:
         """Advance to the next of the rows learnt ahead."""
@@ -131,16 +131,16 @@ class OrthogonalRows:
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._places(new)] = self.changes.after[new]
-            self._keep(self._kept, new)
+            self._keep(self._first_weights, new)
             self._written = self.place + 1
 
     def _keep(self, weights: torch.Tensor, new: slice) -> None:
         """Write the steps along some rows to the kept weights."""
         places = self._places(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
-        weights[:, first] = self._kept_after[:, new]
+        weights[:, first] = self._first_weights_after[:, new]
 
-    def _kept_of(self, predictions: torch.Tensor) -> torch.Tensor:
+    def _first_weights_of(self, predictions: torch.Tensor) -> torch.Tensor:
         """Return the weights [V, K] of the first replica and target, from predictions [K, R, B / R]."""
         first_target = predictions[:, 0, :: self._data.targets].T
         return first_target.contiguous() / math.sqrt(self._data.instances.d)
@@ -157,9 +157,9 @@ class OrthogonalRows:
         self._write()
         return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
 
-    def kept(self) -> torch.Tensor:
+    def first_weights(self) -> torch.Tensor:
         """Return the weights of the first replica and target [V, d]."""
-        weights = self._kept.clone()
+        weights = self._first_weights.clone()
         if self._written <= self.place:
             self._keep(weights, slice(self._written, self.place + 1))
         return weights

@@ -228,7 +228,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     to: Annotated[Name, Meta(title="to", description="the name of a learner, or of a line of the theory")]
     at: MaybePlace = None
 
-    def made(self, y: Floats, other: Floats) -> Floats:
+    def combined(self, y: Floats, other: Floats) -> Floats:
         """Return the number at every place, NaN without one."""
         raise NotImplementedError
 
@@ -244,7 +244,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
             place = curve.place(self.at) or 0
             first = wording.called(view, curve), float(curve.y[place])
             return wording.compared(view, float(curve.x[place]), first, [(name, float(other(whole)[place]))])
-        numbers = self.made(curve.y, other(whole))
+        numbers = self.combined(curve.y, other(whole))
         usable = np.isfinite(numbers) & curve.ends.sound
         ends, span = wording.ends(numbers[usable]), wording.span(view, curve.x[usable])
         return f"{span}, {self.phrase.format(curve=wording.called(view, curve), other=name, ends=ends)}"
@@ -254,7 +254,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         name, other = other_at(view, self.to, curve)
         if self.at is None and (why := unfinished(view, curve)):
             return self.fails(why)
-        numbers = self.made(curve.y, other(whole))
+        numbers = self.combined(curve.y, other(whole))
         # From the first divergence on, means would be over the remaining replicas only.
         is_defined = curve.ends.sound & np.isfinite(curve.y) & np.isfinite(other(whole)) & ~np.isnan(numbers)
         places = places_of(curve, is_defined, self.at)
@@ -264,7 +264,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         errors = reductions.standard_error(
             curve.summary,
             curve.replicas,
-            lambda replicas: self.made(curve.over(replicas), other(lambda shown: shown.over(replicas))),
+            lambda replicas: self.combined(curve.over(replicas), other(lambda shown: shown.over(replicas))),
         )
         allowed = errors[places] if errors is not None and self.standard_errors else None
         worst = int(places[np.argmax(self.beyond(numbers[places], allowed))])

@@ -18,5 +18,5 @@ class Difference(ComparingTwo, frozen=True, kw_only=True, tag="difference"):
 
     phrase: ClassVar[str] = "{curve} minus {other} is {ends}"
 
-    def made(self, y: Floats, other: Floats) -> Floats:
+    def combined(self, y: Floats, other: Floats) -> Floats:
         return y - other

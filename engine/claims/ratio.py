@@ -26,6 +26,6 @@ class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
     def needs(self) -> str:
         return ", and {name} is not 0"
 
-    def made(self, y: Floats, other: Floats) -> Floats:
+    def combined(self, y: Floats, other: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.where(np.abs(other) > ZERO, y / other, np.nan)

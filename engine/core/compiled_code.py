@@ -99,7 +99,9 @@ class CompiledCode(NamedTuple):
     def _stamp(self) -> str:
         """Return a digest of its dependencies: sources, compiler, settings and processor."""
         files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
-        settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
+        settings = sorted(
+            (variable, value) for variable, value in os.environ.items() if variable.startswith("NUMBA_")
+        )
         return hashlib.sha256(repr((files, settings, _machine())).encode()).hexdigest()
 
 

@@ -196,7 +196,7 @@ def _parsed(
     if len(text) > LONGEST:
         raise BadExpression(f"an expression has at most {LONGEST} characters")
     try:
-        return _Parser(tokens(text), names, functions, valued, literal).whole()
+        return _Parser(tokens(text), names, functions, valued, literal).parse()
     except ZeroDivisionError:
         raise BadExpression("it divides by zero") from None
     except OverflowError:
@@ -291,7 +291,7 @@ class _Parser:
         self._valued, self._literal = valued, literal
         self._place = self._depth = 0
 
-    def whole(self) -> Any:
+    def parse(self) -> Any:
         """Return the value of all tokens."""
         value = _finite(self._sum())
         if self._tokens[self._place][0] != "end":

@@ -112,10 +112,10 @@ def remove_leftovers(folder: Path) -> None:
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(folder)
-    for name in names:
-        if name.startswith(".") and name.endswith(UNFINISHED):
+    for file_name in names:
+        if file_name.startswith(".") and file_name.endswith(UNFINISHED):
             with suppress(OSError):
-                _remove_unless_locked(folder / name)
+                _remove_unless_locked(folder / file_name)
 
 
 def _remove_unless_locked(unfinished: Path) -> None:

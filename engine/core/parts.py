@@ -108,8 +108,8 @@ class BadInput(ValueError):
     """
 
     def __init__(self, where: str, fault: str) -> None:
-        self.where, self.what = message(where), message(fault)
-        super().__init__(f"{self.where}: {self.what}" if where else self.what)
+        self.where, self.fault = message(where), message(fault)
+        super().__init__(f"{self.where}: {self.fault}" if where else self.fault)
 
 
 class BadField(ValueError):
@@ -118,7 +118,7 @@ class BadField(ValueError):
     def __init__(self, field: str, fault: str) -> None:
         super().__init__(fault)
         self.field = field
-        self.what = fault
+        self.fault = fault
 
 
 class Finding(NamedTuple):
@@ -197,17 +197,21 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
         of_member = any(is_member(base) for base in bases)
         written = set().union(*(_written(base) for base in (bases if of_member else bases[:-1])))
         if written & _written(cls) - cls.declares:
-            for name in (cls.declares | cls.shortcuts) - vars(cls).keys():
-                setattr(cls, name, next(vars(base)[name] for base in reversed(bases) if name in vars(base)))
+            for attribute in (cls.declares | cls.shortcuts) - vars(cls).keys():
+                setattr(
+                    cls,
+                    attribute,
+                    next(vars(base)[attribute] for base in reversed(bases) if attribute in vars(base)),
+                )
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
+        for field in self.__struct_fields__:
+            value = getattr(self, field)
             for number in value if isinstance(value, tuple) else (value,):
                 if isinstance(number, float) and not math.isfinite(number):
-                    raise BadField(name, f"{number} is not a finite number")
+                    raise BadField(field, f"{number} is not a finite number")
                 if isinstance(number, float) and abs(number) > LARGEST:
-                    raise BadField(name, f"{number} is too large; take at most {LARGEST}")
+                    raise BadField(field, f"{number} is too large; take at most {LARGEST}")
 
     @property
     def kind(self) -> str:
@@ -233,10 +237,10 @@ def summary_of(part: type[msgspec.Struct]) -> str:
 def _written(part: type[Part]) -> set[str]:
     """Return the names of attributes that a class defines, without abstract and special ones."""
     return {
-        name
-        for name, value in vars(part).items()
-        if name not in vars(Part)
-        and not name.startswith("__")
+        attribute
+        for attribute, value in vars(part).items()
+        if attribute not in vars(Part)
+        and not attribute.startswith("__")
         and not getattr(value, "__isabstractmethod__", False)
     }
 
@@ -258,9 +262,9 @@ Several = Annotated[
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
     """Check that sizes are set once and completely. Raises: BadField."""
     if factors is not None:
-        for name, size in (("side", side), ("count", count)):
+        for field, size in (("side", side), ("count", count)):
             if size is not None:
-                raise BadField(name, "factors says this too; give factors, or side and count")
+                raise BadField(field, "factors says this too; give factors, or side and count")
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")
         raise BadField(missing, f"missing; {given_name} needs it beside it")

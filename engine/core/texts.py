@@ -40,7 +40,7 @@ def printable(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return the text with refused characters as escapes such as \\x1b."""
+    r"""Return the text with refused characters as escapes such as \x1b."""
     if text.isprintable() and text.isascii():
         return text
     return "".join(

@@ -61,7 +61,7 @@ def max_margin(alpha: float) -> float:
     from scipy.optimize import brentq, minimize_scalar  # type: ignore[import-untyped]
 
     def best(kappa: float) -> tuple[float, float]:
-        """The least g, and the error where it is least."""
+        """Return the least g, and the error where it is least."""
         minimum = minimize_scalar(
             lambda error: _missing(alpha, kappa, error), bounds=(0, 0.5), method="bounded", options=_EXACT
         )
@@ -103,7 +103,7 @@ def overlap(alpha: float) -> float:
     from scipy.special import log_ndtr
 
     def excess(odds: float) -> float:
-        """The right side over the left, for odds = ln(q/(1 − q)), as a logarithm."""
+        """Return the right side over the left, for odds = ln(q/(1 − q)), as a logarithm."""
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
         t, weight = _nodes(-end, end)

@@ -278,7 +278,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     def split_by(self) -> tuple[str, ...]:
         """Axes that split the curves, beside the learner."""
         named = (self.curves,) if isinstance(self.curves, str) else self.curves
-        return tuple(name for name in named if name != "learner")
+        return tuple(axis_name for axis_name in named if axis_name != "learner")
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     A place that is never reached is infinite; it is NaN if missing values could hide it.
     """
     if how.take is not None:
-        return taken(how.take, values, axis)
+        return selected(how.take, values, axis)
     if how.place_of is not None:
         return _place_of(how.place_of, values, places, axis)
     if how.first_below is not None:
@@ -130,7 +130,7 @@ def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
     return new_values
 
 
-def taken(how: str, values: Floats, axis: int) -> Floats:
+def selected(how: str, values: Floats, axis: int) -> Floats:
     """Return the first, last, largest or least value, or the mean of present values."""
     if how in ("first", "last"):
         return np.asarray(values.take(0 if how == "first" else -1, axis))

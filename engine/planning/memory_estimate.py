@@ -22,7 +22,7 @@ from engine.measures import Measure
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.problem import ROTATED, Problem
 from engine.protocols import CLOCKS
-from engine.results.series import bytes_of
+from engine.results.measure_series import bytes_of
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
 from engine.training import evaluators as evaluators
@@ -41,7 +41,9 @@ def needed_bytes(plan: RunPlan) -> int:
 def shares(plan: RunPlan) -> Counter[str]:
     """Return bytes by the field that needs them, the matrix first; side runs count for the protocol."""
     by_part = _own_shares(plan.experiment, plan.learners)
-    by_part["protocol"] += sum(_own_shares(planned.experiment, [planned]).total() for planned in plan.beside)
+    by_part["protocol"] += sum(
+        _own_shares(planned.experiment, [planned]).total() for planned in plan.side_learners
+    )
     return by_part
 
 
@@ -117,8 +119,8 @@ def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
-    for name, shape in architecture.layout(sizes.d).shapes.items():
-        if name in trained:
+    for layer, shape in architecture.layout(sizes.d).shapes.items():
+        if layer in trained:
             inputs, outputs = shape[-1], math.prod(shape[:-1])
             held += matrix_numbers(update, inputs, outputs)
             held += (inputs + outputs) * sizes.n if structure.observes else 0

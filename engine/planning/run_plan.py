@@ -104,7 +104,9 @@ def side_runs(
                 continue
             for curve, alone in at_each_rate(learner).items():
                 runs = line.runs(alone, experiment)
-                numbers[line.kind, curve] = {name: _entered(run, wanted) for name, run in runs.items()}
+                numbers[line.kind, curve] = {
+                    run_name: _entered(run, wanted) for run_name, run in runs.items()
+                }
     return SideRuns(tuple(_experiment(run, experiment) for run in wanted), numbers)
 
 
@@ -163,7 +165,6 @@ class RecordedMeasures(NamedTuple):
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
     """Return the measures that every run records, and those that pictures, claims and lines need."""
-
     measures = _requested(experiment)
     requested = {
         learner.name: {
@@ -179,28 +180,35 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
         for learner in experiment.learners
     }
     read = _read_by_replica(experiment)
-    by_learner = {name: requested[name] | of_lines[name] for name in requested}
+    by_learner = {learner: requested[learner] | of_lines[learner] for learner in requested}
     return RecordedMeasures(
-        {name: tuple(by_name.values()) for name, by_name in by_learner.items()},
-        {name: (read | of_lines[name].keys()) & by_name.keys() for name, by_name in by_learner.items()},
+        {learner: tuple(by_name.values()) for learner, by_name in by_learner.items()},
+        {
+            learner: (read | of_lines[learner].keys()) & by_name.keys()
+            for learner, by_name in by_learner.items()
+        },
         along,
     )
 
 
-def is_recorded(name: str, experiment: Experiment) -> bool:
+def is_recorded(measure_name: str, experiment: Experiment) -> bool:
     """Return whether the measure of this name is recorded of any learner."""
     by_learner = recorded_measures(experiment).by_learner
-    return any(measure.name == name for measures in by_learner.values() for measure in measures)
+    return any(measure.name == measure_name for measures in by_learner.values() for measure in measures)
 
 
 def _requested(experiment: Experiment) -> dict[str, Measure]:
     """Return the measures that every run records, or that the set-up, a picture or a claim names."""
     ending = experiment.protocol.schedule().ends_early
     end_name = None if ending is None else ending.measure
-    always = [measure for name, measure in named().items() if measure.schedule().always or name == end_name]
+    always = [
+        measure
+        for measure_name, measure in named().items()
+        if measure.schedule().always or measure_name == end_name
+    ]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
     pictured = [picture.measure for picture in experiment.pictures]
-    pictured += [named()[name] for name in _read_until(experiment.pictures)]
+    pictured += [named()[measure_name] for measure_name in _read_until(experiment.pictures)]
     pictured += [
         measure for picture in experiment.pictures for measure in measures_in(names_in(picture.x)).values()
     ]
@@ -231,7 +239,7 @@ def _read_by_replica(experiment: Experiment) -> frozenset[str]:
     """
     pictures = [of_run(experiment), *pictures_of(experiment)]
     pictures += [picture_of_claim(experiment, claim) for claim in experiment.claims]
-    return frozenset(name for picture in pictures for name in picture.read_by_replica)
+    return frozenset(measure_name for picture in pictures for measure_name in picture.read_by_replica)
 
 
 BYTES = {"float32": 4, "float64": 8}
@@ -282,7 +290,7 @@ class RunPlan:
     lines: tuple[PlannedLine, ...]
     """Every line on a recorded measure or in a contour of a picture."""
 
-    beside: tuple[LearnerPlan, ...]
+    side_learners: tuple[LearnerPlan, ...]
     """Learners of side runs, each in an experiment of its own."""
 
     side_runs: SideRuns
@@ -296,7 +304,7 @@ class RunPlan:
     @property
     def all_learners(self) -> tuple[LearnerPlan, ...]:
         """Learners of side runs, then those of the experiment."""
-        return (*self.beside, *self.learners)
+        return (*self.side_learners, *self.learners)
 
     @property
     def vector_bytes(self) -> int:
@@ -320,10 +328,10 @@ def plan_run(experiment: Experiment) -> RunPlan:
     names = {measure.name for measures in recorded.by_learner.values() for measure in measures}
     lines = lines_on(experiment, names, recorded.along)
     sides = side_runs(experiment, lines, recorded.by_learner)
-    beside = tuple(
+    side_learners = tuple(
         planned for other in sides.experiments for planned in _learner_plans(other, recorded_measures(other))
     )
-    return RunPlan(experiment, learners, lines, beside, sides)
+    return RunPlan(experiment, learners, lines, side_learners, sides)
 
 
 def _learner_plans(experiment: Experiment, recorded: RecordedMeasures) -> tuple[LearnerPlan, ...]:

@@ -43,7 +43,7 @@ class Instances:
 
     @property
     def rows(self) -> torch.Tensor:
-        """Return the instances as a matrix, [R, n, d]."""
+        """Instances as a matrix, [R, n, d]."""
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:

@@ -47,14 +47,14 @@ def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
     """
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # whatever the number of rates
-    ranks = {name: rank for rank, name in enumerate(sweep.learners)}
-    values: dict[Apart, int] = {}
+    ranks = {learner: rank for rank, learner in enumerate(sweep.learners)}
+    value_ranks: dict[Apart, int] = {}
     kinds: dict[CurveKey, LearnerKind] = {}
     for point in sweep.points:
         if not point.is_in(picture):
             continue
         apart = sweep.apart(picture, point)
-        values.setdefault(apart, len(values))
+        value_ranks.setdefault(apart, len(value_ranks))
         for learner in point.experiment.learners:
             if learner.role == "reference" or learner.name == picture.relative:
                 continue
@@ -62,7 +62,7 @@ def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
             for number in range(len(rates) if isinstance(rates, tuple) else 1):
                 if (key := (learner.name, apart, number)) not in kinds:
                     kinds[key] = learner.learner_kind
-    keys = sorted(kinds, key=lambda key: (values[key[1]], ranks[key[0]], key[2]))
+    keys = sorted(kinds, key=lambda key: (value_ranks[key[1]], ranks[key[0]], key[2]))
     return dict(zip(keys, kind_places([kinds[key] for key in keys]), strict=True))
 
 
@@ -128,10 +128,10 @@ class Gathered(NamedTuple):
 
         They have the same values of the axes that split curves. Empty if the divisor has no samples there.
         """
-        (name, apart), to = key, str(picture.relative)
+        (curve_name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
             return [(stretch.point, stretch.samples) for stretch in self.curves[to, apart]]
-        lines = self.divisor.get((to, name, apart)) or self.divisor.get((to, "", apart), [])
+        lines = self.divisor.get((to, curve_name, apart)) or self.divisor.get((to, "", apart), [])
         return [(point, samples) for point, samples, _ in lines]
 
 
@@ -139,38 +139,38 @@ class Replicas:
     """Curve or line that is summarised over all replicas or subsets of them, as standard errors need."""
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
-        self._steps, self.taken = steps, sampled
+        self._steps, self.samples = steps, sampled
 
     @property
-    def how(self) -> str:
+    def summary_name(self) -> str:
         """Name of the summary over replicas."""
         return self._steps.picture.summary
 
     @cached_property
-    def whole(self) -> tuple[Floats, Floats]:
-        """x [N] and the values [R, N] of all replicas."""
-        return self._steps.curve(self.taken)
+    def of_all(self) -> tuple[Floats, Floats]:
+        """Places x [N] and the values [R, N] of all replicas."""
+        return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """Return x [N] and values [R, N] of all replicas or of a subset; a single row holds for all."""
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
-            return self._steps.curve([(point, samples.of(replicas)) for point, samples in self.taken])
-        x, values = self.whole  # all steps take every replica by itself
-        if replicas is not None and len(values) > 1:
-            values = values[[replica for replica in replicas if replica < len(values)]]
-        return x, values
+            return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
+        x, y = self.of_all  # all steps take every replica by itself
+        if replicas is not None and len(y) > 1:
+            y = y[[replica for replica in replicas if replica < len(y)]]
+        return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """Return x and y of all replicas or of a subset."""
-        x, values = self.values(replicas)
-        return x, reductions.summary(self.how, values)
+        x, y = self.values(replicas)
+        return x, reductions.summary(self.summary_name, y)
 
     @property
     def differ(self) -> bool:
         """Whether replicas have different values."""
-        _, values = self.whole
-        return not np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True)
+        _, y = self.of_all
+        return not np.array_equal(y, np.broadcast_to(y[:1], y.shape), equal_nan=True)
 
 
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
@@ -196,19 +196,21 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
             continue
         apart = results.sweep.apart(picture, point)
         for curve in trace.curves:
-            if (name := _drawn_as(curve, point, steps)) is None:
+            if (curve_name := _drawn_as(curve, point, steps)) is None:
                 continue
             placed = (
                 point.at_rate(*_rate_of(curve, point)) if steps.along_rates or steps.over_rates else point
             )
-            key = name, apart
+            key = curve_name, apart
             if not steps.clocks - steps.measured <= _clocks_of(curve, trace, point):
                 continue
             samples = of_curve(curve, picture.measure, trace, steps.measured, steps.until)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
-                name = results.sweep.name(name, picture, apart)
+                curve_name = results.sweep.name(curve_name, picture, apart)
                 place = collected.kind_place(curve, point, apart)
-                curve_to_come = _to_come(name, collected.numbers[key], apart, (number, point), curve, trace)
+                curve_to_come = _to_come(
+                    curve_name, collected.numbers[key], apart, (number, point), curve, trace
+                )
                 collected.to_come[key] = replace(curve_to_come, kind_place=place)
             if samples is None and curve.length and not is_reference(curve, point):
                 collected.unmeasured.update(_unmeasured(curve, picture, point))
@@ -217,8 +219,10 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
             if _has_ended(curve, trace, steps) or steps.along_records(samples.clocks):
                 collected.curves[key].append(Stretch(number, placed, trace, curve, samples))
         _gather_lines(collected, picture, steps, (point, trace), apart)
-    for name in {stretch.curve.learner for stretches in collected.curves.values() for stretch in stretches}:
-        collected.unmeasured.pop(name, None)
+    for curve_name in {
+        stretch.curve.learner for stretches in collected.curves.values() for stretch in stretches
+    }:
+        collected.unmeasured.pop(curve_name, None)
     return collected
 
 
@@ -231,7 +235,7 @@ def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
 
 def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
     """Return the number of every curve: by values of the axes that split them, then by learner."""
-    places = {name: place for place, name in enumerate(results.sweep.learners)}
+    places = {learner: place for place, learner in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
     ranks: dict[Key, tuple[int, int]] = {}
     for number, trace in sorted(results.traces.items()):
@@ -241,8 +245,8 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
         apart = results.sweep.apart(picture, point)
         rank = split.setdefault(apart, len(split))
         for curve in trace.curves:
-            if (name := _drawn_as(curve, point, steps)) is not None:
-                ranks[name, apart] = rank, places[curve.learner]
+            if (curve_name := _drawn_as(curve, point, steps)) is not None:
+                ranks[curve_name, apart] = rank, places[curve.learner]
     return {key: number for number, key in enumerate(sorted(ranks, key=ranks.__getitem__))}
 
 
@@ -260,8 +264,8 @@ def _gather_lines(
         if not into:
             continue
         by_curve = of_line(line, trace, picture.reads_places, steps.clocks)
-        for name, samples in by_curve.items():
-            for place, owner in _places_of_line(name, point, trace, steps):
+        for curve_name, samples in by_curve.items():
+            for place, owner in _places_of_line(curve_name, point, trace, steps):
                 for lines in into:
                     lines[line.statement.name or line.kind, owner, apart].append((place, samples, line))
         if not by_curve and len(line.values) and not line.applies_to:
@@ -272,7 +276,7 @@ def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
     """Return the unmet condition of the picture's measure, by the learner of the curve; empty if none."""
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
-    return {name: where for name, where in conditions.items() if where is not None}
+    return {learner: where for learner, where in conditions.items() if where is not None}
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
@@ -285,12 +289,14 @@ def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
     return all(other.ended for other in beside)
 
 
-def _places_of_line(name: str, point: Point, trace: Trace, steps: PictureSteps) -> list[tuple[Point, str]]:
+def _places_of_line(
+    curve_name: str, point: Point, trace: Trace, steps: PictureSteps
+) -> list[tuple[Point, str]]:
     """Return points and owner of a line at every rate of the curve `name`, or of all curves for ""."""
     if not (steps.along_rates or steps.over_rates):
-        return [(point, name)]
-    curves = [curve for curve in trace.curves if name in (curve.name, "")]
-    rates = {_rate_of(curve, point): curve.learner if name else "" for curve in curves}
+        return [(point, curve_name)]
+    curves = [curve for curve in trace.curves if curve_name in (curve.name, "")]
+    rates = {_rate_of(curve, point): curve.learner if curve_name else "" for curve in curves}
     return [
         (point.at_rate(*rate), owner)
         for rate, owner in rates.items()
@@ -360,11 +366,11 @@ def is_reference(curve: Curve, point: Point) -> bool:
 
 
 def _to_come(
-    name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
+    curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
     """Return the empty view of a curve along records whose run has none yet."""
     return CurveView(
-        name=name,
+        name=curve_name,
         number=number,
         learner=curve.learner,
         apart=apart,
@@ -443,12 +449,14 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
         replicas = Replicas(steps, [(stretch.point, stretch.samples) for stretch in stretches])
         learner, count = stretches[0].curve.learner, len(stretches[0].samples.values)
         is_known[learner] = is_known.get(learner, True) and _is_known(replicas, count)
-    return frozenset(name for name, has_all in is_known.items() if has_all)
+    return frozenset(learner for learner, has_all in is_known.items() if has_all)
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:
     """Return whether readings and their standard errors are finite."""
-    if not np.isfinite(replicas.whole[1]).all():
+    if not np.isfinite(replicas.of_all[1]).all():
         return False
-    error = reductions.standard_error(replicas.how, count, lambda subset: replicas.summary(subset)[1])
+    error = reductions.standard_error(
+        replicas.summary_name, count, lambda subset: replicas.summary(subset)[1]
+    )
     return error is None or bool(np.isfinite(error).all())

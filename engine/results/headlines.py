@@ -115,8 +115,8 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
         moves = [f"{move.called} {move.written(unit)}" for move, unit in zip(arrivals, units, strict=False)]
         clause = f" until loss stays below {wording.level(view, LEVEL)}"
         return wording.shortened(f"{change}: {', '.join(moves)}", clause)
-    if values := _two(_last_values(view, pairs), claimed):
-        moves = [f"{move.written()} for {move.called}" for move in values]
+    if last_values := _two(_last_values(view, pairs), claimed):
+        moves = [f"{move.written()} for {move.called}" for move in last_values]
         return f"{change}: at the end, {wording.predicate(view)} {wording.listed(moves)}"
     return ""
 

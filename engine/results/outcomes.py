@@ -30,7 +30,7 @@ def judge(results: Results) -> list[Outcome]:
             view_of_claim = views.of(picture_of_claim(experiment, claim))
             outcomes.append(_judged(number, claim, view_of_claim, results))
         except BadInput as error:
-            outcomes.append(claim.fails(f"there is no such picture: {error.what}"))
+            outcomes.append(claim.fails(f"there is no such picture: {error.fault}"))
     return outcomes
 
 
@@ -51,14 +51,14 @@ class _Views:
 
     def __init__(self, results: Results) -> None:
         self._results = results
-        self._made: dict[bytes, View] = {}
+        self._views: dict[bytes, View] = {}
 
     def of(self, picture: Picture) -> View:
         """Return the view of a picture. Raises: BadInput."""
         key = msgspec.json.encode(picture)
-        if key not in self._made:
-            self._made[key] = view(picture, self._results)
-        return self._made[key]
+        if key not in self._views:
+            self._views[key] = view(picture, self._results)
+        return self._views[key]
 
 
 def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
@@ -72,10 +72,10 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
     for apart in dict.fromkeys(curve.apart for curve in seen.curves):
         claim_along, along = results.sweep.claims_along(seen.picture, apart)[number], at_values(seen, apart)
         learners = dict.fromkeys(curve.learner for curve in along.curves if not curve.training.is_reference)
-        for name in [claim.curve] if claim.curve is not None else learners:
+        for learner in [claim.curve] if claim.curve is not None else learners:
             try:
-                curve = along.curve(name)
-                outcome = _of_curve(msgspec.structs.replace(claim_along, curve=name), along)
+                curve = along.curve(learner)
+                outcome = _of_curve(msgspec.structs.replace(claim_along, curve=learner), along)
                 outcomes[short_name(seen, curve)] = outcome._replace(claim=claim)
             except KeyError:  # a learner that is not at these points, or of which nothing is recorded yet
                 continue
@@ -104,8 +104,8 @@ def _found(claim: Claim, seen: View) -> Outcome:
 def _of_maps(claim: Claim, seen: View) -> Outcome:
     """Return the outcome of a claim about one heat map, or about several that all must satisfy it."""
     named = [heat.learner for heat in seen.heats if claim.curve in (None, heat.learner)]
-    judged = {name: _found(msgspec.structs.replace(claim, curve=name), seen) for name in named}
-    return _together(claim, {name: outcome._replace(claim=claim) for name, outcome in judged.items()})
+    judged = {learner: _found(msgspec.structs.replace(claim, curve=learner), seen) for learner in named}
+    return _together(claim, {curve: outcome._replace(claim=claim) for curve, outcome in judged.items()})
 
 
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
@@ -113,7 +113,7 @@ def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
     if not outcomes:
         return claim.fails("the curve has no evaluation points")
     name, worst = next(
-        ((name, outcome) for name, outcome in outcomes.items() if not outcome.holds),
+        ((curve, outcome) for curve, outcome in outcomes.items() if not outcome.holds),
         next(iter(outcomes.items())),
     )
     return worst if len(outcomes) == 1 else worst._replace(detail=f"{name}: {worst.detail}")
@@ -123,7 +123,7 @@ def expected_to_diverge(experiment: Experiment) -> set[str]:
     """Return the learners that diverge according to a claim."""
     names = (learner.name for learner in experiment.learners)
     claimed = [claim.curve for claim in experiment.claims if claim.kind == "diverges"]
-    return {name for name in names if name in claimed or None in claimed}
+    return {learner for learner in names if learner in claimed or None in claimed}
 
 
 def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:

@@ -125,8 +125,8 @@ def _pictures(results: Results) -> Sequence[Picture]:
     by_name = {measure.name: measure for trace in traces for measure in trace.measures if measure.is_number}
     beside = (
         msgspec.structs.replace(template, measure=measure)
-        for name, measure in by_name.items()
-        if name != "loss"
+        for measure_name, measure in by_name.items()
+        if measure_name != "loss"
     )
     return of_run(experiment), *beside
 
@@ -204,7 +204,7 @@ def _spectrum(spectrum: Spectrum) -> dict[str, Any]:
     return {
         "x": _series(spectrum.x),
         "rank": spectrum.rank.tolist(),
-        "values": [_series(values) for values in spectrum.values],
+        "values": [_series(sigmas) for sigmas in spectrum.values],
     }
 
 
@@ -275,7 +275,7 @@ def _theorem(line: TheoryLine) -> dict[str, Any]:
         "measure": line.statement.measure,
         "reasons": {
             "problem": line.on_problem.reason,
-            **{name: finding.reason for name, finding in line.on_learners.items()},
+            **{learner: finding.reason for learner, finding in line.on_learners.items()},
         },
         "formula": line.statement.formula,
         "source": line.statement.source,

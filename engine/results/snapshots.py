@@ -124,7 +124,7 @@ def _units(net: Parametrised, d: int) -> list[int]:
     Edges of all inputs can be too many. Tensors on torch's meta device would do, but their first use imports
     sympy, which takes seconds.
     """
-    first = {name: tensor[:1] for name, tensor in net.tensors.items()}
+    first = {layer: tensor[:1] for layer, tensor in net.tensors.items()}
     # The number of units is affine in the number of inputs, so that two evaluations determine it.
     of_one, of_two = (
         net.architecture.edges(first, torch.zeros(count, dtype=torch.int64), EVERY) for count in (1, 2)
@@ -136,7 +136,7 @@ def _units(net: Parametrised, d: int) -> list[int]:
 def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> None:
     """Add a snapshot. Readers find it by its place on x, which is therefore added after it."""
     if isinstance(hypothesis, Parametrised):
-        first = {name: tensor[:1] for name, tensor in hypothesis.tensors.items()}
+        first = {layer: tensor[:1] for layer, tensor in hypothesis.tensors.items()}
         if not snapshots.units:
             snapshots.units = _units(hypothesis, d)
         layers = hypothesis.architecture.edges(first, torch.from_numpy(snapshots.inputs), UNITS)

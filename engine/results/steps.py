@@ -41,7 +41,7 @@ class Samples(NamedTuple):
     end: dict[str, float] | None = None
     """Clocks where the last replica diverged, if the records end early; else None."""
 
-    own: dict[str, Floats] = {}  # noqa: RUF012 - nobody changes it
+    own_clocks: dict[str, Floats] = {}  # noqa: RUF012 - nobody changes it
     """Clocks [R, S] of every replica, for clocks that differ between replicas; `clocks` has the least."""
 
     passed: NDArray[np.bool_] | None = None
@@ -57,23 +57,25 @@ class Samples(NamedTuple):
             by_replica: take clocks of every replica where they differ, instead of the least.
         """
         rank = 1 + len(self.indices)
-        clocks = self.clocks | self.own if by_replica else self.clocks
-        shaped = {name: times.reshape(*times.shape, *[1] * (rank - 1)) for name, times in clocks.items()}
+        clocks = self.clocks | self.own_clocks if by_replica else self.clocks
+        shaped = {clock: times.reshape(*times.shape, *[1] * (rank - 1)) for clock, times in clocks.items()}
         for at, (name, places) in enumerate(self.indices.items(), start=1):
             shaped[name] = places.reshape([-1 if axis == at else 1 for axis in range(rank)])
         return shaped
 
-    def at(self, name: str, value: float) -> Samples:
+    def at(self, name: str, nearest_to: float) -> Samples:
         """Return the samples at the record or index nearest to a value; unchanged for other names."""
         if name in self.clocks:
-            record = [int(np.abs(self.clocks[name] - value).argmin())]
+            record = [int(np.abs(self.clocks[name] - nearest_to).argmin())]
             clocks = {clock: times[record] for clock, times in self.clocks.items()}
-            own_clocks = {clock: times[:, record] for clock, times in self.own.items()}
+            own_clocks = {clock: times[:, record] for clock, times in self.own_clocks.items()}
             passed = None if self.passed is None else self.passed[:, record]
-            return self._replace(clocks=clocks, own=own_clocks, values=self.values[:, record], passed=passed)
+            return self._replace(
+                clocks=clocks, own_clocks=own_clocks, values=self.values[:, record], passed=passed
+            )
         if name in self.indices:
             axis = 2 + list(self.indices).index(name)
-            place = int(np.abs(self.indices[name] - value).argmin())
+            place = int(np.abs(self.indices[name] - nearest_to).argmin())
             remaining = {other: places for other, places in self.indices.items() if other != name}
             return self._replace(indices=remaining, values=np.asarray(self.values.take(place, axis)))
         return self
@@ -84,32 +86,34 @@ class Samples(NamedTuple):
             return np.full_like(self.values, np.nan)
         return reductions.held(self.values, self.passed)
 
-    def of(self, replicas: Sequence[int] | None) -> Samples:
+    def subset(self, replicas: Sequence[int] | None) -> Samples:
         """Return the samples of a subset of the replicas; a line and a single replica stand for all."""
         if replicas is None or len(self.values) == 1:
             return self
         subset, passed = [replica for replica in replicas if replica < len(self.values)], self.passed
         if passed is not None and len(passed) > 1:
             passed = passed[subset]
-        own_clocks = {clock: times[subset] for clock, times in self.own.items()}
-        return self._replace(own=own_clocks, values=self.values[subset], passed=passed)
+        own_clocks = {clock: times[subset] for clock, times in self.own_clocks.items()}
+        return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
         """Return the samples with a final NaN record where the last replica diverged."""
         if self.end is None:
             return self
-        clocks = {name: np.append(times, self.end[name]) for name, times in self.clocks.items()}
+        clocks = {clock: np.append(times, self.end[clock]) for clock, times in self.clocks.items()}
         nothing = np.full_like(self.values, np.nan, shape=(len(self.values), 1, *self.values.shape[2:]))
-        own_clocks = {name: np.pad(times, ((0, 0), (0, 1)), mode="edge") for name, times in self.own.items()}
+        own_clocks = {
+            clock: np.pad(times, ((0, 0), (0, 1)), mode="edge") for clock, times in self.own_clocks.items()
+        }
         passed = None if self.passed is None else np.pad(self.passed, ((0, 0), (0, 1)))
         values = np.concatenate([self.values, nothing], 1)
-        return Samples(clocks, self.indices, values, own=own_clocks, passed=passed)
+        return Samples(clocks, self.indices, values, own_clocks=own_clocks, passed=passed)
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
     """Return the clocks of a curve and, for names of measures, their means over replicas at its records."""
-    means = {name: curve.mean(measure.name) for name, measure in measures_in(names).items()}
-    return curve.clocks | {name: values for name, values in means.items() if values is not None}
+    means = {measure_name: curve.mean(measure.name) for measure_name, measure in measures_in(names).items()}
+    return curve.clocks | {measure_name: mean for measure_name, mean in means.items() if mean is not None}
 
 
 def of_curve(
@@ -126,16 +130,16 @@ def of_curve(
         values = curve.values(measure.name)
         if values is None:
             return None
-        own_clocks = {name: times.T[: values.shape[1]] for name, times in curve.own_clocks.items()}
+        own_clocks = {clock: times.T[: values.shape[1]] for clock, times in curve.own_clocks.items()}
         why = curve.why_first_only(measure.name) or ended_by
         return Samples(clocks_of(curve, names), {}, values.T, end, own_clocks, passed, why)
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
     records = np.searchsorted(curve.x, arrays.x)
-    clocks = {name: times[records] for name, times in clocks_of(curve, names).items()}
+    clocks = {clock: times[records] for clock, times in clocks_of(curve, names).items()}
     values = np.moveaxis(arrays.values, 1, 0)
-    own_clocks = {name: times[records].T[: len(values)] for name, times in curve.own_clocks.items()}
+    own_clocks = {clock: times[records].T[: len(values)] for clock, times in curve.own_clocks.items()}
     passed = None if passed is None else passed[:, records]
     return Samples(clocks, dict(curve.indices(measure.name)), values, end, own_clocks, passed, ended_by)
 
@@ -158,15 +162,17 @@ def of_line(
         clocks: along clocks that are not planned, a line has samples at the records of curves. It is the same
             for all curves only if these clocks agree.
     """
-    by_curve = line.of(trace.curves)
+    by_curve = line.by_curve(trace.curves)
     if not by_curve and not len(line.values):
         return {}
-    common = Along(trace.planned, line.indices, line.values[None] if line.each is None else line.each)
+    common = Along(
+        trace.planned, line.indices, line.values[None] if line.by_replica is None else line.by_replica
+    )
     if beyond and line.beyond is not None:
         further = line.beyond
-        extended = {name: np.append(times, further.clocks[name]) for name, times in common.clocks.items()}
+        extended = {clock: np.append(times, further.clocks[clock]) for clock, times in common.clocks.items()}
         common = Along(extended, line.indices, np.append(common.values, further.values, 1))
-    samples_by_curve = {name: Samples(*along) for name, along in (by_curve or {"": common}).items()}
+    samples_by_curve = {curve: Samples(*along) for curve, along in (by_curve or {"": common}).items()}
     measured = set(clocks) - trace.planned.keys()
     return _along_measured(samples_by_curve, line, trace, measured) if measured else samples_by_curve
 
@@ -182,7 +188,7 @@ def _along_measured(
         if samples is None or curve.learner not in line.applies_to or not measured <= measured_clocks.keys():
             continue
         records = min(curve.length, samples.values.shape[1])
-        clocks = {name: times[:records] for name, times in (samples.clocks | measured_clocks).items()}
+        clocks = {clock: times[:records] for clock, times in (samples.clocks | measured_clocks).items()}
         by_curve[curve.name] = samples._replace(clocks=clocks, values=samples.values[:, :records])
     # Curves end at different records: the longest has the clocks of all others as its start, if they agree.
     longest = max(by_curve.values(), key=lambda candidate: candidate.values.shape[1], default=None)
@@ -195,7 +201,7 @@ def _along_measured(
 def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
     """Return whether the measured clocks of `shorter` equal the first ones of `longest`."""
     records = shorter.values.shape[1]
-    return all(np.array_equal(shorter.clocks[name], longest.clocks[name][:records]) for name in measured)
+    return all(np.array_equal(shorter.clocks[clock], longest.clocks[clock][:records]) for clock in measured)
 
 
 class ReplicasMissing(BadInput):
@@ -256,11 +262,11 @@ class PictureSteps:
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
         """Yield the parts of a point: one row of a map, or one for every place of the index in y."""
-        for name in self._of_rows & samples.indices.keys():
-            for place in samples.indices[name].tolist():
+        for index in self._of_rows & samples.indices.keys():
+            for place in samples.indices[index].tolist():
                 assert self.picture.y is not None, "it names an index"
-                up = evaluate(self.picture.y, {**point.numbers, name: place})
-                yield self._at_point(point, samples.at(name, place))._replace(height=up)
+                up = evaluate(self.picture.y, {**point.numbers, index: place})
+                yield self._at_point(point, samples.at(index, place))._replace(height=up)
             return
         height = self.height(point)
         yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
@@ -337,7 +343,7 @@ class PictureSteps:
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
         """Return x at one reading of the clocks."""
-        x = self.places(point, {name: np.array([time]) for name, time in clocks.items()})
+        x = self.places(point, {clock: np.array([time]) for clock, time in clocks.items()})
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
@@ -350,37 +356,35 @@ class PictureSteps:
         # Along records a diverged curve just stops; a last value must not be the one before the divergence.
         if not self.along_records(samples.clocks):
             samples = samples.to_the_end()
-        for name, value in picture.at.items():
-            samples = samples.at(name, value)
-        values = samples.values if self.until is None else samples.held()
+        for dimension, value in picture.at.items():
+            samples = samples.at(dimension, value)
+        y = samples.values if self.until is None else samples.held()
         # `running` comes before `times`: a running mean of loss × k differs from the running mean of loss,
         # times k.
         if picture.running is not None:
-            values = reductions.running(picture.running, values, 1)
+            y = reductions.running(picture.running, y, 1)
         if picture.times is not None:
-            values = values * self._number(picture.times, point, samples, by_replica=True)
+            y = y * self._number(picture.times, point, samples, by_replica=True)
         places = {"record": next(iter(samples.clocks.values())), **samples.indices}
         dimensions = list(places)
         if reading is not None and reading.over in places:
             if reading.of == "mean":
-                values = reductions.summary("mean", values)[None]
+                y = reductions.summary("mean", y)[None]
             axis = 1 + dimensions.index(reading.over)
-            values = reductions.read(reading, values, places[reading.over], axis)
+            y = reductions.read(reading, y, places[reading.over], axis)
             dimensions.remove(reading.over)
         if "record" in dimensions and not self._named & samples.clocks.keys():
-            values = reductions.taken("last", values, 1)
+            y = reductions.selected("last", y, 1)
             dimensions.remove("record")
         if not dimensions:
             x = np.array([self._number(picture.x, point, None)])
-            return AtPoint(point, x, values[:, None])
+            return AtPoint(point, x, y[:, None])
         self._check_drawn_along(dimensions, samples)
         x = np.asarray(self._number(picture.x, point, samples)).reshape(-1)
-        if self._named & samples.own.keys():
-            own_x = np.asarray(self._number(picture.x, point, samples, by_replica=True)).reshape(
-                len(values), -1
-            )
-            values = reductions.resampled(values, own_x, x)
-        return AtPoint(point, x, values)
+        if self._named & samples.own_clocks.keys():
+            own_x = np.asarray(self._number(picture.x, point, samples, by_replica=True)).reshape(len(y), -1)
+            y = reductions.resampled(y, own_x, x)
+        return AtPoint(point, x, y)
 
     def _number(
         self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
@@ -424,16 +428,19 @@ class PictureSteps:
             group.sort(key=lambda part: coordinate(reading.over, part.point, number))
             places = np.array([coordinate(reading.over, part.point, number) for part in group])
             longest = max(group, key=lambda part: len(part.x))
-            values = np.stack([_extended(part.values, len(longest.x)) for part in group], 1)  # [R, P, N]
+            stacked = np.stack([_extended(part.values, len(longest.x)) for part in group], 1)  # [R, P, N]
             if reading.of == "mean":
-                values = reductions.summary("mean", values)[None]
-            yield AtPoint(longest.point, longest.x, reductions.read(reading, values, places, 1))
+                stacked = reductions.summary("mean", stacked)[None]
+            yield AtPoint(longest.point, longest.x, reductions.read(reading, stacked, places, 1))
 
     def _check_nothing_left(self, parts: list[AtPoint]) -> None:
         """Check that only axes in x vary along a curve. Raises: BadInput."""
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
-            names = {axis.name, *(name for value in axis.grid for name in axis.bound(value))}
+            names = {
+                axis.name,
+                *(axis_name for axis_value in axis.grid for axis_name in axis.bound(axis_value)),
+            }
             if names & (self._named | read):
                 continue
             if len({part.point.place[number] for part in parts}) > 1:

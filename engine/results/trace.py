@@ -15,7 +15,7 @@ from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.measures import Measure
 from engine.pictures.view import fate
-from engine.results.series import Arrays, MeasureSeries, replicas_kept
+from engine.results.measure_series import Arrays, MeasureSeries, replicas_kept
 from engine.training.descent import kept_records
 
 Floats = NDArray[np.float64]
@@ -128,12 +128,12 @@ class Curve:
 
         Where replicas differ, the value is the least among replicas that have not diverged.
         """
-        return {name: self._least(times[: self.length]) for name, times in self._clocks.items()}
+        return {clock: self._least(times[: self.length]) for clock, times in self._clocks.items()}
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
         """Clocks that differ between replicas, [S, R]."""
-        return {name: times[: self.length] for name, times in self._clocks.items() if times.ndim > 1}
+        return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
     def _least(self, times: Floats) -> Floats:
         if times.ndim == 1:
@@ -207,17 +207,17 @@ class Curve:
         start, x = self.length, next(iter(clocks.values()))
         if not start:  # readers may go through the names meanwhile
             self._clocks = {
-                name: np.empty((self.capacity, *times.shape[1:])) for name, times in clocks.items()
+                clock: np.empty((self.capacity, *times.shape[1:])) for clock, times in clocks.items()
             }
-            self._series = {name: MeasureSeries(self.capacity, self.replicas) for name in measures}
+            self._series = {measure: MeasureSeries(self.capacity, self.replicas) for measure in measures}
         for name, times in clocks.items():
             self._clocks[name][start : start + len(x)] = times
-        for name, values in measures.items():
-            self._series[name].fill(start, values)
+        for name, numbers in measures.items():
+            self._series[name].fill(start, numbers)
         for record, vector in weights.items():
             self._keep(x[record], vector)
         for name, by_record in arrays.items():
-            records = [record for record, values in by_record.items() if not np.isnan(values).all()]
+            records = [record for record, numbers in by_record.items() if not np.isnan(numbers).all()]
             if records:
                 new = Arrays(x[records], np.stack([by_record[record] for record in records]))
                 old = self._arrays.get(name)
@@ -386,7 +386,7 @@ class TheoryLine:
     along_runs: Callable[[Curve], Along | None] | None = None
     """Line of a curve so far, for a line made of measured values; None for other lines."""
 
-    each: Floats | None = None
+    by_replica: Floats | None = None
     """Line of every replica [R, S, *index], if replicas differ."""
 
     indices: dict[str, Floats] = field(default_factory=dict)
@@ -405,14 +405,14 @@ class TheoryLine:
         """Names of the learners that the line binds here."""
         if not self.on_problem.holds:
             return []
-        return [name for name, finding in self.on_learners.items() if finding.holds]
+        return [learner for learner, finding in self.on_learners.items() if finding.holds]
 
-    def of(self, curves: Iterable[Curve]) -> dict[str, Along]:
+    def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
         """Return the line of each curve so far, by name; empty if the line is the same for all."""
         if self.along_runs is None:
             return self.of_curves
         by_curve = {curve.name: self.along_runs(curve) for curve in curves if curve.length}
-        return {name: along for name, along in by_curve.items() if along is not None}
+        return {curve: along for curve, along in by_curve.items() if along is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,7 +430,7 @@ class Trace:
     environment: dict[str, str]
     compared_by: str
     """Measure by which the rates of a learner are compared."""
-    others: list[Curve] = field(default_factory=list)
+    side_curves: list[Curve] = field(default_factory=list)
     """Curves of side runs, which only theory lines use."""
     examples: tuple[Floats, Floats] | None = None
     """Instances and labels of the first replica, if a picture shows them and both are single numbers."""
@@ -440,7 +440,7 @@ class Trace:
     @property
     def ended(self) -> bool:
         """Whether all training runs have ended."""
-        return all(curve.ended for curve in (*self.curves, *self.others))
+        return all(curve.ended for curve in (*self.curves, *self.side_curves))
 
     @property
     def frontier(self) -> int:
@@ -486,10 +486,10 @@ class Trace:
         records.
         """
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
-        planned = {name: float(times[record]) for name, times in self.planned.items()}
+        planned = {clock: float(times[record]) for clock, times in self.planned.items()}
         if curve is None:
             return planned
-        return {name: _at(x, curve.x, times) for name, times in curve.clocks.items()} | planned
+        return {clock: _at(x, curve.x, times) for clock, times in curve.clocks.items()} | planned
 
     @property
     def theorems(self) -> list[TheoryLine]:
@@ -518,11 +518,11 @@ class Trace:
         return min(candidates, key=lambda curve: curve.mean_along(self.compared_by))
 
 
-def _at(x: float, places: Floats, values: Floats) -> float:
+def _at(x: float, places: Floats, heights: Floats) -> float:
     """Return the value at x, linear between places and beyond the last; NaN beyond a single place."""
     if len(places) and x <= places[-1]:
-        return float(np.interp(x, places, values))
+        return float(np.interp(x, places, heights))
     if len(places) < 2:
         return float("nan")
-    slope = (values[-1] - values[-2]) / (places[-1] - places[-2])
-    return float(values[-1] + slope * (x - places[-1]))
+    slope = (heights[-1] - heights[-2]) / (places[-1] - places[-2])
+    return float(heights[-1] + slope * (x - places[-1]))

@@ -93,7 +93,7 @@ def view(picture: Picture, results: Results) -> View:
         without = [point for number, point in points.items() if number not in results.traces]
         y = _if_known(picture, steps, x, y, without)
         of_some = partial(_of_some, picture.summary, values) if len(values) > 1 else None
-        applies = dict.fromkeys(name for _, _, line in pieces for name in line.applies_to)
+        applies = dict.fromkeys(learner for _, _, line in pieces for learner in line.applies_to)
         statement = pieces[0][2].statement
         shown.lines.append(
             LineView(
@@ -176,7 +176,7 @@ def _if_known(
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
     """Return why a line does not apply to replicas that are each divided by a number; empty if it does."""
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
-    if not promises or not divisor.taken or not divisor.differ:
+    if not promises or not divisor.samples or not divisor.differ:
         return ""
     return "it is about the mean over replicas, and each replica is divided by its own number before that"
 
@@ -186,16 +186,16 @@ def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
     return reductions.summary(how, values[list(replicas)])
 
 
-def _divided(x: Floats, values: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
+def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
     """Return values [R, N] of a curve or line, each replica divided by the divisor's same replica.
 
     NaN without a divisor.
     """
-    if not divisor.taken:
-        return np.full_like(values, np.nan)
+    if not divisor.samples:
+        return np.full_like(y, np.nan)
     places, divisors = divisor.values(replicas)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(values / np.stack([np.interp(x, places, row) for row in divisors]))
+        return np.asarray(y / np.stack([np.interp(x, places, row) for row in divisors]))
 
 
 def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
@@ -267,7 +267,7 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
     samples = first.samples
     if rest or len(samples.values) != 1 or samples.why_first_only:
         return None
-    if steps.change_values or picture.at or samples.own:
+    if steps.change_values or picture.at or samples.own_clocks:
         return None
     if picture.summary == "geometric":  # of values below 0 there is none
         return None
@@ -309,9 +309,9 @@ def _contour(
                 direction, title = line.statement.direction, line.statement.called
     if not sampled:
         return None
-    values = _over(x, y, steps.parts(sampled), lambda group: reductions.summary(picture.summary, group))
+    level_values = _over(x, y, steps.parts(sampled), lambda group: reductions.summary(picture.summary, group))
     name = contour.name or f"{title} = {contour.level:g}"
-    return ContourView(name, contour.line, direction, contour.level, values)
+    return ContourView(name, contour.line, direction, contour.level, level_values)
 
 
 def _error(how: str, values: Floats) -> Floats:
@@ -330,18 +330,18 @@ class _Reduction:
         self, picture: Picture, results: Results, steps: PictureSteps, collected: Gathered, key: Key
     ) -> None:
         self._picture, self._results, self._steps = picture, results, steps
-        self._key, self._taken = key, collected.curves[key]
-        self._samples = Replicas(steps, [(stretch.point, stretch.samples) for stretch in self._taken])
+        self._key, self._stretches = key, collected.curves[key]
+        self._samples = Replicas(steps, [(stretch.point, stretch.samples) for stretch in self._stretches])
         self._divisor = Replicas(steps, collected.divisor_of(picture, key))
-        self._kind_place = collected.kind_place(self._taken[0].curve, self._taken[0].point, key[1])
+        self._kind_place = collected.kind_place(self._stretches[0].curve, self._stretches[0].point, key[1])
         self._replicas = min(
             stretch.curve.replicas if picture.measure.is_number else len(stretch.samples.values)
-            for stretch in self._taken
+            for stretch in self._stretches
         )
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
         """Return the view of the curve with this number: values, errors and progress."""
-        (name, apart), first = self._key, self._taken[0]
+        (curve_name, apart), first = self._key, self._stretches[0]
         if (measured := self._as_measured()) is not None:
             x, y, stderr = measured
         else:
@@ -351,12 +351,12 @@ class _Reduction:
                 self._picture.summary, self._replicas, lambda subset: self._estimate(subset)[1]
             )
         return CurveView(
-            name=self._results.sweep.name(name, self._picture, apart),
+            name=self._results.sweep.name(curve_name, self._picture, apart),
             number=number,
             learner=first.curve.learner,
             kind_place=self._kind_place,
             apart=apart,
-            chosen=any(stretch.curve in best for stretch in self._taken if stretch.trace is first.trace),
+            chosen=any(stretch.curve in best for stretch in self._stretches if stretch.trace is first.trace),
             x=x,
             y=y,
             stderr=stderr,
@@ -369,23 +369,25 @@ class _Reduction:
         )
 
     def _places(self) -> Places:
-        samples, steps = self._taken[0].samples, self._steps
+        samples, steps = self._stretches[0].samples, self._steps
         if not self._along_records:
             return Places(planned=len(self._wanted))
         return Places(
-            self._taken[0].curve.capacity,
+            self._stretches[0].curve.capacity,
             next(iter(samples.clocks.values())),
             is_ordered=self._picture.x in samples.clocks and not steps.measured,
             is_passed=bool(steps.measured) or self._is_resampled,
         )
 
     def _training(self) -> Training:
-        first, is_single = self._taken[0], len(self._taken) == 1
+        first, is_single = self._stretches[0], len(self._stretches) == 1
         curve = first.curve
         return Training(
             verdict=curve.verdict,
             is_bound=first.trace.is_bound(curve),
-            backend=curve.backend if len({stretch.curve.backend for stretch in self._taken}) == 1 else None,
+            backend=curve.backend
+            if len({stretch.curve.backend for stretch in self._stretches}) == 1
+            else None,
             rate=curve.rate if is_single else None,
             grid=curve.grid if is_single else {},
             oracle_tuned=curve.oracle_tuned,
@@ -395,7 +397,7 @@ class _Reduction:
 
     def _ends(self, x: Floats) -> Ends:
         """Return the progress of the runs, for a curve with these places."""
-        along, first, divergences = self._along_records, self._taken[0], NOTHING
+        along, first, divergences = self._along_records, self._stretches[0], NOTHING
         if along:
             divergences = self._divergences
             clock = next(iter(first.samples.clocks.values()))
@@ -405,22 +407,22 @@ class _Reduction:
             lost = self._missing()
             diverged = int(lost.min(initial=self._replicas))
             diverged_at = next(iter(x[lost > 0].tolist()), None)
-        ended = all(stretch.curve.ended for stretch in self._taken)
+        ended = all(stretch.curve.ended for stretch in self._stretches)
         return Ends(lost, diverged, diverged_at, divergences, self._fate, ended, self._complete(along))
 
     @property
     def _along_records(self) -> bool:
         """Whether the curve is drawn along the progress of a single run."""
-        return len(self._taken) == 1 and self._steps.along_records(self._taken[0].samples.clocks)
+        return len(self._stretches) == 1 and self._steps.along_records(self._stretches[0].samples.clocks)
 
     @property
     def _is_resampled(self) -> bool:
         """Whether replicas have different places on x, so that their values are resampled at common ones."""
-        return not names_in(self._picture.x).isdisjoint(self._taken[0].samples.own)
+        return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
         """Return x, the mean over replicas and its error as recorded; None if further steps are needed."""
-        picture, (first, *rest) = self._picture, self._taken
+        picture, (first, *rest) = self._picture, self._stretches
         if rest or self._steps.change_values or picture.summary != "mean":
             return None
         if not picture.measure.is_number or not self._along_records or self._is_resampled:
@@ -439,29 +441,29 @@ class _Reduction:
     @property
     def _divergences(self) -> Floats:
         """Sorted places of divergence of the replicas in the only run."""
-        divergences = self._taken[0].curve.divergences[: self._replicas]
+        divergences = self._stretches[0].curve.divergences[: self._replicas]
         return np.sort(divergences[~np.isnan(divergences)])
 
     @property
     def _fate(self) -> str:
         """Fate of the replicas that ended early in any of the runs."""
-        curves = [stretch.curve for stretch in self._taken]
+        curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
         """Return x and y of the curve over all replicas or a subset."""
-        x, values = self._samples.values(replicas)
+        x, y = self._samples.values(replicas)
         if self._picture.relative is not None:
-            values = _divided(x, values, self._divisor, replicas)
+            y = _divided(x, y, self._divisor, replicas)
         if self._picture.share is not None:
-            values = reductions.holds(self._picture.share, values)
-        return x, reductions.summary(self._picture.summary, values)
+            y = reductions.holds(self._picture.share, y)
+        return x, reductions.summary(self._picture.summary, y)
 
     def _missing(self) -> NDArray[np.int64]:
         """Return the number of replicas without a value at every place."""
-        _, values = self._samples.whole
-        return np.asarray(np.isnan(values).sum(0), np.int64)
+        _, y = self._samples.of_all
+        return np.asarray(np.isnan(y).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
         """Return the place on x of the first divergence."""
@@ -478,25 +480,25 @@ class _Reduction:
 
     def _complete(self, along: bool) -> bool:
         if along:
-            only = self._taken[0].curve
+            only = self._stretches[0].curve
             return only.sound == only.capacity
         ended = [
             stretch.curve.complete or stretch.curve.diverged == stretch.curve.replicas
-            for stretch in self._taken
+            for stretch in self._stretches
         ]
         return all(ended) and not self._to_come
 
     @property
     def _to_come(self) -> list[Point]:
         """Points of the curve that have no results yet."""
-        numbers = {stretch.number for stretch in self._taken}
+        numbers = {stretch.number for stretch in self._stretches}
         return [point for number, point in self._wanted.items() if number not in numbers]
 
     @property
     def _wanted(self) -> dict[int, Point]:
         """Points of the curve by number, without skipped ones."""
         _, apart = self._key
-        learner = self._taken[0].curve.learner
+        learner = self._stretches[0].curve.learner
         return {
             number: point
             for number, point in _points_of(self._results, self._picture, apart).items()
@@ -509,14 +511,19 @@ def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
     """Return short names of axes and of the measures that x names, for charts."""
     loss = f"{sweep.experiment.protocol.loss} "
     labels = _labels(picture, sweep).items()
-    brief = {name: label.removeprefix("average ").removeprefix(loss) for name, label in labels}
+    brief = {
+        measure_name: label.removeprefix("average ").removeprefix(loss) for measure_name, label in labels
+    }
     return brief | sweep.symbols
 
 
 def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
     """Return the labels of the measures that x names."""
     loss = sweep.experiment.protocol.loss
-    return {name: measure.label_with(loss) for name, measure in measures_in(names_in(picture.x)).items()}
+    return {
+        measure_name: measure.label_with(loss)
+        for measure_name, measure in measures_in(names_in(picture.x)).items()
+    }
 
 
 def _x_label(picture: Picture, sweep: Sweep, words: Mapping[str, str]) -> str:

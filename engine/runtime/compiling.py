@@ -42,17 +42,17 @@ class Handover:
     ) -> None:
         """Serve records from `serving` until `is_ready`, then from the training run that `begin` returns."""
         self._serving, self._is_ready, self._begin = serving, is_ready, begin
-        self._waiting, self._taken, self._again = True, 0, 0
+        self._waiting, self._records_taken, self._to_repeat = True, 0, 0
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
         if self._waiting and self._is_ready():
-            self._waiting, self._again = False, self._taken
+            self._waiting, self._to_repeat = False, self._records_taken
             self._serving = self._begin()
         block = self._serving.advance(records, seconds)
         count = len(block.loss)
-        repeated = min(self._again, count)
-        self._again -= repeated
-        self._taken += count - repeated
+        repeated = min(self._to_repeat, count)
+        self._to_repeat -= repeated
+        self._records_taken += count - repeated
         # A backend cannot start in the middle: its state is known at the start only, so repeated records are
         # dropped.
         return block.after(repeated) if repeated else block

@@ -102,7 +102,7 @@ class Diverged:
     replicas: int = 1
     """Number of replicas that have diverged so far."""
 
-    of: int = 1
+    total: int = 1
     """Number of replicas."""
 
     fate: str = "diverged"
@@ -149,10 +149,9 @@ def run(
         turn: seconds after which a learner gives way to the others and to the gate.
         data: source of data that runs with equal data share.
 
-    Raises:
-        BadInput: the experiment cannot be run here, found before anything large is allocated; or memory ran
-            out, and the trace of `Loaded` has the curves so far.
-        Stopped: `data` stopped while the numbers for the start were drawn.
+    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, or if
+    memory ran out; the trace of `Loaded` has the curves so far. Stopped if `data` stopped while the numbers
+    for the start were drawn.
     """
     check(experiment)
     plan = plan_run(experiment)
@@ -227,7 +226,7 @@ class LearnerRun:
     early_ends: list[EarlyEnd] = field(default_factory=list)
     """Early end of every curve; empty if the protocol has none."""
 
-    is_beside: bool = False
+    is_side_run: bool = False
     """Whether only theory lines use it, so that it sends no events."""
 
     @property
@@ -263,7 +262,7 @@ class LearnerRun:
             if curve.diverged > before and (before == 0 or last):
                 x = float((np.nanmax if last else np.nanmin)(curve.divergences))
                 events.append(Diverged(curve.name, x, curve.diverged, curve.replicas, curve.fate))
-        return [] if self.is_beside else events
+        return [] if self.is_side_run else events
 
     def keep(self, store: Store) -> str | None:
         """Store the ended curves; returns the reason of the first failure."""
@@ -301,25 +300,25 @@ def prepare(
     cost = experiment.loss.of_targets(_targets(experiment))
     clocks = experiment.protocol.clocks(experiment.n)
     begin = partial(_begun, cost=cost, streams=experiment.run.random_streams(), store=store)
-    beside = [
+    side_learner_runs = [
         begin(
             other,
             data
             if other.experiment.problem == experiment.problem
             else cache(partial(source.of, other.experiment, device)),
             partial(source.examples, other.experiment),
-            is_beside=True,
+            is_side_run=True,
         )
-        for other in plan.beside
+        for other in plan.side_learners
     ]
     started = [begin(planned, data, examples) for planned in plan.learners]
-    curves_beside = {
-        of: {name: beside[number].curves[0] for name, number in numbers.items()}
+    side_curves = {
+        of: {name: side_learner_runs[number].curves[0] for name, number in numbers.items()}
         for of, numbers in plan.side_runs.numbers.items()
     }
     trace = Trace(
         [curve for learner_run in started for curve in learner_run.in_trace],
-        theory_lines(plan, data, clocks, curves_beside, labels=None if plan.needs_torch else labels),
+        theory_lines(plan, data, clocks, side_curves, labels=None if plan.needs_torch else labels),
         clocks,
         x_label=CLOCKS[next(iter(clocks))],
         environment={
@@ -330,13 +329,13 @@ def prepare(
             "memory": in_words(need),
         },
         compared_by=COMPARED_BY,
-        others=[curve for learner_run in beside for curve in learner_run.curves],
+        side_curves=[curve for learner_run in side_learner_runs for curve in learner_run.curves],
         examples=_examples(experiment, data)
         if any(picture.points for picture in experiment.pictures)
         else None,
         measures=plan.measures,
     )
-    return trace, [*beside, *started]
+    return trace, [*side_learner_runs, *started]
 
 
 @cache
@@ -349,7 +348,7 @@ def _begun(
     planned: LearnerPlan,
     data: Callable[[], Data],
     examples: Callable[[], Examples],
-    is_beside: bool = False,
+    is_side_run: bool = False,
     *,
     cost: Cost,
     streams: Streams,
@@ -361,8 +360,10 @@ def _begun(
     if store is None or not store.restore(planned, curves):
         undrawn = Undrawn(planned.learner, len(curves), data, examples, cost, streams, planned.measures)
         training_run = _training_run(undrawn, planned, [*curves, *filter(None, [shown])])
-    early_ends = [] if is_beside else _early_ends(planned.experiment, len(curves))
-    learner_run = LearnerRun(training_run, curves, shown, planned, early_ends=early_ends, is_beside=is_beside)
+    early_ends = [] if is_side_run else _early_ends(planned.experiment, len(curves))
+    learner_run = LearnerRun(
+        training_run, curves, shown, planned, early_ends=early_ends, is_side_run=is_side_run
+    )
     if learner_run.ended:
         learner_run.settle()
     return learner_run
@@ -429,7 +430,9 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
         },
     )
     rates = zip(planned.curve_names, planned.rates, strict=True)
-    curves = [new_curve(name, rate=None if len(planned.rates) == 1 else rate) for name, rate in rates]
+    curves = [
+        new_curve(curve_name, rate=None if len(planned.rates) == 1 else rate) for curve_name, rate in rates
+    ]
     if not planned.learner.is_tuned:
         return curves, None
     shown = new_curve(planned.learner.name)
@@ -473,8 +476,8 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
     if early_end is not None:
         length = early_end.length(clocks, measures, sound)
         sound = np.minimum(sound, length)
-        clocks = {name: times[:length] for name, times in clocks.items()}
-        measures = {name: values[:length] for name, values in measures.items()}
+        clocks = {clock: times[:length] for clock, times in clocks.items()}
+        measures = {measure: values[:length] for measure, values in measures.items()}
     records, first_sound = int(sound.max()), int(sound[0])
     x = next(iter(clocks.values()))
     for replica in np.flatnonzero((sound < len(x)) & np.isnan(curve.divergences)):
@@ -483,10 +486,10 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
             curve.inaccurate[replica] = block.inaccurate[sound[replica], replica]
     if (sound < records).any():
         after = np.arange(len(x))[:, None] >= sound
-        measures = {name: np.where(after, np.nan, values) for name, values in measures.items()}
+        measures = {measure: np.where(after, np.nan, values) for measure, values in measures.items()}
     curve.append(
-        {name: times[:records] for name, times in clocks.items()},
-        {name: values[:records] for name, values in measures.items()},
+        {clock: times[:records] for clock, times in clocks.items()},
+        {measure: values[:records] for measure, values in measures.items()},
         {record: vectors[variant] for record, vectors in block.weights.items() if record < first_sound},
         {
             name: {record: _left(values[:, variant], sound > record) for record, values in by_record.items()}

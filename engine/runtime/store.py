@@ -58,8 +58,8 @@ class Store:
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
         """Use a folder, made on first use, for files of up to `limit` bytes together."""
-        self._folder, self._most = folder, limit
-        self._taken: int | None = None
+        self._folder, self._limit = folder, limit
+        self._bytes_used: int | None = None
         self._reported = False
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve]) -> bool:
@@ -107,15 +107,17 @@ class Store:
         weight_bytes = sum(curve.weights.nbytes for curve in curves if curve.weights is not None)
         for number, curve in enumerate(curves):
             reduced = _reduced(curve, by_replica, with_weights=weight_bytes <= MOST_WEIGHT_BYTES)
-            arrays |= {f"{number}/{name}": array for name, array in reduced.items()}
+            arrays |= {f"{number}/{array_name}": array for array_name, array in reduced.items()}
         content = io.BytesIO()
         np.savez(content, **arrays)  # type: ignore[arg-type]
         path, size = self._path(key), content.getbuffer().nbytes
         with files.faults(str(path), "cannot be made"):
             path.parent.mkdir(parents=True, exist_ok=True)
-        if size > self._most:
-            raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._most / MB:.3g}")
-        if self._taken is None:  # once: a folder that nothing is written to is not looked at by its writers
+        if size > self._limit:
+            raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._limit / MB:.3g}")
+        if (
+            self._bytes_used is None
+        ):  # once: a folder that nothing is written to is not looked at by its writers
             for folder in self._folder.glob("??"):
                 files.remove_leftovers(folder)
         files.write(path, content.getvalue(), "")
@@ -123,22 +125,22 @@ class Store:
 
     def _make_room(self, size: int) -> None:
         """Remove old files beyond the limit, after a file of this size was written."""
-        if self._taken is not None:
-            self._taken += size
-        if self._taken is None or self._taken > self._most:
+        if self._bytes_used is not None:
+            self._bytes_used += size
+        if self._bytes_used is None or self._bytes_used > self._limit:
             files = sorted(_files(self._folder), key=lambda file: file.used)
-            self._taken = sum(file.size for file in files)
+            self._bytes_used = sum(file.size for file in files)
             for file in files:
-                if self._taken <= self._most:
+                if self._bytes_used <= self._limit:
                     break
                 with suppress(OSError):
                     file.path.unlink()
-                self._taken -= file.size
+                self._bytes_used -= file.size
 
     def _path(self, key: bytes) -> Path:
         """Return the path of the curves of a learner, named by a hash of their key."""
-        name = hashlib.sha256(key).hexdigest()
-        return self._folder / name[:2] / f"{name[2:34]}.npz"
+        digest = hashlib.sha256(key).hexdigest()
+        return self._folder / digest[:2] / f"{digest[2:34]}.npz"
 
 
 class _File(NamedTuple):
@@ -167,14 +169,14 @@ def _key(setup: Setup, learner: Learner) -> bytes:
         "run": msgspec.to_builtins(setup.run),
         "learner": msgspec.to_builtins(learner),
     }
-    for name in ("matrix", "target"):
-        part = words["problem"][name]
-        for field in getattr(setup.problem, name).file_fields:
+    for key in ("matrix", "target"):
+        part = words["problem"][key]
+        for field in getattr(setup.problem, key).file_fields:
             if part.get(field) is not None:
                 part[field] = _digest(Path(part[field]))
     words["run"].pop("measures")
-    for name in ("role", "where") if setup.protocol.schedule().draws_by_name else ("name", "role", "where"):
-        words["learner"].pop(name, None)
+    for key in ("role", "where") if setup.protocol.schedule().draws_by_name else ("name", "role", "where"):
+        words["learner"].pop(key, None)
     return msgspec.json.encode(words, order="sorted")
 
 
@@ -196,8 +198,8 @@ def _names(planned: LearnerPlan) -> frozenset[str]:
 def _reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
     """Return the arrays of a curve, without replicas and weights that nothing reads."""
     arrays = curve.as_arrays()
-    for name in set(curve.measures) - set(by_replica):
-        arrays[f"values/{name}"] = arrays[f"values/{name}"][:, :1]
+    for measure in set(curve.measures) - set(by_replica):
+        arrays[f"values/{measure}"] = arrays[f"values/{measure}"][:, :1]
     if not with_weights and curve.weights is not None:
         arrays["weight_bytes"] = np.array(arrays.pop("weights").nbytes)
     return arrays

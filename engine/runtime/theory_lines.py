@@ -81,7 +81,7 @@ def _line(
         on_learners=dict(planned.on_learners),
         x=NOTHING if by_replica is None and not of_curves and along is None else x,
         values=NOTHING if by_replica is None else by_replica.mean(0),
-        each=by_replica if structure.per_replica else None,
+        by_replica=by_replica if structure.per_replica else None,
         per_learner=structure.per_learner,
         of_curves=of_curves,
         along_runs=along,
@@ -124,9 +124,9 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
     for learner_plan in learners.values():
         if planned.binds(learner_plan.learner):
             indices = _indices(planned.line, learner_plan.learner, at.experiment)
-            for name, rate in learner_plan.rates_by_curve.items():
+            for curve_name, rate in learner_plan.rates_by_curve.items():
                 at_curve = replace(at, indices=indices, of_learner=learner_plan.learner, of_rate=rate)
-                of_curves[name] = _along(planned.line, at_curve)
+                of_curves[curve_name] = _along(planned.line, at_curve)
     return of_curves
 
 
@@ -141,10 +141,10 @@ def _along_runs(
     records = min(curve.length, *(other.length for other in runs.values()), curve.capacity)
     at_curve = replace(
         at,
-        clocks={name: times[:records] for name, times in at.clocks.items()},
+        clocks={clock: times[:records] for clock, times in at.clocks.items()},
         of_learner=learner_plan.learner,
         of_rate=learner_plan.rates_by_curve.get(curve.name),
-        own=_measured(curve, records),
+        measured=_measured(curve, records),
         runs={name: _measured(other, records) for name, other in runs.items()},
     )
     return _along(planned.line, at_curve)
@@ -152,8 +152,8 @@ def _along_runs(
 
 def _measured(curve: Curve, records: int) -> Measured:
     """Return the measured numbers along the first records of a curve, [R, S] each."""
-    values = {name: curve.values(name) for name in curve.measures}
-    return {name: series[:records].T for name, series in values.items() if series is not None}
+    values = {measure: curve.values(measure) for measure in curve.measures}
+    return {measure: series[:records].T for measure, series in values.items() if series is not None}
 
 
 def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Floats]:

@@ -14,8 +14,8 @@ from engine.planning import memory_estimate
 from engine.results.trace import Trace
 from engine.runtime.run import Loaded, Pacing
 from engine.runtime.store import Store
-from engine.runtime.sweep import Event as RunEvent
-from engine.runtime.sweep import load_torch_for, run_sweep
+from engine.runtime.sweep_run import Event as RunEvent
+from engine.runtime.sweep_run import load_torch_for, run_sweep
 from engine.spec.sweep import Sweep
 
 State = Literal["idle", "waiting", "loading", "running", "paused", "finished", "stopped", "failed"]

@@ -41,7 +41,7 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
 
 
 def shortest(X: Floats, y: Floats) -> Floats:
-    """The w of least ‖w‖₁ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y if there is none.
+    """Return the w of least ‖w‖₁ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y without one.
 
     Raises: ArithmeticError if HiGHS cannot solve the program.
     """

@@ -93,7 +93,7 @@ class Equations:
                 solved.see(np.where(row == 0, coin, row < 0))
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         chosen = np.stack([solved.chosen for solved in self._solved])
         negative = (instances.rows < 0).double().cpu().numpy().repeat(self._members, 0)
         odd = (negative @ chosen[:, :, None].astype(float))[:, :, 0] % 2
@@ -104,7 +104,7 @@ class Equations:
         return torch.from_numpy(signs).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
-        """None: predictions are not linear in x."""
+        """Return None: predictions are not linear in x."""
         return
 
 

@@ -52,7 +52,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
         return Verdict(False, "‖w‖₁ is measured along the coordinate axes, which singles them out")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
-        """The weights [d] for instances X [k, d] and labels y [k] of ±1.
+        """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
 
         Raises: ArithmeticError if liblinear does not find them.
         """
@@ -60,7 +60,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
 
 
 def fitted(Z: Floats, C: float) -> Floats:
-    """The w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ‖w‖₁ for rows z_j = y_j x_j."""
+    """Return the w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ‖w‖₁ for rows z_j = y_j x_j."""
     steepest = C * abs(Z.sum(0)).max(initial=0.0) / 2
     if steepest <= 1:
         return np.zeros(Z.shape[1])

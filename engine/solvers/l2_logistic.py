@@ -63,7 +63,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
         return Verdict(True, "‖w‖₂ and the predictions of a combination of instances are inner products")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
-        """The weights [d] for instances X [k, d] and labels y [k] of ±1.
+        """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
 
         Raises: ArithmeticError if scikit-learn does not find them.
         """
@@ -115,7 +115,7 @@ def _mistakes(Z: Floats, w: Floats) -> float:
 
 
 def fitted(Z: Floats, C: float) -> Floats:
-    """The w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j."""
+    """Return the w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j."""
     w = logistic(Z, C=C, l1_ratio=0.0, solver="newton-cholesky", tol=1e-10, max_iter=1000)
     slope = abs(C * slopes(Z, w) - w).max()
     if slope > TOLERANCE * C * abs(Z).sum(0).max(initial=0.0) / 2:
@@ -124,7 +124,7 @@ def fitted(Z: Floats, C: float) -> Floats:
 
 
 def slopes(Z: Floats, w: Floats) -> Floats:
-    """−∇_w Σ_j ln(1 + e^(−z_jᵀw)) = Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j."""
+    """Return −∇_w Σ_j ln(1 + e^(−z_jᵀw)) = Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j."""
     from scipy.special import expit  # type: ignore[import-untyped]
 
     descent: Floats = expit(-(Z @ w)) @ Z

@@ -139,7 +139,7 @@ def _least_spectrum(Z: Floats) -> Floats | None:
 
 
 def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Floats:
-    """Re(e^(−ia) c_f) − t_f of w and t for pairs of f and a, as rows [pairs, d + h]."""
+    """Return Re(e^(−ia) c_f) − t_f of w and t for pairs of f and a, as rows [pairs, d + h]."""
     turned = np.exp(-1j * angles)[:, None] * transform[which]
     return np.hstack((turned.real, -np.eye(len(transform))[which]))
 

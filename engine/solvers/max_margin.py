@@ -45,7 +45,7 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
 
 
 def widest(X: Floats, y: Floats) -> Floats:
-    """The w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if there is none.
+    """Return the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN without one.
 
     With the rows z_j = y_j x_j, the a ≥ 0 of least ‖Zᵀa‖² + (Σ_j a_j − 1)² is 0 but for the support vectors,
     whose margins are 1, and the root of the least value is 0 if and only if there is no w. Any a ≥ 0 bounds

@@ -84,16 +84,16 @@ class Entropy:
         self._start = start
 
     def value(self, theta: Floats) -> float:
-        """Ψ*."""
+        """Return Ψ*."""
         return float(self.weights(theta).sum())
 
     def weights(self, theta: Floats) -> Floats:
-        """∇Ψ*."""
+        """Return ∇Ψ*."""
         with np.errstate(over="ignore"):
             return np.asarray(self._start * np.exp(theta))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """a and b of ∇²Ψ* = diag a − b bᵀ."""
+        """Return a and b of ∇²Ψ* = diag a − b bᵀ."""
         w = self.weights(theta)
         return w, np.zeros_like(w)
 
@@ -105,11 +105,11 @@ class Power:
         self._p = p
 
     def value(self, theta: Floats) -> float:
-        """Ψ*."""
+        """Return Ψ*."""
         return 0.5 * float(np.linalg.norm(theta, self._p)) ** 2
 
     def weights(self, theta: Floats) -> Floats:
-        """∇Ψ*."""
+        """Return ∇Ψ*."""
         norm = float(np.linalg.norm(theta, self._p))
         if norm == 0:
             return np.zeros_like(theta)
@@ -117,7 +117,7 @@ class Power:
         return np.asarray(norm * np.sign(part) * np.abs(part) ** (self._p - 1))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """a and b of ∇²Ψ* = diag a − b bᵀ."""
+        """Return a and b of ∇²Ψ* = diag a − b bᵀ."""
         norm = float(np.linalg.norm(theta, self._p)) or 1.0
         part = np.abs(theta) / norm
         along = np.sign(theta) * part ** (self._p - 1)

@@ -40,7 +40,7 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
 
 
 def flattest(X: Floats, y: Floats) -> Floats:
-    """The w of least ‖w‖∞ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y if there is none.
+    """Return the w of least ‖w‖∞ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y without one.
 
     Raises: ArithmeticError if HiGHS cannot solve the program.
     """

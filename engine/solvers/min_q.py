@@ -176,18 +176,18 @@ class Dual:
 
     @property
     def point(self) -> Point:
-        """The current point."""
+        """Current point."""
         return self._nu, self._z, self._below, self._above
 
     def solve(self) -> None:
-        """Newton steps until the labels are fitted, or rounding ends the progress."""
+        """Make Newton steps until the labels are fitted, or rounding ends the progress."""
         for _ in range(STEPS):
             go_on()
             if self._missed <= RESIDUAL / 100 or not self._step():
                 return
 
     def check(self) -> None:
-        """Raises: ArithmeticError if the labels are not fitted or the duality gap is open."""
+        """Check that the labels are fitted and the duality gap is closed. Raises: ArithmeticError."""
         if self._missed > RESIDUAL or abs(self._nu @ self._residual) > GAP * abs(self._nu @ self._labels):
             raise ArithmeticError(
                 f"min-q on {self._rows.shape[0]} independent examples of {self._rows.shape[1]} features "
@@ -196,7 +196,7 @@ class Dual:
 
     @property
     def solution(self) -> Floats:
-        """The solution w [d]."""
+        """Solution w [d]."""
         return self._w
 
     @property
@@ -249,7 +249,7 @@ class Dual:
         self._evaluate()
 
     def _evaluate(self) -> None:
-        """w = c h(z), c h′(z), the residual and G at this point."""
+        """Compute w = c h(z), c h′(z), the residual and G at this point."""
         c, p, z = self.scale, self._power, self._z
         if not p:
             self._w, self._slopes = 2 * c * np.sinh(z), 2 * c * np.cosh(z)

@@ -102,7 +102,7 @@ class NetFits:
         return self._nets.solving()
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]; 0 before the first example."""
+        """Return predictions [B, n]; 0 before the first example."""
         rows, nets = instances.rows.double().cpu().numpy(), self._nets.weights().double().cpu().numpy()
         members = len(nets) // len(rows)
         predictions = np.zeros((len(nets), instances.n))
@@ -111,12 +111,12 @@ class NetFits:
         return torch.from_numpy(predictions).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
-        """None: predictions are not linear in x."""
+        """Return None: predictions are not linear in x."""
         return
 
 
 def outputs(net: Floats, X: Floats) -> Floats:
-    """Σ_j v_j ln(1 + e^(w_j·x)) [n] of a net (v_1, w_1, v_2, w_2, …) for instances X [n, d]."""
+    """Return Σ_j v_j ln(1 + e^(w_j·x)) [n] of a net (v_1, w_1, v_2, w_2, …) for instances X [n, d]."""
     units = net.reshape(-1, X.shape[1] + 1)
     predictions: Floats = np.logaddexp(0.0, X @ units[:, 1:].T) @ units[:, 0]
     return predictions

@@ -65,7 +65,7 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
 
 
 def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
-    """The w = vec W of least ‖W‖_* with Xw = y, X [k, d] and y [k]; with Xw = XX⁺y if there is none.
+    """Return the w = vec W of least ‖W‖_* with Xw = y, X [k, d] and y [k]; with Xw = XX⁺y without one.
 
     Raises: ArithmeticError if ‖W‖_* is above the bound of its dual by more than a share of ACCEPTED.
     """

@@ -126,7 +126,7 @@ class Paths:
                     products.see(row, signs)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         numbers, flipped = self._read(instances)
         predictions = np.empty((len(numbers), self._count, instances.n))
         for place, products in enumerate(self._products):
@@ -136,7 +136,7 @@ class Paths:
         return torch.from_numpy(predictions).to(instances.device, instances.dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """None: predictions are not linear in x."""
+        """Return None: predictions are not linear in x."""
         return
 
 

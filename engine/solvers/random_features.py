@@ -38,7 +38,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Begin with features of `streams`; by default those of seeds 0, 1, …"""
+        """Begin with features of `streams`; by default those of seeds 0, 1 and so on."""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -64,7 +64,7 @@ class Features(KernelFit):
         self._phases = torch.from_numpy(2 * math.pi * phases).to(data.labels.device)  # b [R, 1, D]
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
-        """φᵀφ̃ of every row of [R, n, d] with every row of [R, k, d], [R, n, k]."""
+        """Return φᵀφ̃ of every row of [R, n, d] with every row of [R, k, d], [R, n, k]."""
         return self._of(rows) @ (self._of_all if other_rows is self._rows else self._of(other_rows)).mT
 
     @cached_property
@@ -73,7 +73,7 @@ class Features(KernelFit):
         return self._of(self._rows)
 
     def _of(self, rows: torch.Tensor) -> torch.Tensor:
-        """φ of every row, [R, n, D]."""
+        """Return φ of every row, [R, n, D]."""
         angles = rows @ self._frequencies.mT + self._phases
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 

@@ -51,7 +51,7 @@ class TanhFit(LeastSquaresFit):
         self._count += instances.n
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         fitted = super().predict(instances).double()
         unseen_share = max(1 - self._count / self._d, SATURATED)
         in_span = self._spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
@@ -63,5 +63,5 @@ class TanhFit(LeastSquaresFit):
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
 
     def weights(self) -> None:
-        """None: predictions are not linear in x."""
+        """Return None: predictions are not linear in x."""
         return

@@ -168,5 +168,5 @@ class Forecast:
         return forecasts.to(self._rows.dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """None: predictions are not linear in x."""
+        """Return None: predictions are not linear in x."""
         return

@@ -100,7 +100,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def _numbers(self) -> list[float]:
         """Values that are numbers."""
-        return [value for value in self.grid if _is_number(value)]
+        return [number for number in self.grid if _is_number(number)]
 
     def _check_values(self) -> None:
         if self.values is None:
@@ -131,7 +131,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         count = self.points or self._count(self.from_, self.to)
         spaced = np.geomspace if self.log else np.linspace
         numbers = spaced(self.from_, self.to, count).tolist()
-        rounded = [float(f"{value:.12g}") for value in numbers]  # 12 digits: 0.3, not 0.30000000000000004
+        rounded = [float(f"{number:.12g}") for number in numbers]  # 12 digits: 0.3, not 0.30000000000000004
         return tuple(map(int, rounded)) if all(map(float.is_integer, rounded)) else tuple(rounded)
 
     def _count(self, first: float, last: float) -> int:
@@ -149,7 +149,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def has_words(self) -> bool:
         """Whether some of its values give no name a number."""
-        return not all(self.bound(value) for value in self.grid)
+        return not all(self.bound(axis_value) for axis_value in self.grid)
 
     def bound(self, value: Value) -> dict[str, float]:
         """Return the numbers that a value gives to names: to its axis, or to the columns of its table."""
@@ -163,7 +163,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             words = self.names or tuple(map(str, self.grid))
             return {float(place): word for place, word in enumerate(words, 1)} if x == self.name else {}
         pairs = zip(self.grid, self.names or (), strict=self.names is not None)
-        return {self.bound(value)[x]: name for value, name in pairs if x in self.bound(value)}
+        return {self.bound(axis_value)[x]: name for axis_value, name in pairs if x in self.bound(axis_value)}
 
     def label(self, value: Value) -> str:
         """Return a value in words: "eta = 0.1", or for a table "K = 2, C = 3"."""

@@ -23,40 +23,40 @@ OF_AXES = ("x", "y", "times")
 Text = Callable[[str], str]
 
 
-def rename_learner(raw: Raw, name: str, other: str) -> None:
+def rename_learner(raw: Raw, former: str, other: str) -> None:
     """Rename a learner in claims about its curves, also at values of axes, and in relative pictures."""
 
     def renamed(curve: str) -> str:
-        is_at_values = curve.startswith(f"{name}, ")
-        return f"{other}{curve[len(name) :]}" if curve == name or is_at_values else curve
+        is_at_values = curve.startswith(f"{former}, ")
+        return f"{other}{curve[len(former) :]}" if curve == former or is_at_values else curve
 
     _rename_curves(raw, renamed)
     for picture in _tables(raw, "pictures"):
-        if picture.get("relative") == name:
+        if picture.get("relative") == former:
             picture["relative"] = other
 
 
-def rename_picture(raw: Raw, name: str, other: str) -> None:
+def rename_picture(raw: Raw, former: str, other: str) -> None:
     """Rename a picture in claims about it."""
     for claim in _tables(raw, "claims"):
-        if claim.get("picture") == name:
+        if claim.get("picture") == former:
             claim["picture"] = other
 
 
-def rename_axis(raw: Raw, name: str, other: str) -> None:
+def rename_axis(raw: Raw, former: str, other: str) -> None:
     """Rename an axis in expressions, conditions, pictures, and claims about curves that it splits."""
-    _change_expressions(raw, lambda text: with_name(text, name, other))
-    _rename_curves(raw, lambda curve: curve.replace(f", {name} = ", f", {other} = "))
+    _change_expressions(raw, lambda text: with_name(text, former, other))
+    _rename_curves(raw, lambda curve: curve.replace(f", {former} = ", f", {other} = "))
     for picture in _tables(raw, "pictures"):
         curves = picture.get("curves")
         if isinstance(curves, str):
-            picture["curves"] = other if curves == name else curves
+            picture["curves"] = other if curves == former else curves
         elif isinstance(curves, list | tuple):
-            picture["curves"] = [other if axis == name else axis for axis in curves]
+            picture["curves"] = [other if axis == former else axis for axis in curves]
         if isinstance(at := picture.get("at"), Mapping):
-            picture["at"] = {other if key == name else key: value for key, value in at.items()}
+            picture["at"] = {other if key == former else key: number for key, number in at.items()}
         read = picture.get("read")
-        if isinstance(read, dict) and read.get("over") == name:
+        if isinstance(read, dict) and read.get("over") == former:
             read["over"] = other
 
 
@@ -84,7 +84,7 @@ def _rename_curves(raw: Raw, change: Text) -> None:
 
 def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
     """Change every expression that may name axes, and no other text."""
-    document = {key: value for key, value in raw.items() if key != "axes"}
+    document = {key: part for key, part in raw.items() if key != "axes"}
     raw |= with_texts(
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text
     )
@@ -97,8 +97,8 @@ def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
 
 
 def _tables(raw: Raw, part: str) -> Iterator[dict[str, Any]]:
-    items = raw.get(part)
-    return (item for item in items if isinstance(item, dict)) if isinstance(items, list) else iter(())
+    tables = raw.get(part)
+    return (table for table in tables if isinstance(table, dict)) if isinstance(tables, list) else iter(())
 
 
 SET_UP, PICTURE = "the set-up was changed", "its picture was changed"

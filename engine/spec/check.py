@@ -173,8 +173,8 @@ def _dimensions(
     several = any(isinstance(learner.rate_choice, tuple) for _, learner in pairs)
     rates = [RATE] if several else []
     named = [
-        name
-        for name, measure in measures_in(_named(picture, "x", where)).items()
+        measure_name
+        for measure_name, measure in measures_in(_named(picture, "x", where)).items()
         if any(missing(measure, experiment, learner) is None for experiment, learner in measured)
     ]
     return Dimensions(
@@ -197,7 +197,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
     along = [*dimensions.of_axes, *dimensions.clocks, *dimensions.indices]
     for key in ("x", "y", "times"):
         _check_numbers(_named(picture, key, where), dimensions, f"{where}.{key}")
-    rates = [name for name in dimensions.rates if name in _named(picture, "x", where)]
+    rates = [dimension for dimension in dimensions.rates if dimension in _named(picture, "x", where)]
     by_measure = dimensions.measures if picture.y is None else []
     _check_known(_named(picture, "x", where), [*along, *by_measure, *dimensions.rates, *SIZES], f"{where}.x")
     if by_measure and picture.relative is not None:
@@ -205,7 +205,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
         raise BadInput(f"{where}.relative", f"{fault}; leave it out")
     _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
-    if misplaced := [name for name in sorted(up) if name in dimensions.clocks]:
+    if misplaced := [dimension for dimension in sorted(up) if dimension in dimensions.clocks]:
         choices = listed([*dimensions.of_axes, *dimensions.indices, *SIZES])
         raise BadInput(
             f"{where}.y",
@@ -266,7 +266,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
     """Check that x and y name no dimension that is read off or set, and all others. Raises: BadInput."""
     over = None if picture.reading is None else picture.reading.over
     x = _named(picture, "x", where)
-    clocks = [name for name in (*dimensions.clocks, *dimensions.measures) if name in x]
+    clocks = [dimension for dimension in (*dimensions.clocks, *dimensions.measures) if dimension in x]
     if over == "record" and clocks:
         fault = f"read takes one evaluation point of each run, so nothing is left along {clocks[0]}"
         raise BadInput(f"{where}.x", f"{fault}; name an axis or an index, or leave out read")
@@ -275,13 +275,19 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
         if over is not None and not named.isdisjoint(dimensions.axes.get(over, [over])):
             fault = f"{over} is read off, so nothing is left along it"
             raise BadInput(f"{where}.{key}", f"{fault}; name another dimension")
-        for name in dimensions.indices:
-            if name in named and name in picture.at:
-                raise BadInput(f"{where}.{key}", f"{name} is set by at; name another dimension")
-    remaining = [name for name in dimensions.indices if name not in picture.at and name != over]
-    drawn = clocks[:1] if clocks else [name for name in remaining if name in x][:1]
-    drawn += [name for name in remaining if name in _named(picture, "y", where) and name not in drawn][:1]
-    if undrawn := [name for name in remaining if name not in drawn]:
+        for dimension in dimensions.indices:
+            if dimension in named and dimension in picture.at:
+                raise BadInput(f"{where}.{key}", f"{dimension} is set by at; name another dimension")
+    remaining = [
+        dimension for dimension in dimensions.indices if dimension not in picture.at and dimension != over
+    ]
+    drawn = clocks[:1] if clocks else [dimension for dimension in remaining if dimension in x][:1]
+    drawn += [
+        dimension
+        for dimension in remaining
+        if dimension in _named(picture, "y", where) and dimension not in drawn
+    ][:1]
+    if undrawn := [dimension for dimension in remaining if dimension not in drawn]:
         fault = f"{' and '.join(undrawn)} of {picture.measure.kind} must be x, read off, or set by at"
         raise BadInput(where, fault)
     if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*dimensions.of_axes}:
@@ -310,11 +316,11 @@ MOST_NAMED = 9
 
 
 class BadClaims(BadInput):
-    """Refusal of the first of several bad claims; `others` are the refusals of the rest."""
+    """Refusal of the first of several bad claims; `further_refusals` are those of the rest."""
 
     def __init__(self, first: BadInput, rest: Sequence[BadInput]) -> None:
-        super().__init__(first.where, first.what)
-        self.others = tuple(rest)
+        super().__init__(first.where, first.fault)
+        self.further_refusals = tuple(rest)
 
 
 def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
@@ -401,48 +407,48 @@ def _check_values(
     axes = {axis.name: axis for axis in experiment.axes}
     at = getattr(claim, "at", None)
     if at is not None and (axis := axes.get(picture.x)) is not None:
-        values = [value for value in axis.grid if isinstance(value, int | float)]
-        if values and not any(abs(value - at) <= NEAR * abs(at) for value in values):
+        numbers = [number for number in axis.grid if isinstance(number, int | float)]
+        if numbers and not any(abs(number - at) <= NEAR * abs(at) for number in numbers):
             raise BadInput(f"{where}.at", f"there is no {axis.name} = {at:g}; {_values(axis)}")
-    apart = [axes[name] for name in picture.split_by]
+    apart = [axes[named] for named in picture.split_by]
     labels = (map(axis.label, axis.grid) for axis in apart)
     ends = [", ".join(words) for words in product(*labels)] if apart else []
     curves = {*learners, *(f"{learner}, {label}" for learner in learners for label in ends)}
     for field in claim.curve_fields:
-        name = str(getattr(claim, field))
-        if name not in curves and any(name.startswith(f"{learner}, ") for learner in learners):
+        named = str(getattr(claim, field))
+        if named not in curves and any(named.startswith(f"{learner}, ") for learner in learners):
             choices = "; ".join(map(_values, apart)) or "the picture has one curve per learner"
-            raise BadInput(f"{where}.{field}", f"there is no curve {name!r}; {choices}")
+            raise BadInput(f"{where}.{field}", f"there is no curve {named!r}; {choices}")
 
 
 def _values(axis: Axis) -> str:
     """Return the values of an axis in words."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
-    words = (f"{value:g}" if isinstance(value, float) else str(value) for value in few)
+    words = (f"{axis_value:g}" if isinstance(axis_value, float) else str(axis_value) for axis_value in few)
     return f"{axis.name} is {', '.join(words)}"
 
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
     """Check the names of curves and lines in a claim. Curves split by axes have longer names."""
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
-        name = getattr(claim, field)
-        if name is None:
+        named = getattr(claim, field)
+        if named is None:
             continue
-        curve = any(name == learner or (apart and name.startswith(f"{learner}, ")) for learner in learners)
-        curve = curve and (field == "curve" or name != claim.curve)
+        curve = any(named == learner or (apart and named.startswith(f"{learner}, ")) for learner in learners)
+        curve = curve and (field == "curve" or named != claim.curve)
         if field in claim.curve_fields and curve:
             continue
-        if field in claim.line_fields and catalogue.find("theory", name) is not None:
+        if field in claim.line_fields and catalogue.find("theory", named) is not None:
             continue
         lines = catalogue.members("theory")
         if field == "curve":
-            fault = f"there is no {name!r} among {listed(map(repr, learners))}"
+            fault = f"there is no {named!r} among {listed(map(repr, learners))}"
         elif field in claim.curve_fields:
             rest = listed(repr(learner) for learner in learners if learner != claim.curve)
-            fault = f"there is no {name!r} among the other learners, {rest}"
+            fault = f"there is no {named!r} among the other learners, {rest}"
             fault += f", and the lines {listed(lines)}" if field in claim.line_fields else ""
         else:
-            fault = f"there is no bound {name!r} among {listed(lines)}"
+            fault = f"there is no bound {named!r} among {listed(lines)}"
         raise BadInput(f"{where}.{field}", fault)
 
 

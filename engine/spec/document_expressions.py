@@ -29,8 +29,8 @@ TOLERANCE = 1e-9
 """Largest relative distance of an expression's value from an integer that counts as rounding."""
 
 
-def resolved(kind: Any, value: Any, place: str, names: Mapping[str, float]) -> Any:
-    """Return a preset's value with numbers for expressions, and tables for parts given by kind alone.
+def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any:
+    """Return a preset's raw value with numbers for expressions, and tables for parts given by kind alone.
 
     Values that do not fit their type are unchanged.
 
@@ -41,28 +41,26 @@ def resolved(kind: Any, value: Any, place: str, names: Mapping[str, float]) -> A
 
     Raises: BadInput for an expression without a value, or with a value that does not fit.
     """
-    return with_texts(kind, value, place, lambda kinds, text, where: _of_text(kinds, text, where, names))
+    return with_texts(kind, raw, place, lambda kinds, text, where: _of_text(kinds, text, where, names))
 
 
-def with_texts(kind: Any, value: Any, place: str, change: Change) -> Any:
-    """Return a value in which `change` replaces every text."""
-    if isinstance(value, str):
-        return change(alternatives(kind), value, place)
-    if isinstance(value, (dict, Mapping)):
-        type_of = _types_in(alternatives(kind), value)
+def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
+    """Return a raw value in which `change` replaces every text."""
+    if isinstance(raw, str):
+        return change(alternatives(kind), raw, place)
+    if isinstance(raw, (dict, Mapping)):
+        type_of = _types_in(alternatives(kind), raw)
         below = f"{place}." if place else ""
-        return {
-            key: with_texts(type_of(key), member, f"{below}{key}", change) for key, member in value.items()
-        }
-    if isinstance(value, list | tuple):
+        return {key: with_texts(type_of(key), member, f"{below}{key}", change) for key, member in raw.items()}
+    if isinstance(raw, list | tuple):
         items = items_of(alternatives(kind))
-        return [with_texts(items, item, f"{place}[{number}]", change) for number, item in enumerate(value)]
-    return value
+        return [with_texts(items, item, f"{place}[{number}]", change) for number, item in enumerate(raw)]
+    return raw
 
 
-def with_tables(kind: Any, value: Any) -> Any:
-    """Return a value with tables for parts given by kind alone, and expressions unchanged."""
-    return with_texts(kind, value, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
+def with_tables(kind: Any, raw: Any) -> Any:
+    """Return a raw value with tables for parts given by kind alone, and expressions unchanged."""
+    return with_texts(kind, raw, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
 
 
 def _is_part(kinds: tuple[Any, ...]) -> bool:
@@ -142,8 +140,8 @@ def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, 
     is_whole = float not in kinds
     try:
         # Exact, as rounding could change a count: 0.07·100 is 7.000000000000001 in binary, and its ceiling 8.
-        value = exact(text, names)
-        return _whole(value) if is_whole else float(value)
+        number = exact(text, names)
+        return _whole(number) if is_whole else float(number)
     except BadExpression as error:
         expected = f" or an expression of {', '.join(names)}" if names else ""
         right = ", or ".join(
@@ -154,13 +152,13 @@ def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, 
         raise BadInput(place, f"{_cause(text, str(error), names)}; it must be {right}") from error
 
 
-def _whole(value: Number) -> int:
-    size = abs(float(value))
+def _whole(number: Number) -> int:
+    size = abs(float(number))
     if size >= EXACT:
-        raise BadExpression(f"{float(value):g} is too large")
-    nearest = round(value)
-    if abs(Fraction(value) - nearest) > TOLERANCE * max(1.0, size):
-        raise BadExpression(f"{float(value):.10g} is not a whole number")
+        raise BadExpression(f"{float(number):g} is too large")
+    nearest = round(number)
+    if abs(Fraction(number) - nearest) > TOLERANCE * max(1.0, size):
+        raise BadExpression(f"{float(number):.10g} is not a whole number")
     return nearest
 
 
@@ -196,15 +194,15 @@ def with_texts_changed(document: Mapping[str, Any], change: TextChange) -> Raw:
     for part in ("pictures", "claims"):
         if isinstance(changed.get(part), list | tuple):
             changed[part] = [
-                _item(item, part, (part, number), change) for number, item in enumerate(changed[part])
+                _item(table, part, (part, number), change) for number, table in enumerate(changed[part])
             ]
     return changed
 
 
-def _item(item: Any, part: str, path: Path, change: TextChange) -> Any:
-    if not isinstance(item, Mapping):
-        return item
-    changed = _changed(item, TEXTS[part], path, change)
+def _item(table: Any, part: str, path: Path, change: TextChange) -> Any:
+    if not isinstance(table, Mapping):
+        return table
+    changed = _changed(table, TEXTS[part], path, change)
     for key in NAMED if part == "pictures" else ():
         if isinstance(changed.get(key), list | tuple):
             changed[key] = [
@@ -253,7 +251,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
     """
     if not any(map(has_braces, texts_of(document).values())):
         return dict(document)
-    of_parts = {name: value for path in PARTS for name, value in _numbers_in(_at(numbers, path))}
+    of_parts = {name: number for path in PARTS for name, number in _numbers_in(_at(numbers, path))}
     # `names` first for the order in messages, and last so that axes, d, n and m win over fields.
     bound = {**names, **of_parts, **names}
 
@@ -280,9 +278,9 @@ def _at(document: Mapping[str, Any], path: Path) -> Any:
 
 
 def _numbers_in(table: Any) -> Iterator[tuple[str, float]]:
-    for key, value in table.items() if isinstance(table, Mapping) else ():
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            yield str(key), value
+    for key, number in table.items() if isinstance(table, Mapping) else ():
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            yield str(key), number
 
 
 def as_document(described: Experiment | Raw) -> Raw:

@@ -145,10 +145,10 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
     """
     raw = reading.current(raw)
     axes = _axes_of(raw)
-    values = [axis.grid for axis in axes]
-    if (count := math.prod(map(len, values))) > MOST_POINTS:
+    grids = [axis.grid for axis in axes]
+    if (count := math.prod(map(len, grids))) > MOST_POINTS:
         raise BadInput("axes", f"{count} points are too many; take at most {MOST_POINTS}")
-    points = [point for point in _points(raw, axes, values) if point is not None]
+    points = [point for point in _points(raw, axes, grids) if point is not None]
     if not points:
         raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
     sweep = Sweep(axes, tuple(points), _listed(raw))
@@ -162,7 +162,7 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
 def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of the learners of a document; learners at no point are not checked."""
     tables = (table for table in raw.get("learners", ()) if isinstance(table, Mapping))
-    return tuple(name for table in tables if isinstance(name := table.get("name"), str))
+    return tuple(learner_name for table in tables if isinstance(learner_name := table.get("name"), str))
 
 
 def _with_each_learner(sweep: Sweep) -> list[Experiment]:
@@ -206,7 +206,11 @@ def with_words(raw: Mapping[str, Any]) -> reading.Raw:
 
 def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
     """Return the names that expressions may use at a point: axes and columns of table axes."""
-    return {name: number for axis, value in pairs for name, number in axis.bound(value).items()}
+    return {
+        bound_name: number
+        for axis, axis_value in pairs
+        for bound_name, number in axis.bound(axis_value).items()
+    }
 
 
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
@@ -219,9 +223,13 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
     if raw.get("axes"):
         tables = {learner["name"]: learner for learner in full["learners"]}
         written = {learner["name"]: learner for learner in raw["learners"]}
-        expressed = reading.with_expressions(list(tables.values()), [written[name] for name in tables])
+        expressed = reading.with_expressions(
+            list(tables.values()), [written[learner_name] for learner_name in tables]
+        )
         tables = dict(zip(tables, expressed, strict=True))
-        full["learners"] = [tables.get(name) or _elsewhere(learner) for name, learner in written.items()]
+        full["learners"] = [
+            tables.get(learner_name) or _elsewhere(learner) for learner_name, learner in written.items()
+        ]
     return full
 
 
@@ -230,7 +238,7 @@ def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
     fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
     defaults = {optional.encode_name: (optional.default, optional.default_factory) for optional in fields}
     plain = {
-        name: factory() if callable(factory) else default for name, (default, factory) in defaults.items()
+        field: factory() if callable(factory) else default for field, (default, factory) in defaults.items()
     }
     return {"name": learner["name"], **plain, **with_tables(Learner, learner)}
 
@@ -245,25 +253,30 @@ def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
     axes: tuple[Axis, ...] = reading.axes(raw)
     names: set[str] = set()
     for number, axis in enumerate(axes):
-        for name in {axis.name, *(name for value in axis.grid for name in axis.bound(value))}:
+        for bound_name in {
+            axis.name,
+            *(bound_name for axis_value in axis.grid for bound_name in axis.bound(axis_value)),
+        }:
             where = f"axes[{number}].name"
-            if name in TAKEN:
-                raise BadInput(where, f"{name!r} means something else in expressions; take another name")
-            if name in names:
-                raise BadInput(where, f"{name!r} is a name of another axis; take another")
-            names.add(name)
+            if bound_name in TAKEN:
+                raise BadInput(
+                    where, f"{bound_name!r} means something else in expressions; take another name"
+                )
+            if bound_name in names:
+                raise BadInput(where, f"{bound_name!r} is a name of another axis; take another")
+            names.add(bound_name)
     return axes
 
 
 def _points(
-    raw: Mapping[str, Any], axes: tuple[Axis, ...], values: list[tuple[Value, ...]]
+    raw: Mapping[str, Any], axes: tuple[Axis, ...], grids: list[tuple[Value, ...]]
 ) -> Iterator[Point | None]:
     """Yield every point; None for a point without learners."""
-    for place in product(*(range(len(grid)) for grid in values)):
-        chosen = [grid[number] for grid, number in zip(values, place, strict=True)]
+    for place in product(*(range(len(grid)) for grid in grids)):
+        chosen = [grid[number] for grid, number in zip(grids, place, strict=True)]
         pairs = list(zip(axes, chosen, strict=True))
         names = _names_of(pairs)
-        label = ", ".join(axis.label(value) for axis, value in pairs)
+        label = ", ".join(axis.label(axis_value) for axis, axis_value in pairs)
         try:
             document = _at(raw, pairs, names)
             yield (
@@ -273,7 +286,7 @@ def _points(
             )
         except BadInput as error:
             where = f"{error.where} where {label}" if label else error.where
-            raise BadInput(where, error.what) from error
+            raise BadInput(where, error.fault) from error
 
 
 def _at(
@@ -283,9 +296,9 @@ def _at(
     document = dict(raw)
     if any(axis.set for axis, _ in pairs):
         document = copy.deepcopy(document)
-        for axis, value in pairs:
+        for axis, axis_value in pairs:
             if axis.set is not None:
-                reading.put(document, axis.set, value)
+                reading.put(document, axis.set, axis_value)
         document = dict(reading.current(document))  # again: values that an axis sets may be former words
     learners = document.get("learners")
     if isinstance(learners, list):
@@ -350,15 +363,18 @@ def _structs(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
 def _widened(schema: Any, parts: Schema) -> Any:
     """Return a schema that accepts text for every number, and for every part without required fields."""
     if isinstance(schema, list):
-        return [_widened(item, parts) for item in schema]
+        return [_widened(part, parts) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    widened = {key: value if key == "default" else _widened(value, parts) for key, value in schema.items()}
+    widened = {
+        key: subschema if key == "default" else _widened(subschema, parts)
+        for key, subschema in schema.items()
+    }
     if isinstance(description := widened.get("description"), str):
         widened["description"] = inspect.cleandoc(description)
     if schema.get("type") in ("integer", "number"):
-        number = {key: value for key, value in widened.items() if key not in WORDS}
-        words = {key: value for key, value in widened.items() if key in WORDS}
+        number = {key: subschema for key, subschema in widened.items() if key not in WORDS}
+        words = {key: subschema for key, subschema in widened.items() if key in WORDS}
         return words | {"anyOf": [number, {"$ref": "#/$defs/Expression"}]}
     if "discriminator" in schema:
         kinds = schema["discriminator"]["mapping"]

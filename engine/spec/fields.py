@@ -148,8 +148,8 @@ def _kind(kind: Any) -> FieldKind | None:
             return None
 
 
-def _kind_of_list(item: Any) -> FieldKind:
-    match item:
+def _kind_of_list(item_type: Any) -> FieldKind:
+    match item_type:
         case inspect.IntType():
             return "wholes"
         case inspect.FloatType():

@@ -74,33 +74,33 @@ def entry_of(preset: str) -> PresetEntry:
 
 
 def _entries() -> Iterator[PresetEntry]:
-    for name in presets.names():
+    for preset in presets.names():
         try:
-            yield entry_of(name)
+            yield entry_of(preset)
         except BadInput:
             continue
 
 
 def _texts(listed: Any, key: str) -> tuple[str, ...]:
-    """Return one text of each item of a list, if it has one."""
-    items = listed if isinstance(listed, list) else []
-    return tuple(str(item[key]) for item in items if isinstance(item, dict) and key in item)
+    """Return one text of each table of a list, if it has one."""
+    tables = listed if isinstance(listed, list) else []
+    return tuple(str(table[key]) for table in tables if isinstance(table, dict) and key in table)
 
 
 def digest(raw: reading.Raw) -> str:
     """Return the digest of a preset without its texts."""
-    content = {key: value for key, value in raw.items() if key not in WORDS}
+    content = {key: part for key, part in raw.items() if key not in WORDS}
     written = msgspec.json.encode(content, order="deterministic")
     return hashlib.sha256(written).hexdigest()[:16]
 
 
-def _words(value: Any) -> Iterator[str]:
+def _words(raw: Any) -> Iterator[str]:
     """Yield the texts of a document that are a single word."""
-    if isinstance(value, str) and len(value.split()) == 1:
-        yield value
-    elif isinstance(value, dict):
-        for child in value.values():
+    if isinstance(raw, str) and len(raw.split()) == 1:
+        yield raw
+    elif isinstance(raw, dict):
+        for child in raw.values():
             yield from _words(child)
-    elif isinstance(value, list):
-        for child in value:
+    elif isinstance(raw, list):
+        for child in raw:
             yield from _words(child)

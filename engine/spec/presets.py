@@ -34,7 +34,9 @@ def folder() -> Path:
 
 def names() -> list[str]:
     """Return the names of all presets."""
-    return sorted(name.removesuffix(".toml") for name in os.listdir(folder()) if name.endswith(".toml"))
+    return sorted(
+        file_name.removesuffix(".toml") for file_name in os.listdir(folder()) if file_name.endswith(".toml")
+    )
 
 
 def name_of(preset: str) -> str:
@@ -132,4 +134,4 @@ def _named(preset: str) -> Iterator[None]:
     try:
         yield
     except BadInput as error:
-        raise BadInput(f"{preset}: {error.where}" if error.where else preset, error.what) from error
+        raise BadInput(f"{preset}: {error.where}" if error.where else preset, error.fault) from error

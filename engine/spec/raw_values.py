@@ -99,36 +99,36 @@ def check(raw: Any) -> None:
     # A stack instead of recursion: hostile nesting must not exhaust Python's own.
     waiting = [("", raw, 0)]
     while waiting:
-        place, value, depth = waiting.pop()
+        place, raw_value, depth = waiting.pop()
         if depth > DEEPEST:
             raise BadInput(place, f"nested too deeply; at most {DEEPEST} levels fit")
-        if isinstance(value, str):
-            if fault := texts.fault(value, "\n\t" if place in MULTILINE else ""):
+        if isinstance(raw_value, str):
+            if fault := texts.fault(raw_value, "\n\t" if place in MULTILINE else ""):
                 raise BadInput(place, fault)
-        elif isinstance(value, int) and value.bit_length() > WIDEST:
+        elif isinstance(raw_value, int) and raw_value.bit_length() > WIDEST:
             raise BadInput(place, f"the number is too large; at most {WIDEST} bits fit")
         else:
             inner = [
-                (f"{place}{step}".lstrip("."), item, depth + 1)
-                for step, item in _items(value, place)
-                if depth == DEEPEST or not _is_plain(item)
+                (f"{place}{step}".lstrip("."), member, depth + 1)
+                for step, member in _items(raw_value, place)
+                if depth == DEEPEST or not _is_plain(member)
             ]
             waiting += reversed(inner)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(raw_value: Any) -> bool:
     """Return whether a value is harmless at first sight: most are short texts and numbers."""
-    if isinstance(value, str):
-        return value.isascii() and value.isprintable()
-    return isinstance(value, float)
+    if isinstance(raw_value, str):
+        return raw_value.isascii() and raw_value.isprintable()
+    return isinstance(raw_value, float)
 
 
-def _items(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+def _items(container: Any, place: str) -> Iterator[tuple[str, Any]]:
     """Yield the items of a table or list, with the last step of their place."""
-    if isinstance(value, list | tuple):
-        yield from ((f"[{number}]", item) for number, item in enumerate(value))
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
+    if isinstance(container, list | tuple):
+        yield from ((f"[{number}]", member) for number, member in enumerate(container))
+    elif isinstance(container, Mapping):
+        for key, member in container.items():
             if fault := texts.fault(str(key)):
                 raise BadInput(place, f"the key {texts.quoted(key)} {fault}")
-            yield f".{key}", item
+            yield f".{key}", member

@@ -52,11 +52,11 @@ def read_raw(path: Path) -> Raw:
     with files.faults(""):
         content = files.read(path, MOST_BYTES_OF_RESULT if is_result else MOST_BYTES)
     raw = _experiment_of_result(content) if is_result else raw_values.document(content)
-    for name, part, fields in _data_files(raw):
+    for part_name, part, fields in _data_files(raw):
         for field in fields:
             if isinstance(part.get(field), str):
                 part[field] = beside(path.parent, part[field])
-            _set_beside(path.parent, raw.get("axes"), f"problem.{name}.{field}")
+            _set_beside(path.parent, raw.get("axes"), f"problem.{part_name}.{field}")
     return raw
 
 
@@ -81,11 +81,11 @@ class _Result(msgspec.Struct):
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
     """Yield the matrix and the target if they are tables, with their names and file fields."""
     problem = raw.get("problem")
-    for name, family in (("matrix", "matrices"), ("target", "targets")):
-        part = problem.get(name) if isinstance(problem, dict) else None
+    for part_name, family in (("matrix", "matrices"), ("target", "targets")):
+        part = problem.get(part_name) if isinstance(problem, dict) else None
         if isinstance(part, dict) and isinstance(kind := part.get("kind"), str):
             member = catalogue.members(family).get(kind)
-            yield name, part, () if member is None else member.file_fields
+            yield part_name, part, () if member is None else member.file_fields
 
 
 def _set_beside(folder: Path, axes: Any, place: str) -> None:
@@ -113,14 +113,14 @@ def apply(raw: Raw, override: str) -> None:
     except tomllib.TOMLDecodeError:
         parsed = {}
     except BadInput as error:
-        raise BadInput(where, error.what) from error
+        raise BadInput(where, error.fault) from error
     put(raw, place.strip(), parsed["value"] if len(parsed) == 1 else _plain(text.strip()))
 
 
 def _plain(text: str) -> str | list[str]:
     """Return a value that is no TOML: a text, or a list of expressions without quotes."""
     if text.startswith("[") and text.endswith("]"):
-        return [item.strip() for item in text[1:-1].split(",")]
+        return [expression.strip() for expression in text[1:-1].split(",")]
     return text
 
 
@@ -198,14 +198,16 @@ def _child(node: Any, step: str | int, place: str) -> Any:
     raise BadInput(f"--set {place}", "there is a value here, and it has no parts")
 
 
-def _index(items: list[Any], step: str | int, place: str) -> int:
-    """Return the position of an item given by index or name."""
-    if isinstance(step, int) and step < len(items):
+def _index(tables: list[Any], step: str | int, place: str) -> int:
+    """Return the position of a table given by index or name."""
+    if isinstance(step, int) and step < len(tables):
         return step
-    names = [str(item.get("name")) for item in items if isinstance(item, dict)]
+    names = [str(table.get("name")) for table in tables if isinstance(table, dict)]
     if isinstance(step, str) and step in names:
         return names.index(step)
-    choices = listed(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(items)} items"
+    choices = (
+        listed(f"[{number}] {item_name}" for number, item_name in enumerate(names)) or f"{len(tables)} items"
+    )
     wanted = f"[{step}]" if isinstance(step, int) else quoted(step)
     raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}")
 
@@ -256,16 +258,16 @@ def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
     """Return a `current` document with its defaults, as `in_full` does."""
     resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
     numbers: Raw = with_expressions(resolved, raw)
-    for name, part, fields in _data_files(resolved):
+    for part_name, part, fields in _data_files(resolved):
         for field in fields:  # a relative path, as written, would mean another file in another folder
-            numbers["problem"][name][field] = part[field]
+            numbers["problem"][part_name][field] = part[field]
     return numbers
 
 
 def with_expressions(numbers: Any, raw: Any) -> Any:
     """Return `numbers` with the expressions that `raw` has in their places."""
     if isinstance(numbers, dict) and isinstance(raw, Mapping):
-        return {key: with_expressions(value, raw.get(key)) for key, value in numbers.items()}
+        return {key: with_expressions(number, raw.get(key)) for key, number in numbers.items()}
     if isinstance(numbers, list) and isinstance(raw, list | tuple) and len(numbers) == len(raw):
         return [with_expressions(*pair) for pair in zip(numbers, raw, strict=True)]
     return raw if isinstance(numbers, int | float | str) and isinstance(raw, str) else numbers
@@ -323,14 +325,14 @@ def _kind_of(part: Any) -> Any:
     return part.get("kind") if isinstance(part, Mapping) else part
 
 
-def _resolved_part(name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
+def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
     """Return the matrix or the target, after resolving its numbers. Raises: BadInput."""
-    place, problem = f"problem.{name}", numbers["problem"]
-    _need(name, problem, Problem, "problem", raw)
-    kind = types_of(Problem)[name]
-    if name == "matrix":
-        names = _with_its_own_d(kind, problem[name], names)
-    problem[name] = resolved(kind, problem[name], place, names)
+    place, problem = f"problem.{part_name}", numbers["problem"]
+    _need(part_name, problem, Problem, "problem", raw)
+    kind = types_of(Problem)[part_name]
+    if part_name == "matrix":
+        names = _with_its_own_d(kind, problem[part_name], names)
+    problem[part_name] = resolved(kind, problem[part_name], place, names)
     return _typed(kind, place, numbers, raw)
 
 
@@ -356,7 +358,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
     where = f"{place}{path.rstrip('`')}".lstrip(".")
     cause = error.__cause__
     if isinstance(cause, BadField):
-        return BadInput(".".join(filter(None, (where, cause.field))), cause.what)
+        return BadInput(".".join(filter(None, (where, cause.field))), cause.fault)
     if match := re.fullmatch(r"Object contains unknown field `(.*)`", message):
         struct, key = _type_at(where, raw), match.group(1)
         if not isinstance(struct, inspect.StructType):
@@ -398,9 +400,9 @@ def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place:
 
 
 def _unknown(key: str, place: str, keys: list[str], new: str = "") -> BadInput:
-    name = renamed(key, keys) if place.startswith("claims[") else None
-    name = new if new in keys else name
-    right = nearest(key, keys) if name is None else f"it is called {name} here"
+    new_name = renamed(key, keys) if place.startswith("claims[") else None
+    new_name = new if new in keys else new_name
+    right = nearest(key, keys) if new_name is None else f"it is called {new_name} here"
     return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {right}")
 
 
@@ -435,13 +437,13 @@ def _choices(where: str, raw: Any) -> list[str]:
         literals = [member for member in kind.types if isinstance(member, inspect.LiteralType)]
         has_numbers = any(isinstance(member, inspect.FloatType) for member in kind.types)
         numbers = ["a number", "a list of numbers"] if has_numbers else []
-        return [*numbers, *(_word(value) for literal in literals for value in literal.values)]
-    return [_word(value) for value in kind.values] if isinstance(kind, inspect.LiteralType) else []
+        return [*numbers, *(_word(word) for literal in literals for word in literal.values)]
+    return [_word(word) for word in kind.values] if isinstance(kind, inspect.LiteralType) else []
 
 
-def _word(value: Any) -> str:
+def _word(word: Any) -> str:
     """Return an allowed word, in quotes if it is a mere sign."""
-    return str(value) if re.search(r"\w", str(value)) else f'"{value}"'
+    return str(word) if re.search(r"\w", str(word)) else f'"{word}"'
 
 
 def _members(kind: Any) -> list[inspect.StructType]:

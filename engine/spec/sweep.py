@@ -36,8 +36,12 @@ class Point:
 
     def is_in(self, picture: Picture) -> bool:
         """Return whether the point has the values in `at` of a picture."""
-        wanted = ((self.names[name], value) for name, value in picture.at.items() if name in self.names)
-        return all(abs(coordinate - value) <= NEAR * abs(value) for coordinate, value in wanted)
+        wanted = (
+            (self.names[axis_name], number)
+            for axis_name, number in picture.at.items()
+            if axis_name in self.names
+        )
+        return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
         """Return the point with one of a learner's rates, as a value of an axis of its own."""
@@ -78,15 +82,15 @@ class Sweep:
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
         """Return the indices of a point's values on the axes that split curves. Raises: BadInput."""
-        return tuple(point.place[self.number_of(name)] for name in picture.split_by)
+        return tuple(point.place[self.number_of(axis_name)] for axis_name in picture.split_by)
 
-    def number_of(self, name: str) -> int:
+    def number_of(self, axis_name: str) -> int:
         """Return the index of the axis called `name`. Raises: BadInput."""
         for number, axis in enumerate(self.axes):
-            if axis.name == name:
+            if axis.name == axis_name:
                 return number
         choices = listed(axis.name for axis in self.axes) or "none"
-        raise BadInput("pictures", f"there is no axis {name!r}; there are {choices}")
+        raise BadInput("pictures", f"there is no axis {axis_name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
         """Return a name with the values of the axes that split the curves of a picture."""
@@ -117,7 +121,11 @@ class Sweep:
         present = dict.fromkeys(
             learner.name for point in self.points for learner in point.experiment.learners
         )
-        return tuple(dict.fromkeys([*(name for name in self.order if name in present), *present]))
+        return tuple(
+            dict.fromkeys(
+                [*(learner_name for learner_name in self.order if learner_name in present), *present]
+            )
+        )
 
 
 def only(experiment: Experiment) -> Sweep:
@@ -157,8 +165,8 @@ def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], wher
             drawn = _straight(mark.title, mark)
         else:
             drawn = _curve(sweep, picture, mark.name or "mark", group_pairs, where)
-        values = sweep.name("", picture, group)
-        marked.append(drawn._replace(name=drawn.kind + values_written(values, sweep.symbols), apart=group))
+        label = sweep.name("", picture, group)
+        marked.append(drawn._replace(name=drawn.kind + values_written(label, sweep.symbols), apart=group))
     return marked
 
 
@@ -166,26 +174,32 @@ def _straight(title: str, mark: Mark) -> Marked:
     return Marked(title, () if mark.x is None else (mark.x,), () if mark.y is None else (mark.y,), title)
 
 
-def _curve(sweep: Sweep, picture: Picture, name: str, pairs: list[tuple[Point, Mark]], where: str) -> Marked:
+def _curve(
+    sweep: Sweep, picture: Picture, mark_name: str, pairs: list[tuple[Point, Mark]], where: str
+) -> Marked:
     """Return a mark at y along the axes in x, or one at x along those in y. Raises: BadInput."""
     at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
-    values: dict[float, float] = {}
+    height_by_place: dict[float, float] = {}
     for point, mark in pairs:
-        value = mark.y if at_y else mark.x
-        assert value is not None, "a mark is at x or at y, the same at every point"
+        height = mark.y if at_y else mark.x
+        assert height is not None, "a mark is at x or at y, the same at every point"
         try:
             at = None if along is None else evaluate(along, point.numbers)
         except BadExpression:  # along goes a clock, or an index
             at = None
-        if at is None or values.setdefault(at, value) != value:
-            raise BadInput(where, _several(sweep.axes, picture, name, at_y))
-    places = tuple(sorted(values))
-    numbers = tuple(values[place] for place in places)
-    return Marked(name, places, numbers, name) if at_y else Marked(name, numbers, places, name)
+        if at is None or height_by_place.setdefault(at, height) != height:
+            raise BadInput(where, _several(sweep.axes, picture, mark_name, at_y))
+    places = tuple(sorted(height_by_place))
+    numbers = tuple(height_by_place[place] for place in places)
+    return (
+        Marked(mark_name, places, numbers, mark_name)
+        if at_y
+        else Marked(mark_name, numbers, places, mark_name)
+    )
 
 
-def _several(axes: tuple[Axis, ...], picture: Picture, name: str, at_y: bool) -> str:
+def _several(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: bool) -> str:
     """Return the fault of a mark with several values for one line, and the names that it may use."""
     named = names_in((picture.x if at_y else picture.y) or "")
     bound = {axis.name: axis.bound(axis.grid[0]) for axis in axes}
@@ -193,4 +207,4 @@ def _several(axes: tuple[Axis, ...], picture: Picture, name: str, at_y: bool) ->
     apart = [word for axis in picture.split_by for word in bound[axis]]
     allowed = listed(dict.fromkeys([*along, *apart]))
     right = f"name no axes but {allowed}" if allowed else "name no axes"
-    return f"{name!r} is not at one place, for its expression has other values at other points; {right}"
+    return f"{mark_name!r} is not at one place, for its expression has other values at other points; {right}"

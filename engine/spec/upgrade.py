@@ -83,15 +83,17 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def renamed(key: str, keys: list[str]) -> str | None:
     """Return the present name of a key of the first edition, if it is in `keys`; None for other keys."""
-    name = NAMES.get(key)
-    return name if name in keys else None
+    new = NAMES.get(key)
+    return new if new in keys else None
 
 
 def _names_of_learners(raw: Mapping[str, Any]) -> set[str]:
     learners = raw.get("learners")
     tables = learners if isinstance(learners, list | tuple) else ()
     return {
-        name for table in tables if isinstance(table, Mapping) and isinstance(name := table.get("name"), str)
+        learner_name
+        for table in tables
+        if isinstance(table, Mapping) and isinstance(learner_name := table.get("name"), str)
     }
 
 
@@ -106,9 +108,9 @@ def _picture(picture: Any) -> Any:
     if not marked:
         return picture
     note("mark among lines", "marks")
-    marks = [{key: value for key, value in line.items() if key != "kind"} for line in marked]
+    marks = [{key: field for key, field in line.items() if key != "kind"} for line in marked]
     named = [line for line in lines if line not in marked]
-    rest = {key: value for key, value in picture.items() if key != "lines"}
+    rest = {key: field for key, field in picture.items() if key != "lines"}
     return {**rest, "marks": [*picture.get("marks", ()), *marks]} | ({"lines": named} if named else {})
 
 
@@ -125,8 +127,8 @@ def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
     """Return a run with measures in place of its switches."""
-    switches = {key: value for key, value in run.items() if key in SWITCHES and isinstance(value, bool)}
-    converted = {key: value for key, value in run.items() if key not in switches}
+    switches = {key: setting for key, setting in run.items() if key in SWITCHES and isinstance(setting, bool)}
+    converted = {key: setting for key, setting in run.items() if key not in switches}
     measures = converted.get("measures", ())
     if not isinstance(measures, list | tuple):
         return converted
@@ -185,13 +187,13 @@ def sentence(preset: str, words: Mapping[str, str]) -> str:
     return f"{preset}: " + ", ".join(f"{former} is now called {new}" for former, new in words.items())
 
 
-def with_new_words(kind: Any, value: Any, learners: Collection[str]) -> Any:
-    """Return a value of type `kind` with new words in place of former ones.
+def with_new_words(kind: Any, raw: Any, learners: Collection[str]) -> Any:
+    """Return a raw value of type `kind` with new words in place of former ones.
 
     A former key stays in a table that has the new one, too, and is refused there. A word that is the name of
     one of the `learners` stays.
     """
-    return _with_new_words(alternatives(kind), value, "", learners) if RENAMED else value
+    return _with_new_words(alternatives(kind), raw, "", learners) if RENAMED else raw
 
 
 def new_key(struct: Struct, key: str) -> str:
@@ -204,28 +206,30 @@ def new_kind(structs: Collection[Struct], kind: str) -> str:
     return next((_new(family, kind) for family in map(_family_of, structs) if family), kind)
 
 
-def _with_new_words(kinds: tuple[Any, ...], value: Any, place: str, learners: Collection[str]) -> Any:
+def _with_new_words(kinds: tuple[Any, ...], raw: Any, place: str, learners: Collection[str]) -> Any:
     structs = [kind for kind in kinds if is_struct(kind)]
-    if isinstance(value, str) and any(map(_family_of, structs)):
-        return new_kind(structs, value)
-    if isinstance(value, str):
-        names_line = _names_line(place) and value not in learners
-        return _new("theory" if names_line else place, value)
-    if isinstance(value, list | tuple):
-        return [_with_new_words(alternatives(items_of(kinds)), item, place, learners) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    if isinstance(kind := value.get("kind"), str):
-        value = {**value, "kind": new_kind(structs, kind)}
-    if (struct := struct_in(kinds, value)) is None:
+    if isinstance(raw, str) and any(map(_family_of, structs)):
+        return new_kind(structs, raw)
+    if isinstance(raw, str):
+        names_line = _names_line(place) and raw not in learners
+        return _new("theory" if names_line else place, raw)
+    if isinstance(raw, list | tuple):
+        return [_with_new_words(alternatives(items_of(kinds)), member, place, learners) for member in raw]
+    if not isinstance(raw, Mapping):
+        return raw
+    if isinstance(kind := raw.get("kind"), str):
+        raw = {**raw, "kind": new_kind(structs, kind)}
+    if (struct := struct_in(kinds, raw)) is None:
         entries = alternatives(entries_of(kinds))
-        return {key: _with_new_words(entries, entry, place, learners) for key, entry in value.items()}
+        return {key: _with_new_words(entries, member, place, learners) for key, member in raw.items()}
     name, types = _name_of(struct), types_of(struct)
     renamed = RENAMED.get(name, {})
-    keys = {key: key if renamed.get(key, key) in value else _new(name, key) for key in value}
+    keys = {key: key if renamed.get(key, key) in raw else _new(name, key) for key in raw}
     return {
-        keys[key]: _with_new_words(alternatives(types.get(keys[key])), entry, f"{name}.{keys[key]}", learners)
-        for key, entry in value.items()
+        keys[key]: _with_new_words(
+            alternatives(types.get(keys[key])), member, f"{name}.{keys[key]}", learners
+        )
+        for key, member in raw.items()
     }
 
 

@@ -58,24 +58,24 @@ class RunData:
 
     @cached_property
     def data(self) -> Data:
-        """The data that the learners see."""
+        """Data that the learners see."""
         return self._draw()
 
     @cached_property
     def labels(self) -> DrawnLabels:
-        """The labels that were drawn."""
+        """Drawn labels."""
         if self._given is not None:
             return DrawnLabels(self._given())
         return DrawnLabels(self.data.labels.view(self.data.replicas, self.data.targets, -1).cpu().numpy())
 
     @cached_property
     def order(self) -> Order:
-        """The number of the row that is seen first, second, … in every replica, [R, K]."""
+        """Indices of the rows in the order of training, in every replica, [R, K]."""
         order, labels = self._order(), self.labels
         return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
-        """A learner with an update rule before its first step."""
+        """Return a learner with an update rule before its first step."""
         assert self._begin is not None, "runs have starts"
         return self._begin(self.data, learner)
 
@@ -98,31 +98,36 @@ class OtherRun(NamedTuple):
 
 @dataclass(frozen=True)
 class At:
-    """Points at which a line is computed, and the data that it may use.
-
-    Attributes:
-        drawn: the data of the run, which all lines share; they are drawn at their first use.
-        clocks: the clocks that the protocol plans, [S] each.
-        indices: the coordinates of each index of the measure.
-        of_learner, of_rate: the learner and its rate, for a line that is `per_learner`.
-        own: for a line that is `along_runs`, its `measures` of the learner's run, at the records so far.
-        runs: for such a line, the measures of its other `runs` by their names, at the same records.
-    """
+    """Points at which a line is computed, and the data that it may use."""
 
     experiment: Setup
     drawn: RunData
+    """Data of the run, which all lines share; they are drawn at their first use."""
+
     clocks: Mapping[str, Floats]
+    """Clocks that the protocol plans, [S] each."""
+
     indices: Mapping[str, Floats] = field(default_factory=dict)
+    """Coordinates of each index of the measure."""
+
     of_learner: Learner | None = None
+    """Learner, for a line that is `per_learner`."""
+
     of_rate: float | None = None
-    own: Measured = field(default_factory=dict)
+    """Rate of that learner."""
+
+    measured: Measured = field(default_factory=dict)
+    """Measures of the learner's run at the records so far, for a line that is `along_runs`."""
+
     runs: Mapping[str, Measured] = field(default_factory=dict)
+    """Measures of the other `runs` of such a line, by their names, at the same records."""
+
     beyond: bool = False
     """Whether the clocks go on past the last record, as if training continued."""
 
     @property
     def k(self) -> Floats:
-        """The number of examples seen at every record."""
+        """Number of examples seen at every record."""
         if self.beyond:
             return self.clocks["k"]
         n, records = self.experiment.n, len(next(iter(self.clocks.values())))
@@ -130,12 +135,12 @@ class At:
 
     @property
     def labels(self) -> DrawnLabels:
-        """The labels that were drawn."""
+        """Drawn labels."""
         return self.drawn.labels
 
     @property
     def order(self) -> Order:
-        """The number of the row of the data that is seen first, second, … in every replica, [R, K]."""
+        """Indices of the rows of the data in the order of training, in every replica, [R, K]."""
         return self.drawn.order
 
     @property
@@ -154,7 +159,7 @@ class At:
 
     @property
     def start(self) -> Descent:
-        """The learner at this rate, before its first step."""
+        """Learner at this rate, before its first step."""
         update = self.learner.update
         if self.of_rate is not None and update is not None:
             update = msgspec.structs.replace(update, lr=self.of_rate)
@@ -267,7 +272,7 @@ class Line(Part, frozen=True):
         return Finding(False, f"{self.kind} does not say what learners it binds")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """Return the measures of a bound learner that `value` reads from `at.own`."""
+        """Return the measures of a bound learner that `value` reads from `at.measured`."""
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
@@ -357,7 +362,7 @@ def bound_by_turning(learner: Learner, predicate: str) -> Finding:
 
 
 def shares_layers(learner: Learner) -> bool:
-    """Whether the predictions of a target depend on the labels of other targets, as nets share layers."""
+    """Return whether predictions of a target depend on labels of others, as nets share layers."""
     return learner.architecture is not None and learner.architecture.outputs > 1
 
 
@@ -367,7 +372,7 @@ def about_one_target(learner: Learner) -> str:
 
 
 def loss_constant(experiment: Setup) -> float:
-    """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)] of the experiment's loss."""
+    """Return c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)] of the experiment's loss."""
     constant = experiment.loss.constant
     assert constant is not None, "a loss that takes labels ±1 has a constant"
     return constant
@@ -526,8 +531,10 @@ def only_numbers(experiment: Setup) -> Finding | None:
 
 
 def descends(learner: Learner, experiment: Setup) -> Finding | None:
-    """Return why steps are not those of gradient descent, or momentum, on the whole loss at one constant
-    rate `lr`; None if they are."""
+    """Return why steps are not those of gradient descent, or momentum, on the whole loss; None if they are.
+
+    Their rate `lr` must be constant.
+    """
     name, update = learner.name, learner.update
     if update is None:
         return Finding(False, f"it requires steps with a rate, and {name} is a solver")
@@ -544,7 +551,7 @@ def at_rate_lr(learner: Learner, experiment: Setup) -> Finding | None:
 
 
 def product_curve(at: At) -> Floats:
-    """(1 − k/n)(1 − k/d), 0 beyond k = d: the unseen share of rows times what each of them costs."""
+    """Return (1 − k/n)(1 − k/d), 0 beyond k = d: the unseen share of rows times the cost of each."""
     n, d = at.experiment.n, at.experiment.d
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
 

@@ -28,6 +28,6 @@ class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
         return super().structure()._replace(running="min")
 
     def value(self, at: At) -> Floats:
-        losses = at.own[AverageLoss().name]
+        losses = at.measured[AverageLoss().name]
         bound: Floats = 22 * losses[:, :1] / (1 + np.arange(losses.shape[1]))
         return bound

@@ -65,8 +65,8 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
         batches = protocol.schedule().batches
         assert batches is not None, "holds() admits no other mini-batches"
         variance = batches.variance(protocol.extent(at.experiment.n).rows)
-        full_square = at.own[GradientNorm().name] ** 2
+        full_square = at.measured[GradientNorm().name] ** 2
         right_side: Floats = (
-            at.rate / 2 * (full_square + variance * (at.own[RowGradients().name] - full_square))
+            at.rate / 2 * (full_square + variance * (at.measured[RowGradients().name] - full_square))
         )
         return right_side

@@ -71,6 +71,6 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
         return (OF_ROWS_SEEN,)
 
     def value(self, at: At) -> Floats:
-        length = np.sqrt(len(SEEN) * at.own[OF_ROWS_SEEN.name])
+        length = np.sqrt(len(SEEN) * at.measured[OF_ROWS_SEEN.name])
         with np.errstate(divide="ignore"):
             return np.where(length < 1, np.square(1 - length) / length, 0.0)

@@ -98,11 +98,11 @@ class Descent:
         nets = data.targets // architecture.outputs
         tensors = {
             # All variants and targets of a replica share its start: curves of rates differ by the rate alone.
-            name: tensor.repeat_interleave(data.variants * nets, 0)
-            for name, tensor in (start_of(inputs) if start is None else start).items()
+            layer: tensor.repeat_interleave(data.variants * nets, 0)
+            for layer, tensor in (start_of(inputs) if start is None else start).items()
         }
         tensors = architecture.fitted(tensors, instances)
-        params = {name: tensors.pop(name) for name in architecture.layers}
+        params = {layer: tensors.pop(layer) for layer in architecture.layers}
         structure = None if update is None else update.structure()
         self._observes = None if structure is None else structure.observes
         self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
@@ -120,9 +120,9 @@ class Descent:
         self._params, self._state = self._begun(params)
         speeds = speeds_of(learner, instances.d)
         self._multiples: Rates = {}
-        for name, speed in speeds.items():
+        for layer, speed in speeds.items():
             rates = [rate * speed for rate in rates_of(learner)]
-            self._multiples[name] = rates[0] if len(rates) == 1 else _by_member(rates, params[name], nets)
+            self._multiples[layer] = rates[0] if len(rates) == 1 else _by_member(rates, params[layer], nets)
         self._unit: Callable[[], torch.Tensor] | None = None
         if learner.rate_unit == "start-sharpness":
             self._unit = partial(self._sharpness, data)
@@ -152,7 +152,7 @@ class Descent:
         if self._unit is None:
             return self._multiples
         units = self._unit()
-        return {name: self._multiples[name] / per_member(units, w) for name, w in self._params.items()}
+        return {layer: self._multiples[layer] / per_member(units, w) for layer, w in self._params.items()}
 
     def _begun(self, params: Params) -> tuple[Params, State]:
         """Return the parameters and state at the start of the rule; unchanged without a rule."""
@@ -169,8 +169,8 @@ class Descent:
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
-            self._params, self._state = self._begun({name: turned[name] for name in self._params})
-            self._fixed = {name: turned[name] for name in self._fixed}
+            self._params, self._state = self._begun({layer: turned[layer] for layer in self._params})
+            self._fixed = {layer: turned[layer] for layer in self._fixed}
             self._rates = self._in_units()
         if self._options is not None and not self._architecture.structure().by_inner_products:
             self._options.rotate(rotation)
@@ -230,7 +230,7 @@ class Descent:
                 params, state = self._options.step(self._params, gradients, self._rates, state, losses)
         if active is not None and not active.all():
             params = _where(active, params, self._params)
-            state = {name: _where(active, new, self._state[name]) for name, new in state.items()}
+            state = {layer: _where(active, new, self._state[layer]) for layer, new in state.items()}
         self._params, self._state = params, state
         return had[0]
 
@@ -274,10 +274,10 @@ class Descent:
         factors = {"w": instances.chosen(factor, 1 / factor)}
         return self._update.multiply(self._params, factors, self._state)
 
-    def of_nets(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values [B] of members of the batch, averaged over the outputs of each net."""
+    def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
+        """Return numbers [B] of members of the batch, averaged over the outputs of each net."""
         outputs = self._architecture.outputs
-        return values if outputs == 1 else values.view(-1, outputs).mean(1)
+        return by_member if outputs == 1 else by_member.view(-1, outputs).mean(1)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         return self._architecture.predict(self.tensors, instances)
@@ -316,8 +316,8 @@ def start_of(inputs: TrainingInputs) -> Params:
     architecture, instances = inputs.learner.net, inputs.data.instances
     drawn = architecture.start(inputs.learner.stream_of_start(inputs.streams), instances.d)
     start = {
-        name: torch.as_tensor(value, dtype=instances.dtype, device=instances.device)
-        for name, value in drawn.items()
+        layer: torch.as_tensor(array, dtype=instances.dtype, device=instances.device)
+        for layer, array in drawn.items()
     }
     return architecture.rotated(start, instances.turn)
 
@@ -338,7 +338,9 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
     It is the rate of its layer times the factor of the architecture.
     """
     factors = learner.net.layout(d).rate_factors
-    return {name: factors.get(name, 1.0) * learner.layer_rates.get(name, 1.0) for name in learner.net.layers}
+    return {
+        layer: factors.get(layer, 1.0) * learner.layer_rates.get(layer, 1.0) for layer in learner.net.layers
+    }
 
 
 def curve_name(learner: Learner, rate: float) -> str:
@@ -354,7 +356,7 @@ def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
 
 def _where(active: torch.Tensor, new: Params, old: Params) -> Params:
     """Return the new tensors for active members of the batch, and the old ones for the others."""
-    return {name: torch.where(per_member(active, w), w, old[name]) for name, w in new.items()}
+    return {layer: torch.where(per_member(active, w), w, old[layer]) for layer, w in new.items()}
 
 
 def begin(inputs: TrainingInputs) -> Hypothesis:
@@ -375,7 +377,7 @@ class OptionedSteps:
         self._update, self._learner = learner.trained.update, learner
         self._draws = streams("steps")
         self._turn: torch.Tensor | None = None
-        self._made = 0
+        self._steps_made = 0
         self.factor: float | torch.Tensor = 1.0
         """Factor of the rate in the last step: a number, or one for every net [N]."""
 
@@ -394,7 +396,7 @@ class OptionedSteps:
         learner = self._learner
         if learner.schedule is not None:
             self.factor = factor = self._factor(learner.schedule, losses)
-            rates = {name: rate * _shaped(factor, params[name]) for name, rate in rates.items()}
+            rates = {layer: rate * _shaped(factor, params[layer]) for layer, rate in rates.items()}
         if learner.clip is not None:
             gradients = learner.clip.clipped(gradients)
         if learner.noise is not None and learner.noise.on == "gradient":
@@ -406,12 +408,12 @@ class OptionedSteps:
         if learner.noise is not None and learner.noise.on == "weights":
             params = self._with_noise(params, learner.noise.sigma)
         # Counted after the step: the schedule's first factor is that of step 0.
-        self._made += 1
+        self._steps_made += 1
         return params, state
 
     def _factor(self, schedule: AnySchedule, losses: torch.Tensor | None) -> float | torch.Tensor:
         """Return the factor of the rate of the next step: a number, or one for every net [N]."""
-        factor = schedule.factor(self._made)
+        factor = schedule.factor(self._steps_made)
         return factor if losses is None else factor / losses
 
     def _with_noise(self, tensors: Params, sigma: float) -> Params:
@@ -420,7 +422,7 @@ class OptionedSteps:
             first = next(iter(noise))
             if noise[first].shape[-1] == len(self._turn):  # else it is that of a factor of an instance
                 noise[first] = noise[first] @ self._turn.T
-        return {name: tensor + sigma * noise[name] for name, tensor in tensors.items()}
+        return {layer: tensor + sigma * noise[layer] for layer, tensor in tensors.items()}
 
 
 def _shaped(factor: float | torch.Tensor, w: torch.Tensor) -> float | torch.Tensor:

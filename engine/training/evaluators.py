@@ -70,7 +70,7 @@ class Blocks:
         """Whether the block has no place left."""
         return self._first + len(self._waiting) == self._size
 
-    def taken(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+    def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
         """Return the results of the waiting weights, by a product of a block [size, B, d] → [size, …]."""
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
@@ -198,7 +198,7 @@ class ByPredictions:
             assert weights is not None, "blocks are chosen for a training run whose hypotheses have weights"
             self._blocks.add(weights)
             if self._blocks.full:
-                self._measure(self._blocks.taken(self._data.instances.products_of_each))
+                self._measure(self._blocks.multiplied(self._data.instances.products_of_each))
             return
         self._take(hypothesis.predict(self._data.instances))
 
@@ -225,7 +225,7 @@ class ByPredictions:
         if self._waiting:
             self._measure_waiting()
         if self._blocks is not None and len(self._blocks):
-            self._measure(self._blocks.taken(self._data.instances.products_of_each))
+            self._measure(self._blocks.multiplied(self._data.instances.products_of_each))
         measures, self._measures = self._measures, defaultdict(list)
         return measures | self._mistakes.measured()
 
@@ -249,9 +249,9 @@ class ByPredictions:
     def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
         """Measure the losses over rows seen and unseen, with the counts [S, B or 1, n] of each row."""
         losses = self._loss.value(predictions, self._data.labels)
-        for name, shares in (("train", counts), ("unseen", (counts == 0).double())):
+        for measure, shares in (("train", counts), ("unseen", (counts == 0).double())):
             means = (losses * shares).sum(2) / shares.sum(2)
-            self._measures[name].append(self._data.over_targets(means))
+            self._measures[measure].append(self._data.over_targets(means))
 
 
 def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:
@@ -285,7 +285,7 @@ class ByWeights:
         assert weights is not None, "an evaluator is chosen for a run whose hypotheses have weights"
         self._blocks.add(weights)
         if self._blocks.full:
-            self._losses.append(self._blocks.taken(self._values))
+            self._losses.append(self._blocks.multiplied(self._values))
         self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
 
     def looks(self, record: int) -> bool:
@@ -293,7 +293,7 @@ class ByWeights:
 
     def measured(self) -> Measures:
         if len(self._blocks):
-            self._losses.append(self._blocks.taken(self._values))
+            self._losses.append(self._blocks.multiplied(self._values))
         measures = {"loss": [self._data.over_targets(torch.cat(self._losses))]} if self._losses else {}
         self._losses = []
         return measures | self._mistakes.measured()

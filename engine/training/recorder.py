@@ -59,24 +59,24 @@ class Block(NamedTuple):
     ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
         """Return the clocks of a variant, [S] or [S, R] if replicas differ, and its numbers, [S, R]."""
         clocks = {
-            name: times if times.ndim == 1 else times[..., variant] for name, times in self.clocks.items()
+            clock: times if times.ndim == 1 else times[..., variant] for clock, times in self.clocks.items()
         }
-        return clocks, {name: values[:, :, variant] for name, values in self.measures.items()}
+        return clocks, {measure: series[:, :, variant] for measure, series in self.measures.items()}
 
     def after(self, count: int) -> Block:
         """Return the block without its first `count` records."""
         return Block(
-            {name: times[count:] for name, times in self.clocks.items()},
-            {name: values[count:] for name, values in self.measures.items()},
+            {clock: times[count:] for clock, times in self.clocks.items()},
+            {measure: series[count:] for measure, series in self.measures.items()},
             _later(self.weights, count),
-            {name: _later(values, count) for name, values in self.arrays.items()},
+            {measure: _later(series, count) for measure, series in self.arrays.items()},
             None if self.inaccurate is None else self.inaccurate[count:],
         )
 
 
 def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
     """Return the values of the records from number `count` on, counted from there."""
-    return {record - count: values for record, values in by_record.items() if record >= count}
+    return {record - count: tensor for record, tensor in by_record.items() if record >= count}
 
 
 Time = float | NDArray[np.float64]
@@ -84,10 +84,10 @@ Time = float | NDArray[np.float64]
 
 
 @runtime_checkable
-class Keeping(Protocol):
+class HasFirstWeights(Protocol):
     """Hypothesis with direct access to the weights of the first replica and target."""
 
-    def kept(self) -> torch.Tensor:
+    def first_weights(self) -> torch.Tensor:
         """Return these weights [V, d]."""
 
 
@@ -115,13 +115,19 @@ class Recorder:
         """
         data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis
-        self._keeping = hypothesis if isinstance(hypothesis, Keeping) else None
+        self._with_first_weights = hypothesis if isinstance(hypothesis, HasFirstWeights) else None
         # A backend that computes weights from a history would make all of them: the kept ones have the same
         # dtype.
-        weights = hypothesis.weights() if by is None or self._keeping is None else self._keeping.kept()
+        weights = (
+            hypothesis.weights()
+            if by is None or self._with_first_weights is None
+            else self._with_first_weights.first_weights()
+        )
         self._evaluator = by or evaluator(data, inputs.loss, weights, records, measures, order)
         sample = _signal_weights(hypothesis) if weights is None else weights
-        self._kept = None if sample is None else kept_records(records, data.instances.d, sample.itemsize)
+        self._weight_records = (
+            None if sample is None else kept_records(records, data.instances.d, sample.itemsize)
+        )
         self._loss, self._order = inputs.loss, order
         # Each record reads the schedules, so they are computed once, here.
         self._schedules = {
@@ -133,7 +139,7 @@ class Recorder:
         self._every_record, self._last = every_record, records - 1
         self._limit = None if inputs.learner.tends_to is None else Limit(inputs.learner.tends_to, data)
         self._start: Params | None = None
-        self._taken = 0
+        self._records_taken = 0
         self._clocks: defaultdict[str, list[Time]] = defaultdict(list)
         self._waiting = 0
         self._first: Mapping[Measure, torch.Tensor] | None = None
@@ -142,8 +148,12 @@ class Recorder:
 
     def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
         """Record the hypothesis at these clocks, after `seen` examples, a number or [B, 1]."""
-        if self.keeps(self._taken):
-            weights = self._first_weights() if self._keeping is None else self._keeping.kept()
+        if self.keeps(self._records_taken):
+            weights = (
+                self._first_weights()
+                if self._with_first_weights is None
+                else self._with_first_weights.first_weights()
+            )
             self._weights[self._waiting] = weights
         predicted = self._measure_others(seen) if self._schedules else None
         if (
@@ -154,14 +164,14 @@ class Recorder:
             self._evaluator.take_known(predicted, seen)
         else:
             self._evaluator.take(self._hypothesis, seen)
-        for name, time in clocks.items():
-            self._clocks[name].append(time)
-        self._taken += 1
+        for clock, time in clocks.items():
+            self._clocks[clock].append(time)
+        self._records_taken += 1
         self._waiting += 1
 
     def keeps(self, record: int) -> bool:
         """Return whether the first weights are kept at a record."""
-        return self._kept is not None and record in self._kept
+        return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
         """Return whether a record needs more of the hypothesis than the loss and the first weights."""
@@ -174,10 +184,14 @@ class Recorder:
 
         Returns the predictions of all rows [B, n], if a measure needed them.
         """
-        of_start = self._taken == 0 and any(measure.needs().start for measure in self._schedules)
+        of_start = self._records_taken == 0 and any(measure.needs().start for measure in self._schedules)
         if of_start and isinstance(self._hypothesis, Parametrised):
-            self._start = {name: tensor.clone() for name, tensor in self._hypothesis.params.items()}
-        due = [measure for measure, schedule in self._schedules.items() if self._due(schedule, self._taken)]
+            self._start = {layer: tensor.clone() for layer, tensor in self._hypothesis.params.items()}
+        due = [
+            measure
+            for measure, schedule in self._schedules.items()
+            if self._due(schedule, self._records_taken)
+        ]
         if not due:
             return None
         probe = Probe(
@@ -211,14 +225,14 @@ class Recorder:
     def block(self) -> Block:
         """Return the records taken since the last block."""
         measured = self._evaluator.measured()
-        measures = {name: torch.cat(parts).cpu().numpy() for name, parts in measured.items()}
+        measures = {measure: torch.cat(parts).cpu().numpy() for measure, parts in measured.items()}
         arrays: dict[str, dict[int, NDArray[np.float64]]] = {}
         for measure in self._schedules:
-            values, self._values[measure.name] = self._values[measure.name], {}
+            tensors, self._values[measure.name] = self._values[measure.name], {}
             if measure.is_number:
-                measures[measure.name] = self._everywhere(values)
+                measures[measure.name] = self._everywhere(tensors)
             else:
-                arrays[measure.name] = {record: value.numpy() for record, value in values.items()}
+                arrays[measure.name] = {record: tensor.numpy() for record, tensor in tensors.items()}
         weights: dict[int, NDArray[np.floating[Any]]] = {}
         if self._weights:
             together = torch.cat(list(self._weights.values()))
@@ -227,7 +241,7 @@ class Recorder:
             by_record = turned.reshape(len(self._weights), -1, turned.shape[-1])
             weights = dict(zip(self._weights, by_record, strict=True))
         block = Block(
-            {name: np.array(times, float) for name, times in self._clocks.items()},
+            {clock: np.array(times, float) for clock, times in self._clocks.items()},
             nothing_measured(self._data) | measures,
             weights,
             arrays,
@@ -237,11 +251,11 @@ class Recorder:
         self._waiting = 0
         return block
 
-    def _everywhere(self, values: dict[int, torch.Tensor]) -> NDArray[np.float64]:
+    def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
         """Return numbers [R or 1, V] by record as [S, R, V], with NaN elsewhere."""
         series = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
-        for record, value in values.items():
-            series[record, : len(value)] = value.numpy()
+        for record, numbers in by_record.items():
+            series[record, : len(numbers)] = numbers.numpy()
         return series
 
 

@@ -129,30 +129,32 @@ class CoupledRuns:
 
     def __init__(self, inputs: TrainingInputs, begin: Begin, measures: list[Measure]) -> None:
         data = inputs.data
-        self._data, self._own = data, begin(inputs)
-        self._others: dict[str, tuple[Data, TrainingRun]] = {}
+        self._data, self._run = data, begin(inputs)
+        self._coupled: dict[str, tuple[Data, TrainingRun]] = {}
         for measure in measures:
             group = measure.needs().under
             assert group is not None, "coupled() chooses them so"
             turn = element(group, inputs.streams("transformations"), data.instances.d, -1)
             matrix = torch.from_numpy(turn).to(data.labels)
-            self._others[measure.name] = on_transformed(inputs, begin, matrix)
+            self._coupled[measure.name] = on_transformed(inputs, begin, matrix)
 
     @property
     def hypothesis(self) -> Predictor:
         """Present hypothesis of the learner."""
-        return self._own.hypothesis
+        return self._run.hypothesis
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
         """Complete at most one record: predictions are compared when both runs have completed it."""
-        block = self._own.advance(min(records, 1), seconds)
+        block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
-            before = self._by_member(self._own.hypothesis.predict(self._data.instances))
-            for name, (data, other) in self._others.items():
+            before = self._by_member(self._run.hypothesis.predict(self._data.instances))
+            for measure, (data, other) in self._coupled.items():
                 complete = 0
                 while complete < new:
                     complete += len(other.advance(1).loss)
-                block.measures[name] = self._compared(before, other.hypothesis.predict(data.instances), new)
+                block.measures[measure] = self._compared(
+                    before, other.hypothesis.predict(data.instances), new
+                )
         return block
 
     def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:

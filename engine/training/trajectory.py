@@ -50,12 +50,12 @@ class GradientField:
         self._architecture, self._mirror, self._fixed = architecture, mirror, fixed
         self._instances, self._labels, self._loss = instances, labels, loss
         self._l2_penalties = architecture.layout(instances.d).l2_penalties
-        self._shapes = {name: theta.shape for name, theta in dual.items()}
+        self._shapes = {layer: theta.shape for layer, theta in dual.items()}
         self._nets = len(next(iter(dual.values())))
         sizes = [shape.numel() for shape in self._shapes.values()]
         self._parts = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
         self._speeds = np.concatenate(
-            [np.full(size, speeds[name]) for name, size in zip(self._shapes, sizes, strict=True)]
+            [np.full(size, speeds[layer]) for layer, size in zip(self._shapes, sizes, strict=True)]
         )
         self.start = _joined(dual)
 
@@ -64,14 +64,14 @@ class GradientField:
         tensors = self._tensors(place)
         gradients = self._architecture.gradient(tensors, self._instances, self._slopes)
         gradients = with_penalty(self._l2_penalties, tensors, gradients)
-        return -self._speeds * _joined({name: gradients[name] for name in self._shapes})
+        return -self._speeds * _joined({layer: gradients[layer] for layer in self._shapes})
 
     def weights(self, places: Floats) -> Params:
         """Return the weights [S·N, …] by layer for dual weights [S, P]."""
         duals = torch.from_numpy(places).to(self._labels)
         layers = zip(self._shapes.items(), self._parts, strict=True)
         return self._mirror.primal(
-            {name: duals[:, part].reshape(-1, *shape[1:]) for (name, shape), part in layers}
+            {layer: duals[:, part].reshape(-1, *shape[1:]) for (layer, shape), part in layers}
         )
 
     def primal(self, place: Floats) -> Floats:

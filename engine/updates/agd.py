@@ -69,16 +69,16 @@ class AGD(Automatic, frozen=True, tag="agd"):
         )
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        sizes = {name: self.loss_scale * ratio(g) * frobenius(g) for name, g in gradients.items()}
+        sizes = {layer: self.loss_scale * ratio(g) * frobenius(g) for layer, g in gradients.items()}
         by_layer = torch.stack([size.flatten() for size in sizes.values()])  # [L, B]
         G, new = by_layer.mean(0), {}
         rate = self._rate(G, params)
-        for name, w in params.items():
-            size = sizes[name].flatten()
+        for layer, w in params.items():
+            size = sizes[layer].flatten()
             # A gradient that is only rounding has no direction, and must not become a step of full length.
             real = size > 256 * torch.finfo(w.dtype).eps * G
-            length = torch.where(real, rate, 0.0).view_as(sizes[name])
-            new[name] = w - rates[name] * length / len(params) * ratio(w) * direction(gradients[name])
+            length = torch.where(real, rate, 0.0).view_as(sizes[layer])
+            new[layer] = w - rates[layer] * length / len(params) * ratio(w) * direction(gradients[layer])
         return new, state
 
     def _rate(self, G: torch.Tensor, params: Params) -> torch.Tensor:

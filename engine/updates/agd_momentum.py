@@ -30,8 +30,8 @@ class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         V = {
-            name: self.momentum * old + (1 - self.momentum) * gradients[name]
-            for name, old in state["V"].items()
+            layer: self.momentum * old + (1 - self.momentum) * gradients[layer]
+            for layer, old in state["V"].items()
         }
         new, _ = AGD(loss_scale=self.loss_scale).step(params, V, rates, {})
         return new, {"V": V}

@@ -43,30 +43,30 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return only_layers(self, architecture)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        matrices = {name: as_matrix(w).double() for name, w in params.items()}
+        matrices = {layer: as_matrix(w).double() for layer, w in params.items()}
         return params, {
-            "A": {name: torch.zeros_like(W.mT @ W) for name, W in matrices.items()},
-            "S": {name: torch.zeros_like(W @ W.mT) for name, W in matrices.items()},
-            "steps": {name: W.new_zeros(len(W), 1, 1) for name, W in matrices.items()},
+            "A": {layer: torch.zeros_like(W.mT @ W) for layer, W in matrices.items()},
+            "S": {layer: torch.zeros_like(W @ W.mT) for layer, W in matrices.items()},
+            "steps": {layer: W.new_zeros(len(W), 1, 1) for layer, W in matrices.items()},
         }
 
     def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
         new: State = {"A": {}, "S": {}, "steps": {}}
-        for name, (inputs, back) in signals.items():
-            steps = state["steps"][name] + 1
+        for layer, (inputs, back) in signals.items():
+            steps = state["steps"][layer] + 1
             share = torch.maximum(1 / steps, torch.full_like(steps, 1 - self.memory))
             weights = shares.double()[:, None]
             for part, several in (("A", inputs.double()), ("S", back.double())):
-                new[part][name] = torch.lerp(state[part][name], (several * weights) @ several.mT, share)
-            new["steps"][name] = steps
+                new[part][layer] = torch.lerp(state[part][layer], (several * weights) @ several.mT, share)
+            new["steps"][layer] = steps
         return new
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         directions = {}
-        for name, g in gradients.items():
-            by_output = self._solved(state["S"][name], as_matrix(g).double())
-            move = self._solved(state["A"][name], by_output.mT).mT
-            directions[name] = move.to(g.dtype).reshape(g.shape)
+        for layer, g in gradients.items():
+            by_output = self._solved(state["S"][layer], as_matrix(g).double())
+            move = self._solved(state["A"][layer], by_output.mT).mT
+            directions[layer] = move.to(g.dtype).reshape(g.shape)
         return descended(params, directions, rates), state
 
     def _solved(self, S: torch.Tensor, right: torch.Tensor) -> torch.Tensor:

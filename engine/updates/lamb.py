@@ -39,10 +39,10 @@ class LAMB(Diagonal, frozen=True, tag="lamb"):
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         directions, state = self._adam.directions(gradients, state)
         sizes, lengths, real = norms(params), norms(directions), with_direction(state["m"])
-        for name, u in directions.items():
-            is_defined = real[name] & (sizes[name] > 0)
-            directions[name] = u * torch.where(
-                is_defined, sizes[name] / lengths[name].where(is_defined, 1.0), 1.0
+        for layer, u in directions.items():
+            is_defined = real[layer] & (sizes[layer] > 0)
+            directions[layer] = u * torch.where(
+                is_defined, sizes[layer] / lengths[layer].where(is_defined, 1.0), 1.0
             )
         return descended(params, directions, rates), state
 

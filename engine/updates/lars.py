@@ -46,10 +46,10 @@ class LARS(Update, frozen=True, tag="lars"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         sizes, lengths, real, M = norms(params), norms(gradients), with_direction(gradients), {}
-        for name, g in gradients.items():
-            is_defined = real[name] & (sizes[name] > 0)
-            factor = torch.where(is_defined, sizes[name] / lengths[name].where(is_defined, 1.0), 1.0)
-            M[name] = self.momentum * state["M"][name] + factor * g
+        for layer, g in gradients.items():
+            is_defined = real[layer] & (sizes[layer] > 0)
+            factor = torch.where(is_defined, sizes[layer] / lengths[layer].where(is_defined, 1.0), 1.0)
+            M[layer] = self.momentum * state["M"][layer] + factor * g
         return descended(params, M, rates), {"M": M}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

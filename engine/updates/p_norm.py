@@ -40,14 +40,16 @@ class PNorm(Update, frozen=True, tag="p-norm"):
         )
 
     def start(self, params: Params) -> tuple[Params, State]:
-        return params, {"dual": {name: self._link(w, 1 / (1 - 1 / self._p(w))) for name, w in params.items()}}
+        return params, {
+            "dual": {layer: self._link(w, 1 / (1 - 1 / self._p(w))) for layer, w in params.items()}
+        }
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         dual = descended(state["dual"], gradients, rates)
         return self._weights(dual), {"dual": dual}
 
     def _weights(self, dual: Params) -> Params:
-        return {name: self._link(theta, self._p(theta)) for name, theta in dual.items()}
+        return {layer: self._link(theta, self._p(theta)) for layer, theta in dual.items()}
 
     @property
     def mirror(self) -> Mirror:

@@ -26,8 +26,8 @@ class Polyak(Update, frozen=True, tag="polyak"):
         square = flat(gradients.values()).square().sum(1)
         scale = torch.where(square > 0, square.reciprocal(), 0.0)
         return {
-            name: moved_by(w, rates[name], per_member(scale, w), gradients[name])
-            for name, w in params.items()
+            layer: moved_by(w, rates[layer], per_member(scale, w), gradients[layer])
+            for layer, w in params.items()
         }, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

@@ -34,17 +34,19 @@ class Sign(Diagonal, frozen=True, tag="sign"):
         return declared._replace(continuous=False, layerwise=not self.steepest, entries_alike=not self.shared)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        sizes = {name: g.abs() for name, g in gradients.items()}
-        directions = {name: g.sign() for name, g in gradients.items()}
+        sizes = {layer: g.abs() for layer, g in gradients.items()}
+        directions = {layer: g.sign() for layer, g in gradients.items()}
         if self.shared:
             first, squares = next(iter(self.squares(gradients).items()))
             sizes[first] = squares.sqrt()
             directions[first] = gradients[first] / sizes[first].where(sizes[first] > 0, 1.0)
         least = rounding(sizes)
-        directions = {name: torch.where(sizes[name] > least[name], v, 0.0) for name, v in directions.items()}
+        directions = {
+            layer: torch.where(sizes[layer] > least[layer], v, 0.0) for layer, v in directions.items()
+        }
         if self.steepest:
-            mean = flat(size.expand_as(gradients[name]) for name, size in sizes.items()).mean(1)
-            directions = {name: per_member(mean, v) * v for name, v in directions.items()}
+            mean = flat(size.expand_as(gradients[layer]) for layer, size in sizes.items()).mean(1)
+            directions = {layer: per_member(mean, v) * v for layer, v in directions.items()}
         return descended(params, directions, rates), state
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:

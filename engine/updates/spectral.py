@@ -51,12 +51,12 @@ class Spectral(Update, frozen=True, tag="spectral"):
         return no_pair(self.factors, d)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        dual = {name: self._mapped(w, lambda s, beta: torch.asinh(s / beta)) for name, w in params.items()}
+        dual = {layer: self._mapped(w, lambda s, beta: torch.asinh(s / beta)) for layer, w in params.items()}
         return params, {"dual": dual}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         dual = descended(state["dual"], gradients, rates)
-        weights = {name: self._mapped(z, lambda s, beta: beta * torch.sinh(s)) for name, z in dual.items()}
+        weights = {layer: self._mapped(z, lambda s, beta: beta * torch.sinh(s)) for layer, z in dual.items()}
         return weights, {"dual": dual}
 
     def _mapped(self, w: torch.Tensor, function: Function) -> torch.Tensor:

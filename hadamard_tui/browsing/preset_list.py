@@ -158,5 +158,5 @@ def _own(path: str) -> PresetEntry:
     try:
         return entry_of(path)
     except BadInput as error:
-        wrong = f"{Path(path).name} cannot be opened: {error.what}"
+        wrong = f"{Path(path).name} cannot be opened: {error.fault}"
         return PresetEntry(path, wrong, "", "", SUBJECTS[-1], (), (), frozenset(), "")

@@ -266,11 +266,6 @@ def mark(number: int) -> str:
     return LETTERS[number % len(LETTERS)]
 
 
-def number_of(mark: str) -> int:
-    """Return the number of the learner, or of its pinned run, with this letter; −1 for other characters."""
-    return LETTERS.find(mark.upper())
-
-
 def colour(place: KindPlace | None) -> str:
     """Return the colour of a curve: hue by the learner's kind, lightness by its place within the kind."""
     return theory() if place is None else palette.current().of(place)

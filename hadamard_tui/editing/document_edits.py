@@ -202,7 +202,7 @@ class Fitting(NamedTuple):
     left_out: dict[int, LeftOutClaim]
 
 
-def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
+def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
     """Read a document without the claims that `read` refuses.
 
     Returns: what `read` returns, the document without these claims, and the claims.
@@ -217,7 +217,7 @@ def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
         try:
             return read(document), document, Fitting(fitting_numbers, left_out)
         except BadInput as first:
-            refusals = [first, *(first.others if isinstance(first, BadClaims) else ())]
+            refusals = [first, *(first.further_refusals if isinstance(first, BadClaims) else ())]
             left_out |= dict(_left_out(refusal, claims, fitting_numbers) for refusal in refusals)
             fitting_numbers = [number for number in fitting_numbers if number not in left_out]
 
@@ -237,4 +237,4 @@ def _left_out(
         raise refusal
     number = numbers[int(place[1])]
     where = f"claims[{number}]{refusal.where[place.end() :]}"
-    return number, LeftOutClaim(claims[number], BadInput(where, refusal.what))
+    return number, LeftOutClaim(claims[number], BadInput(where, refusal.fault))

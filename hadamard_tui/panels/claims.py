@@ -48,7 +48,7 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
 def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
     """Return one line per claim that does not fit the set-up, with the reason."""
     return [
-        Text(f"– left out: {omission.claim.get('text')}  ({omission.why.what})", style="dim")
+        Text(f"– left out: {omission.claim.get('text')}  ({omission.why.fault})", style="dim")
         for omission in omissions
     ]
 

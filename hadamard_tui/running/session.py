@@ -17,7 +17,7 @@ from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
-from engine.runtime.sweep import Begun
+from engine.runtime.sweep_run import Begun
 from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.look import ChartOptions, Look, Pinned
 from hadamard_tui.running.playback import Pace, Playback

@@ -52,7 +52,7 @@ def _extent(results: Results) -> object:
             number,
             trace,
             [(curve.length, curve.diverged, curve.ended) for curve in trace.curves],
-            [curve.length for curve in trace.others],
+            [curve.length for curve in trace.side_curves],
             list(trace.lines),
         )
         for number, trace in sorted(results.traces.items())

@@ -22,7 +22,7 @@ from hadamard_tui.charts.look import ChartOptions
 from hadamard_tui.keyboard import key
 from hadamard_tui.running.runs import Runs
 from hadamard_tui.terminal.textual_internals import forget_drawn_widgets
-from hadamard_tui.terminal.timing import after
+from hadamard_tui.terminal.timing import call_after
 from hadamard_tui.widgets.setup import SetupPane
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class RunControl(Screen[None]):
             return
         if self._editable.error is None:
             self._begin(at_once=True)
-        self._resting = after(REST, self, self._rested)
+        self._resting = call_after(REST, self, self._rested)
 
     def _rested(self) -> None:
         self._resting = None
@@ -275,9 +275,11 @@ def divergence_message(diverged: Diverged, session: Session) -> str:
         where += f", {session.point.label}"
     continuation = "; the others go on" if len(experiment.learners) > 1 else ""
     why = "" if diverged.fate == DIVERGED else f". Accuracy: {WHY_INACCURATE}"
-    if diverged.of == 1:
+    if diverged.total == 1:
         return f"{who} {diverged.fate} {where}{continuation}{why}."
-    if diverged.replicas == diverged.of:
-        return f"{who} {diverged.fate} in all {diverged.of} replicas, in the last {where}{continuation}{why}."
-    replicas = f"{diverged.replicas} of {diverged.of} replicas"
+    if diverged.replicas == diverged.total:
+        return (
+            f"{who} {diverged.fate} in all {diverged.total} replicas, in the last {where}{continuation}{why}."
+        )
+    replicas = f"{diverged.replicas} of {diverged.total} replicas"
     return f"{who} {diverged.fate} in {replicas} {where}; the others go on{why}."

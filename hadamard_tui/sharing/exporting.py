@@ -253,7 +253,7 @@ def _made(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
     try:
         return kind.make(shown, progress)
     except BadInput as error:
-        raise BadInput(where, error.what) from error
+        raise BadInput(where, error.fault) from error
     except ImportError as error:
         library = kind.library or error.name or "a library"
         remedy = f"; install it anew with {kind.installation}" if kind.library else ""

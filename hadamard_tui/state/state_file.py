@@ -62,7 +62,7 @@ def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
             reading.apply(raw, change)
             view = msgspec.convert(raw, KeptView)
         except BadInput as error:
-            raise BadInput(where, error.what) from error
+            raise BadInput(where, error.fault) from error
         except msgspec.ValidationError as error:
             raise BadInput(where, str(error)) from error
     if view.panel is not None:

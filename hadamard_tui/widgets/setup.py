@@ -20,7 +20,7 @@ from engine.core.parts import BadInput
 from engine.spec import presets
 from engine.spec.fields import fields_of
 from hadamard_tui.editing.history import History, Step, shape
-from hadamard_tui.editing.typed_text import steps
+from hadamard_tui.editing.typed_text import steps_of_number
 from hadamard_tui.keyboard import key
 from hadamard_tui.state import state_file
 from hadamard_tui.widgets.controls import Choice, Lines, PresetChoice, Small
@@ -359,7 +359,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Put the next number that the set-up can run with, and say why there is none."""
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
-        for value in steps(before, row.is_whole, up):
+        for value in steps_of_number(before, row.is_whole, up):
             self.editable.put(place, value)
             error = self.editable.error
             if error is None or not row.is_about(error.where):
@@ -370,7 +370,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             refused = refused or error
         self.editable.put(place, before)
         if refused is not None:
-            self.notify(f"No {'larger' if up else 'smaller'} number fits here: {refused.what}.")
+            self.notify(f"No {'larger' if up else 'smaller'} number fits here: {refused.fault}.")
 
     @on(RowVaried)
     def _varied(self, event: RowVaried) -> None:
@@ -562,4 +562,4 @@ class SetupPane(VerticalScroll, can_focus=False):
 def _complaint_here(error: BadInput) -> str:
     """A problem beside the field that it is about, and at which point of the axes."""
     _, where, point = error.where.partition(" where ")
-    return f"{error.what} (where {point})" if where else error.what
+    return f"{error.fault} (where {point})" if where else error.fault

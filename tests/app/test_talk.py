@@ -44,7 +44,7 @@ def written(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("name", tours.shipped())
+@pytest.mark.parametrize("name", tours.shipped_talks())
 @pytest.mark.parametrize("width", [55, 90])
 def test_every_line_of_a_shipped_talk_is_told_whole(name: str, width: int):
     for stop in tours.talks()[name].stops:
@@ -91,7 +91,7 @@ def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str
     with pytest.raises(BadInput) as caught:
         tours.stops_of(str(written))
     assert where in caught.value.where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
     assert "\n" not in str(caught.value)
 
 

@@ -12,7 +12,7 @@ from view_fields import curve_view, view_of
 from engine.core import catalogue
 from engine.pictures.picture import Picture
 from engine.results.headlines import ending
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, reading
 from hadamard_tui.headless import compute, pictures
 

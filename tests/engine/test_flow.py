@@ -247,7 +247,7 @@ def test_evaluations_are_counted_and_no_more_are_made_than_allowed():
         measured(flow(evaluations=needed - 1), gd(1.0), replicas=3)
     assert caught.value.where == "protocol.evaluations"
     for word in ("it has come to time", "of 4", "take more", "bdf"):
-        assert word in caught.value.what
+        assert word in caught.value.fault
 
 
 @pytest.mark.parametrize("allowed", range(26, 31))
@@ -378,7 +378,7 @@ def test_a_claim_may_speak_of_any_of_its_times():
     reading.parse(raw(d=D, protocol=times, claims=[{**claim, "at": 0.1}]))
     with pytest.raises(BadInput) as caught:
         reading.parse(raw(d=D, protocol=times, claims=[{**claim, "at": 0.12}]))
-    assert "take 0.1" in caught.value.what
+    assert "take 0.1" in caught.value.fault
 
 
 def test_flows_are_judged_as_their_rules_are():
@@ -407,7 +407,7 @@ def test_what_makes_no_sense_is_refused_with_place_and_remedy(protocol, learner,
     with pytest.raises(BadInput) as caught:
         experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
     assert caught.value.where == where
-    assert words in caught.value.what
+    assert words in caught.value.fault
 
 
 CLASSES = {"kind": "clusters", "classes": 3, "n": 9, "d": 4, "sigma": 1.0}

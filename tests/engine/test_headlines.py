@@ -1,4 +1,4 @@
-"""Headlines say what a picture shows, with measured values, and whether its claim holds."""
+"""Headlines: the finding of a picture, with measured values, and whether its claim holds."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_a_picture_has_at_most_one_headline():
     with pytest.raises(BadInput) as refused:
         presets.load("hadamard-128", [f"claims=[{marked}, {marked}]"])
     assert refused.value.where == "hadamard-128: claims[1].headline"
-    assert refused.value.what == "the picture has a headline, claims[0]; keep one of them"
+    assert refused.value.fault == "the picture has a headline, claims[0]; keep one of them"
 
 
 def test_the_page_of_headlines_lists_every_preset():

@@ -1,4 +1,4 @@
-"""The L2 penalty of nets: what it does to gradients, Hessians and verdicts, against identities and torch."""
+"""The L2 penalty of nets in gradients, Hessians and verdicts, against identities and torch."""
 
 import numpy as np
 import pytest

@@ -283,4 +283,4 @@ def test_options_that_make_no_sense_are_refused_with_place_and_remedy(learner, w
     with pytest.raises(BadInput) as caught:
         reading.parse(raw("gaussian", learners={"it": learner}, d=D))
     assert caught.value.where.startswith(where)
-    assert words in caught.value.what
+    assert words in caught.value.fault

@@ -588,8 +588,8 @@ def test_a_file_that_holds_no_table_is_refused_at_its_path_with_row_and_column(
     name, content, phrase = REFUSED[case]
     refused = refusal(tmp_path, name, content)
     assert refused.where == "problem.matrix.path"
-    assert name in refused.what
-    assert phrase in refused.what
+    assert name in refused.fault
+    assert phrase in refused.fault
 
 
 @pytest.mark.parametrize(
@@ -625,7 +625,7 @@ def test_words_beside_a_label_are_left_out_by_columns(tmp_path: Any) -> None:
     with pytest.raises(BadInput) as caught:
         table_of(tmp_path, "X.csv", "kind,a,y\nspam,1,2\nham,2,3\nspam,3,5\n", "y")
     assert caught.value.where == "problem.matrix.columns"
-    assert caught.value.what == "column 'kind' holds words such as 'spam'; choose the columns of numbers"
+    assert caught.value.fault == "column 'kind' holds words such as 'spam'; choose the columns of numbers"
 
 
 @pytest.mark.parametrize("name", ["X.svm", "X.txt"])
@@ -635,7 +635,7 @@ def test_a_setting_that_means_nothing_in_svmlight_format_is_refused(
 ) -> None:
     refused = refusal(tmp_path, name, "+1 1:0.5\n-1 1:2.5\n", **{setting: value})
     assert refused.where == f"problem.matrix.{setting}"
-    assert refused.what == f"this means nothing for the format of {name}; leave it out"
+    assert refused.fault == f"this means nothing for the format of {name}; leave it out"
 
 
 def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> None:
@@ -661,7 +661,7 @@ def test_a_column_has_one_use(
     with pytest.raises(BadInput) as caught:
         table_of(tmp_path, "X.csv", csv(REALS, header="a,b,c"), label, **chosen)
     assert caught.value.where == f"problem.matrix.{where}"
-    assert caught.value.what.startswith(phrase)
+    assert caught.value.fault.startswith(phrase)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers beyond float64

@@ -89,7 +89,7 @@ class Seeds(Made, frozen=True, tag="seeds"):
 
 
 class Starts(Made, frozen=True, tag="starts"):
-    """What the learner predicts of the first row before its first step."""
+    """Predictions of the first row by the learner before its first step."""
 
     def structure(self):
         return LineStructure(per_learner=True, per_replica=True)

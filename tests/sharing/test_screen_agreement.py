@@ -13,7 +13,7 @@ from PIL import Image
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.chart_sheet import ChartSheet, compose

@@ -13,7 +13,7 @@ from rich.console import Console
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.runtime.store import Store
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, presets
 from engine.spec.reading import Raw
 from hadamard_tui.cli import main

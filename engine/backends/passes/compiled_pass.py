@@ -42,7 +42,7 @@ class Reached(NamedTuple):
 
     losses: torch.Tensor
     """Means of ‖w − w*‖² over targets, [R, V]."""
-    kept: torch.Tensor | None = None
+    first_weights: torch.Tensor | None = None
     """Weights of the first replica and target [V, d], if kept."""
     right: torch.Tensor | None = None
     """Number of right minus wrong rows [B], if counted."""
@@ -177,10 +177,10 @@ class CompiledPass:
         """Advance to the next of the examples learnt ahead."""
         self.reached = self.to_come.popleft()
 
-    def kept(self) -> torch.Tensor:
+    def first_weights(self) -> torch.Tensor:
         """Return the weights of the first replica and target [V, d]."""
-        assert self.reached.kept is not None, "it is declared before where these will be needed"
-        return self.reached.kept
+        assert self.reached.first_weights is not None, "it is declared before where these will be needed"
+        return self.reached.first_weights
 
     def weights(self) -> torch.Tensor:
         """Return the weights [B, d]."""

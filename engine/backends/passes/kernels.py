@@ -52,11 +52,11 @@ class Records(NamedTuple):
     losses: Array
     """[K, R·B], ‖w − w*‖²; float64."""
     slots: Array
-    """[K + 1], the place in `kept` of the weights after each number of examples; −1: none."""
-    kept: Array
+    """[K + 1], the place in `weights` of the weights after each number of examples; −1: none."""
+    weights: Array
     """[slots, V, d], weights of the first replica's members 0, `stride`, 2 · `stride` …"""
     stride: int
-    """Members, the targets of one variant, that share a place in `kept`."""
+    """Members, the targets of one variant, that share a place in `weights`."""
     counted: Array
     """[K + 1], the place in `right` of the count after each number of examples; −1: none."""
     right: Array
@@ -283,7 +283,7 @@ def record(members: Any, records: Any, member: int, after: int, scratch: Array) 
     of_replica = len(members.halves) // len(records.labels)
     slot, count = records.slots[after], records.counted[after]
     if slot >= 0 and member < of_replica and member % records.stride == 0:
-        assemble(members, member, records.kept[slot, member // records.stride])
+        assemble(members, member, records.weights[slot, member // records.stride])
     if count >= 0:
         assemble(members, member, scratch[0])
         labels = records.labels[member // of_replica, member % records.labels.shape[1]]

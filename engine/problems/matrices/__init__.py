@@ -39,7 +39,7 @@ class Arrangement(NamedTuple):
     """Whether the instances are ½(s h + 1)."""
 
     def repeated(self, times: int) -> Arrangement:
-        """Return the arrangement with 2 · `times` copies of every row in a row, with signs +, −, +, …"""
+        """Return the arrangement with 2 · `times` copies of every row in sequence, with alternating signs."""
         order = self.order.repeat(2 * times, axis=1)
         signs = self.signs.repeat(2 * times, axis=1)
         signs[:, 1::2] *= -1
@@ -63,7 +63,7 @@ class RowNumbers(NamedTuple):
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:
-        """The cluster of each row, [R, n]: its class where classes consist of no clusters."""
+        """Cluster of each row, [R, n]: its class if classes have no clusters."""
         return self.classes if self.subclasses is None else self.subclasses
 
 
@@ -190,7 +190,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def _repeated_values(self) -> Values:
-        """Return the range of entries of repeated rows; the negative of a bit is not a bit."""
+        """Range of entries of repeated rows; the negative of a bit is not a bit."""
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
 
     @property

@@ -69,7 +69,7 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         return rows
 
     def _around(self, draws: Stream) -> Rows:
-        """Where instances are, seen from their centres, [R, n, d]."""
+        """Return the instances relative to their centres, [R, n, d]."""
         rows = draws.normal(self.n, self.d)
         if self.spread == "gaussian":
             rows *= self.sigma / np.sqrt(self.d)
@@ -83,5 +83,5 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         return 1.0 if self.radius == "1" else float(np.sqrt(self.d))
 
     def _clusters(self) -> NDArray[np.int64]:
-        """The number of every instance's cluster, [n]; cluster j is of class j mod K."""
+        """Return the index of every instance's cluster, [n]; cluster j is of class j mod K."""
         return np.arange(self.n) % (self.classes * self.centres)

@@ -89,7 +89,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
     @property
     def _counts(self) -> tuple[int, ...]:
-        """How many images there are of each of the digits chosen. Raises: BadInput for an unusable file."""
+        """Number of images of each chosen digit. Raises: BadInput for an unusable file."""
         if self.images is None:
             return tuple(COUNTS[digit] for digit in self._digits)
         counts = np.bincount(self._collection().classes, minlength=len(COUNTS))
@@ -133,7 +133,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return scaled[order]
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Which of the chosen images every replica sees at each step, [R, n]."""
+        """Return the indices of the chosen images that every replica sees at each step, [R, n]."""
         n, _ = self.size()
         if self.permute:
             orders = streams("order").permutation(sum(self._counts))
@@ -144,7 +144,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return orders[:, :n]
 
     def _turns(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The places of images in an order, by how many of the same digit come before each of them."""
+        """Return places of images in an order, sorted by the number of earlier images of the same digit."""
         numbers = self._numbers()[order]
         before = np.empty(len(order), np.int64)
         for digit in range(len(self._digits)):
@@ -152,14 +152,14 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return np.lexsort((numbers, before))
 
     def _numbers(self) -> NDArray[np.int64]:
-        """The class of every image chosen, in the order of the collection."""
+        """Return the class of every chosen image, in the order of the collection."""
         classes = self._collection().classes
         numbers = np.full(len(COUNTS), -1)
         numbers[list(self._digits)] = np.arange(len(self._digits))
         return np.asarray(numbers[classes[np.isin(classes, self._digits)]])
 
     def _collection(self) -> Images:
-        """All images there are, and their classes. Raises: BadInput for an unusable file."""
+        """Return all images, and their classes. Raises: BadInput for an unusable file."""
         if self.images is None:
             return _bundled()
         images = version_of(self.images, f"{PLACE}.images", "images")
@@ -169,16 +169,16 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
 @lru_cache(maxsize=2)
 def _read(file: Version, labels: Version | None) -> Images:
-    """The images of a user's file, which are held then. Raises: BadInput."""
+    """Return the images of a user's file, and hold them. Raises: BadInput."""
     try:
         return read(file.file, None if labels is None else labels.file)
     except BadField as error:
-        raise BadInput(f"{PLACE}.{error.field}", error.what) from error
+        raise BadInput(f"{PLACE}.{error.field}", error.fault) from error
 
 
 @cache
 def _bundled() -> Images:
-    """All images [1797, 64] and the digit that each shows, without loading the scikit-learn that has them."""
+    """Return all images [1797, 64] of scikit-learn, and their digits, without loading it."""
     package = find_spec("sklearn")
     assert package is not None, "it is installed with this program"
     assert package.origin is not None, "a package has a file"

@@ -46,8 +46,10 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
 
     @property
     def second_moment(self) -> Floats:
-        """¼((dI − 11ᵀ)/(d − 1) + 11ᵀ), as Σ_j h_j h_jᵀ = dI − 11ᵀ over the rows; and without random signs
-        ¼(h̄1ᵀ + 1h̄ᵀ) more, with the mean h̄ of the rows: (d − 1)h̄ is d e_0 − 1."""
+        """¼((dI − 11ᵀ)/(d − 1) + 11ᵀ), as Σ_j h_j h_jᵀ = dI − 11ᵀ over the rows.
+
+        Without random signs, ¼(h̄1ᵀ + 1h̄ᵀ) is added, with the mean h̄ of the rows: (d − 1)h̄ is d e_0 − 1.
+        """
         d = self.d
         moment: Floats = ((d * np.eye(d) - 1) / (d - 1) + 1) / 4
         if not self.row_signs:

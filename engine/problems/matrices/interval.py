@@ -77,5 +77,5 @@ class Interval(Matrix, frozen=True, tag="interval"):
         return np.concatenate((np.tile(self.first, (replicas, 1)), rest), 1)[:, :, None]
 
     def _spaced(self) -> Floats:
-        """The points that are not given, where they are equally spaced."""
+        """Return the equally spaced points beside the given ones."""
         return np.linspace(self.low, self.high, self.n - len(self.first))

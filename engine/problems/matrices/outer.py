@@ -51,7 +51,7 @@ class Outer(Matrix, frozen=True, tag="outer"):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The size of every factor."""
+        """Size of every factor."""
         return factor_sizes(self.factors, self.side, self.count) or BY_DEFAULT
 
     def structure(self) -> MatrixStructure:
@@ -94,5 +94,5 @@ class Outer(Matrix, frozen=True, tag="outer"):
         return placed(reduce(np.kron, map(hadamard, self.sizes)), self.arrangement(streams))
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """The number of the product that comes at every step, [R, D]."""
+        """Return the index of the product at every step, [R, D]."""
         return arranged(streams, math.prod(self.sizes), self.permute, row_signs=False).order

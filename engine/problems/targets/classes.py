@@ -76,7 +76,7 @@ class Classes(Target, frozen=True, tag="classes"):
         return report.of_labels(self.columns(matrix), f"labels: {classes}", classes)
 
     def _labels(self, numbers: Numbers, matrix: Matrix) -> Rows:
-        """Labels [R, m, n] of classes [R, n]."""
+        """Return labels [R, m, n] of classes [R, n]."""
         if not self._one_hot(matrix):
             return np.where(numbers[:, None] == 0, 1.0, -1.0)
         count = matrix.structure().class_count
@@ -85,7 +85,7 @@ class Classes(Target, frozen=True, tag="classes"):
         return one_hot if self.size == "1" else np.sqrt(count) * one_hot
 
     def _corrupted(self, numbers: Numbers, matrix: Matrix, streams: Streams) -> Numbers:
-        """Classes [R, n] of which a share in every cluster is another one."""
+        """Return classes [R, n], with a share of every cluster replaced by another class."""
         count, clusters = matrix.structure().class_count, matrix.row_numbers(streams).clusters
         assert count is not None, "check() admits no other family"
         assert clusters is not None, "check() admits no other family"
@@ -109,14 +109,14 @@ class Classes(Target, frozen=True, tag="classes"):
 
 
 def _classes(matrix: Matrix, streams: Streams) -> Numbers:
-    """The class of each row, [R, n]."""
+    """Return the class of each row, [R, n]."""
     classes = matrix.row_numbers(streams).classes
     assert classes is not None, "check() admits no other family"
     return classes
 
 
 def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
-    """A share of some places, one of each of as many equal stretches: where the number by chance is least."""
+    """Return a share of some places, one per equal stretch: the one with the least number in `by_chance`."""
     size = len(by_chance)
     count = round(share * size)
     ends = [stretch * size // max(1, count) for stretch in range(count + 1)]

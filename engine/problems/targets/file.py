@@ -97,7 +97,7 @@ class File(Target, frozen=True, tag="file"):
         )
 
     def _labels(self, matrix: Matrix) -> RowLabels:
-        """Raises: BadInput for an unusable file, or where there is none."""
+        """Return the labels of the rows. Raises: BadInput for an unusable file, or without one."""
         if self.path is not None:
             labels = table.read(self._request(matrix), PLACE).labels
             assert labels is not None, "all columns are labels"

@@ -59,9 +59,9 @@ def replicas_kept(records: int, replicas: int) -> int:
 def bytes_of(series: int, records: int, replicas: int) -> int:
     """Return an upper bound of the bytes of some series, which never falls as replicas are added."""
     # Above the limit `replicas_kept` falls to 1: bounding by the limit instead keeps the estimate monotone.
-    values = min(8 * records * replicas, max(8 * records, MOST_REPLICA_BYTES))
-    moments = 16 * records if replicas > 1 else 0
-    return series * (values + moments)
+    replica_bytes = min(8 * records * replicas, max(8 * records, MOST_REPLICA_BYTES))
+    moment_bytes = 16 * records if replicas > 1 else 0
+    return series * (replica_bytes + moment_bytes)
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats]:
