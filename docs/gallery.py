@@ -34,7 +34,7 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment, swept
 from hadamard_tui.headless import console
 from hadamard_tui.headless.compute import compute_all
 from hadamard_tui.running import stored
-from hadamard_tui.running.progress import in_words
+from hadamard_tui.running.progress import duration_in_words
 from hadamard_tui.running.stored import Stored, StoredPicture, StoredSeries
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import Shown
@@ -119,7 +119,7 @@ def _run_all(due: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail], error
         seconds_left = sum(expected[later.name] for later in due[number:]) * (time.monotonic() - began) / done
         size = (PICTURES / f"{entry.name}.svg").stat().st_size / 1000
         progress = f"{number} of {len(due)}  {entry.name}  {thumbnail.seconds:.1f} s, {size:.0f} kB"
-        errors.print(f"{progress}; {in_words(seconds_left)} left" if number < len(due) else progress)
+        errors.print(f"{progress}; {duration_in_words(seconds_left)} left" if number < len(due) else progress)
     return failed
 
 

@@ -119,7 +119,7 @@ GLYPHS = {
 }
 
 
-def printed(keys: str) -> str:
+def printed_key(keys: str) -> str:
     """Keys as the help page prints them."""
     shown = []
     for key in keys.split(","):
@@ -437,7 +437,7 @@ def placed(action: Action) -> Action:
 
 def shown_keys(id: str) -> str:
     """The keys of an action or a motion, as the help page prints them."""
-    return printed(next(_others.get(id, binding.keys) for binding in EVERY if binding.id == id))
+    return printed_key(next(_others.get(id, binding.keys) for binding in EVERY if binding.id == id))
 
 
 def key(id: str) -> str:

@@ -158,7 +158,7 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 @cache
-def shipped() -> Mapping[str, Path]:
+def shipped_talks() -> Mapping[str, Path]:
     """Return the files of the shipped paths and talks by name, paths first."""
     paths = [file for folder in FOLDERS for file in sorted((presets.folder() / folder).glob("*.toml"))]
     return {file.stem: file for file in paths}
@@ -167,7 +167,7 @@ def shipped() -> Mapping[str, Path]:
 @cache
 def talks() -> Mapping[str, Talk]:
     """Return the shipped talks, in the order of lists, without reading their presets. Raises: BadInput."""
-    read = {name: _talk(name, _document(name, file)) for name, file in shipped().items()}
+    read = {name: _talk(name, _document(name, file)) for name, file in shipped_talks().items()}
     return dict(sorted(read.items(), key=lambda item: item[1].place))
 
 
@@ -189,7 +189,7 @@ def stops_of(name: str) -> list[Stop] | None:
 
     Raises: BadInput for an invalid talk, with the stop that is wrong.
     """
-    path = shipped().get(name, Path(name))
+    path = shipped_talks().get(name, Path(name))
     if path.suffix != ".toml":
         return None
     with files.faults(name):
@@ -223,7 +223,7 @@ def title_of(names: Sequence[str]) -> str:
 def _check_preset(name: str) -> None:
     """Check that a preset exists. Raises: BadInput, with the talks and presets that may be meant."""
     if not name.endswith(".toml") and Path(name).name == name and name not in presets.names():
-        raise presets.unknown(name, "talk or preset", [*shipped(), *presets.names()])
+        raise presets.unknown(name, "talk or preset", [*shipped_talks(), *presets.names()])
     presets.load(name)
 
 
@@ -273,7 +273,7 @@ def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
     return tuple(_sentences(preset, break_key)) if preset is not None else ()
 
 
-def command(preset: str, change: Break) -> str:
+def command_of_stop(preset: str, change: Break) -> str:
     """Return the command line that runs a preset with its break."""
     settings = (f"--set {shlex.quote(setting)}" for setting in change.set)
     return f"{NAME} run {preset} {' '.join(settings)}"
@@ -292,7 +292,7 @@ def _sentences(preset: str, break_key: str) -> Iterator[str]:
             if stop.learns and stop.learns not in learners:
                 learners.append(stop.learns)
     if (change := break_at(preset)) is not None:
-        way = f"{break_key} sets {', '.join(change.set)}" if break_key else command(preset, change)
+        way = f"{break_key} sets {', '.join(change.set)}" if break_key else command_of_stop(preset, change)
         yield f"Break it: {way}. {change.text}"
     if learners:
         yield f"Who else learns: {'; '.join(learners)}."

@@ -25,11 +25,11 @@ from hadamard_tui.browsing.preset_list import NEW
 from hadamard_tui.charts.frame import frame
 from hadamard_tui.charts.heat_sheet import BLACK, DIGITS, GROUND, INKS, WHITE, compose
 from hadamard_tui.charts.legend import elided
-from hadamard_tui.charts.raster import paint, runs, write
+from hadamard_tui.charts.raster import paint_series, runs, write_text
 from hadamard_tui.colours import palette
-from hadamard_tui.colours.contrast import faded, parse
+from hadamard_tui.colours.contrast import faded, parse_colour
 from hadamard_tui.colours.palette import STEPS, colour_map
-from hadamard_tui.running.progress import in_words
+from hadamard_tui.running.progress import duration_in_words
 from hadamard_tui.tours import talks
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
     names = _legend(series)
     rows = HEIGHT - 1 - max((row for row, _, _, _ in names), default=-1)
     surround = frame(replace(axes, title=""), WIDTH, rows)
-    picture = paint(series, axes, surround.columns, surround.rows)
+    picture = paint_series(series, axes, surround.columns, surround.rows)
     glyphs = np.full((HEIGHT, WIDTH), BLANK, dtype=np.uint32)
     inks = np.full(glyphs.shape, ord(FRAME), dtype=np.uint32)
     for row, line in enumerate(surround.lines):
-        write(glyphs, row, 0, line)
+        write_text(glyphs, row, 0, line)
     plain = np.array([*map(_letter, series), ord(FRAME)], dtype=np.uint32)  # −1, no series, picks the last
     area = np.s_[
         surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
@@ -89,7 +89,7 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
     glyphs[area] = picture.glyphs
     inks[area] = plain[picture.colours] + FADED * picture.faint
     for row, column, text, ink in names:
-        if (span := write(glyphs, rows + row, column, text)) is not None:
+        if (span := write_text(glyphs, rows + row, column, text)) is not None:
             inks[rows + row, span] = ink
     return {"text": _lines(glyphs), "inks": _lines(np.where(glyphs == BLANK, ord(FRAME), inks))}
 
@@ -161,7 +161,7 @@ def _of_chart(ink: str, ground: str) -> Style:
         return Style(dim=True)
     is_faded = ord(ink) >= FADED
     colour = palette.current().of_charts[ascii_letters.index(chr(ord(ink) - FADED * is_faded))]
-    return Style(color=parse(faded(colour) if is_faded else colour))
+    return Style(color=parse_colour(faded(colour) if is_faded else colour))
 
 
 def _of_heat_map(ink: str, ground: str) -> Style:
@@ -173,7 +173,10 @@ def _of_heat_map(ink: str, ground: str) -> Style:
         colour = _hex(colours.colours[step])
     else:
         return Style(dim=True)
-    return Style(color=parse(colour), bgcolor=parse(_hex(colours.colours[behind])) if behind >= 0 else None)
+    return Style(
+        color=parse_colour(colour),
+        bgcolor=parse_colour(_hex(colours.colours[behind])) if behind >= 0 else None,
+    )
 
 
 def _hex(colour: np.ndarray) -> str:
@@ -242,7 +245,7 @@ def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
 
 def takes(seconds: float) -> str:
     """Return the time of a run on one processor core, in words."""
-    return "less than a second" if seconds < 1 else in_words(seconds)
+    return "less than a second" if seconds < 1 else duration_in_words(seconds)
 
 
 @cache

@@ -18,7 +18,7 @@ from hadamard_tui.charts.series import Axes, Limits, LineStyle, are_whole
 _LARGEST = 8e307
 
 
-def borders(values: np.ndarray, log: bool) -> np.ndarray:
+def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
     """Return the borders of the cells around increasing values, shape [n + 1].
 
     The outer cells are symmetric around their values. A single cell reaches from half its value to one and a
@@ -45,7 +45,7 @@ def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
     """
     low, high = (np.log10(scale.limits) if scale.log else np.asarray(scale.limits)).tolist()
     places = low + slots * ((high - low) / max(scale.size - 1, 1))
-    inner = borders(np.log10(values) if scale.log else values, False)[1:-1]
+    inner = cell_borders(np.log10(values) if scale.log else values, False)[1:-1]
     seen: np.ndarray = np.searchsorted(inner, places, side="right")
     return seen
 
@@ -230,7 +230,10 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     @property
     def axes(self) -> Axes:
         """Axes around all cells."""
-        (x_low, *_, x_high), (y_low, *_, y_high) = borders(self.x, self.x_log), borders(self.y, self.y_log)
+        (x_low, *_, x_high), (y_low, *_, y_high) = (
+            cell_borders(self.x, self.x_log),
+            cell_borders(self.y, self.y_log),
+        )
         return Axes(
             self.title,
             self.x_label,
@@ -282,7 +285,7 @@ class Reading(msgspec.Struct, frozen=True):
     text: str
 
 
-def read(heat: HeatMap, ix: int, iy: int) -> Reading:
+def read_cell(heat: HeatMap, ix: int, iy: int) -> Reading:
     """Return the value of a cell, by its positions among x and y, with words for it."""
     x, y, z = float(heat.x[ix]), float(heat.y[iy]), float(heat.z[iy, ix])
     stderr = math.nan if heat.stderr is None else float(heat.stderr[iy, ix])

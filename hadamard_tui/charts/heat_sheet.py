@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from hadamard_tui.charts.frame import BORDER, Frame, frame
 from hadamard_tui.charts.heat_map import cells_at
 from hadamard_tui.charts.legend import SAMPLES, EntryPart, LegendEntry, Piece, whole_remarks, wrapped
-from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write
+from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write_text
 from hadamard_tui.charts.scales import Scale, Tick, ticks
 from hadamard_tui.colours.palette import STEPS, ColourMap
 
@@ -53,7 +53,7 @@ class Inked(msgspec.Struct, frozen=True):
         )
 
 
-def paint(
+def paint_cells(
     heat: HeatMap,
     scale: ValueScale,
     columns: int,
@@ -251,7 +251,7 @@ def compose(
     _put_frame(cells, surround)
     _put_columns(cells, heat, surround)
     area = surround.top, surround.left
-    _put(cells, paint(heat, scale, surround.columns, surround.rows, colours, inside), *area)
+    _put(cells, paint_cells(heat, scale, surround.columns, surround.rows, colours, inside), *area)
     if beside:
         _put(cells, bar, surround.top, framed)
         if on_top:
@@ -273,7 +273,7 @@ def _legend(
 ) -> tuple[tuple[Piece, ...], ...]:
     entries = []
     if plain:
-        entries.append(in_words(scale, heat.z_label))
+        entries.append(cell_in_words(scale, heat.z_label))
     elif heat.z_label and not on_top:
         entries.append(f"colour: {heat.z_label}")
     if np.isnan(heat.z).any():
@@ -346,7 +346,7 @@ def _put(cells: Inked, part: Inked, row: int, column: int) -> None:
 
 
 def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
-    if (span := write(cells.glyphs, row, column, text)) is not None:
+    if (span := write_text(cells.glyphs, row, column, text)) is not None:
         cells.fore[row, span] = ink
 
 
@@ -365,7 +365,7 @@ def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
         bar.fore[:, colours], bar.back[:, colours] = shares[::2, None], shares[1::2, None]
     for value, label in marked:
         row = rows - 1 - min(max(int(scale.share(value) * rows), 0), rows - 1)
-        write(bar.glyphs, row, 1 + _THICK + 1, label)
+        write_text(bar.glyphs, row, 1 + _THICK + 1, label)
     return bar
 
 
@@ -376,8 +376,8 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
     room = width - len(low) - len(high) - 2
     if room < DIGITS:
         return bar
-    write(bar.glyphs, 0, 0, low)
-    write(bar.glyphs, 0, width - len(high), high)
+    write_text(bar.glyphs, 0, 0, low)
+    write_text(bar.glyphs, 0, width - len(high), high)
     colours = slice(len(low) + 1, len(low) + 1 + room)
     share = (np.arange(room) + 0.5) / room
     if plain:
@@ -387,7 +387,7 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
     return bar
 
 
-def in_words(scale: ValueScale, label: str) -> str:
+def cell_in_words(scale: ValueScale, label: str) -> str:
     """Return the meaning of the digits."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     quantity = f"{label} " if label else ""

@@ -10,7 +10,7 @@ import numpy as np
 from rich.cells import cell_len
 
 from hadamard_tui.charts.legend import elided, whole_remarks
-from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write
+from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write_text
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle
@@ -184,5 +184,5 @@ def _level(size: float, largest: float) -> int:
 
 
 def _write(drawn: Drawn, row: int, column: int, text: str, ink: int) -> None:
-    if 0 <= row < len(drawn.glyphs) and (span := write(drawn.glyphs, row, column, text)) is not None:
+    if 0 <= row < len(drawn.glyphs) and (span := write_text(drawn.glyphs, row, column, text)) is not None:
         drawn.inks[row, span] = ink

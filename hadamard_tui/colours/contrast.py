@@ -10,7 +10,7 @@ from hadamard_tui.colours import palette
 
 
 @lru_cache(maxsize=256)
-def parse(colour: str) -> Color:
+def parse_colour(colour: str) -> Color:
     """A Rich colour from "#e69f00", a Rich name ("bright_blue") or a Textual one ("orange", "hsl(…)")."""
     try:
         return Color.parse(colour)
@@ -24,7 +24,7 @@ def parse(colour: str) -> Color:
 
 def triplet(colour: str) -> tuple[int, int, int]:
     """Red, green and blue, 0 … 255."""
-    red, green, blue = parse(colour).get_truecolor()
+    red, green, blue = parse_colour(colour).get_truecolor()
     return red, green, blue
 
 

@@ -202,7 +202,7 @@ class Fitting(NamedTuple):
     left_out: dict[int, LeftOutClaim]
 
 
-def fitting(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
+def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
     """Read a document without the claims that `read` refuses.
 
     Returns: what `read` returns, the document without these claims, and the claims.

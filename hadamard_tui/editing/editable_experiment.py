@@ -24,7 +24,7 @@ from engine.spec.fields import UNTAGGED
 from engine.spec.sweep import only
 from hadamard_tui.editing import document_edits
 from hadamard_tui.editing.differences import differences
-from hadamard_tui.editing.document_edits import Fitting, LeftOutClaim, Names, fitting
+from hadamard_tui.editing.document_edits import Fitting, LeftOutClaim, Names, fitting_claims
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
@@ -57,7 +57,7 @@ class EditableExperiment:
         raw["claims"] = list(raw.get("claims", ()))
         for place, claim in sorted((left_out or {}).items()):
             raw["claims"].insert(place, claim)
-        experiment, raw, claims = fitting(raw, documents.first)
+        experiment, raw, claims = fitting_claims(raw, documents.first)
         document = documents.in_full(raw, experiment)
         self.preset = preset
         self.off = dict(off or {})
@@ -145,7 +145,7 @@ class EditableExperiment:
         if not self.document.get("axes"):
             return self._with_unjudged(only(self.experiment))
         try:
-            sweep, raw, claims = fitting(self._to_run(), documents.sweep_of)
+            sweep, raw, claims = fitting_claims(self._to_run(), documents.sweep_of)
         except BadInput as error:
             self._refuse(error)
             raise
@@ -334,7 +334,7 @@ class EditableExperiment:
     def _check(self) -> None:
         self.off = {place: self.learners[place] for place in self.off}  # which may have other names in them
         try:
-            experiment, raw, claims = fitting(self._to_run(), documents.first)
+            experiment, raw, claims = fitting_claims(self._to_run(), documents.first)
             self._accept(experiment, raw, claims)
         except BadInput as error:
             self._refuse(error)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 ONE_OF = {"axes": "axis", "learners": "learner", "pictures": "picture", "claims": "claim"}
 
 
-def in_words(editable: EditableExperiment, place: str) -> str:
+def place_in_words(editable: EditableExperiment, place: str) -> str:
     """Return the name of the value at a place and its owner; for axes also the point that the place names."""
     place, where, point = place.partition(" where ")
     *owners, leaf = place.split(".")
     if not owners:
         return _item(editable, leaf) + where + point
-    title = title_of(editable.experiment, owners, leaf)
+    title = title_of_place(editable.experiment, owners, leaf)
     owner = owners[0] if owners[0].startswith("learners[") else owners[-1]
     return f"{title} of {_item(editable, owner)}{where}{point}"
 
@@ -44,7 +44,7 @@ def _item(editable: EditableExperiment, name: str) -> str:
     return f"{ONE_OF.get(match[1], match[1])} {number + 1}"
 
 
-def title_of(experiment: Any, owners: Sequence[str], leaf: str) -> str:
+def title_of_place(experiment: Any, owners: Sequence[str], leaf: str) -> str:
     """Return the title of a field of the part at a place, or its name if it has no title.
 
     Args:

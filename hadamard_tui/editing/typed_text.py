@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from engine.spec.fields import Field, FieldKind
 
 
-def inline(value: Any) -> str:
+def inline_toml(value: Any) -> str:
     """Return a value as TOML on one line, without None. Its strings are JSON strings, which TOML reads."""
     if isinstance(value, dict):
         pairs = ((key, item) for key, item in value.items() if item is not None)
-        return "{" + ", ".join(f"{_key(key)} = {inline(item)}" for key, item in pairs) + "}"
+        return "{" + ", ".join(f"{_key(key)} = {inline_toml(item)}" for key, item in pairs) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(inline, value)) + "]"
+        return "[" + ", ".join(map(inline_toml, value)) + "]"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else inline(key)
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else inline_toml(key)
 
 
 OPENING, CLOSING = "[{", "]}"
@@ -46,16 +46,16 @@ def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None
     if value is None:
         return ""
     if kind == "column":
-        return inline(value) if not isinstance(value, str) or _column(value) != value else value
+        return inline_toml(value) if not isinstance(value, str) or _column(value) != value else value
     if kind == "columns":
         return ", ".join(
-            inline(item) if isinstance(item, str) and "," in item else text_of(item, kind="column")
+            inline_toml(item) if isinstance(item, str) and "," in item else text_of(item, kind="column")
             for item in value
         )
     if isinstance(value, list | tuple):
         return ", ".join(_item(item, digits) for item in value)
     if isinstance(value, dict):
-        return inline(value)[1:-1]
+        return inline_toml(value)[1:-1]
     if not isinstance(value, float):
         return str(value)
     short = f"{value:.{digits or 10}g}"
@@ -66,9 +66,9 @@ def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None
 
 def _item(value: Any, digits: int | None) -> str:
     if isinstance(value, dict | bool):
-        return inline(value)
+        return inline_toml(value)
     if isinstance(value, str) and ("," in value or any(bracket in value for bracket in OPENING)):
-        return inline(value)
+        return inline_toml(value)
     return f"[{text_of(value, digits)}]" if isinstance(value, list | tuple) else text_of(value, digits)
 
 
@@ -172,7 +172,7 @@ _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
 """A sum or a difference outside brackets."""
 
 
-def steps(value: Any, is_whole: bool, up: bool) -> list[Any]:
+def steps_of_number(value: Any, is_whole: bool, up: bool) -> list[Any]:
     """Return the numbers that follow `value` upwards or downwards, nearest first; none if it is no number.
 
     Whole numbers go through the powers of two as well. In an expression such as 1/(2d) the factor in front

@@ -18,7 +18,7 @@ from engine.spec.experiment import drawn
 from engine.spec.sweep import only
 from hadamard_tui.headless import console
 from hadamard_tui.running.costs import costs
-from hadamard_tui.running.progress import share, skipped
+from hadamard_tui.running.progress import share_done, skipped
 from hadamard_tui.state import kept_points
 
 if TYPE_CHECKING:
@@ -91,11 +91,11 @@ def state(results: Results) -> tuple[str, float]:
         return "preparing", 0.0
     memory = f"in about {results.traces[number].environment['memory']}"
     if not results.sweep.axes:
-        return f"running, {memory}", share(results)
+        return f"running, {memory}", share_done(results)
     done = len(results.finished) + len(results.left_out)
     left_out = f", {words}" if (words := skipped(results)) else ""
     where = f"{done} of {len(points)} points done, {points[number].label}"
-    return f"{where}, {memory}{left_out}", share(results)
+    return f"{where}, {memory}{left_out}", share_done(results)
 
 
 @dataclass(frozen=True)

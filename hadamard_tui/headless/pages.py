@@ -27,7 +27,7 @@ from hadamard_tui.headless import summary
 from hadamard_tui.headless.compute import computed
 from hadamard_tui.running.guesses import LEVEL
 from hadamard_tui.sharing.web_page import IndexEntry, SharedStop, index_page, path_page, web_page
-from hadamard_tui.tours import command
+from hadamard_tui.tours import command_of_stop
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw
@@ -144,7 +144,9 @@ def shared_path(
         document = presets.document(stop.preset, (*stop.changes, *on_device))
         done = computed(stop.preset, document, errors, fresh)
         exit_code = max(exit_code, done.exit_code)
-        breaks = None if stop.breaks is None else (command(stop.preset, stop.breaks), stop.breaks.text)
+        breaks = (
+            None if stop.breaks is None else (command_of_stop(stop.preset, stop.breaks), stop.breaks.text)
+        )
         shared.append(
             SharedStop(stop.preset, document, done.results, done.outcomes, stop.predict, stop.line, breaks)
         )
@@ -212,7 +214,7 @@ def _answers(stop: Stop, done: Done) -> Iterator[str]:
     yield f"<p><strong>{escape(headline(seen, experiment, done.outcomes))}.</strong></p>"
     yield f"<p>{escape(stop.line or ' '.join(experiment.story.split()))}</p>"
     if stop.breaks is not None:
-        yield f"<p>Break it: <code>{escape(command(stop.preset, stop.breaks))}</code></p>"
+        yield f"<p>Break it: <code>{escape(command_of_stop(stop.preset, stop.breaks))}</code></p>"
         yield f"<p>{escape(stop.breaks.text)}</p>"
 
 

@@ -28,7 +28,7 @@ from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.raster import runs
 from hadamard_tui.charts.scales import x_ticks
 from hadamard_tui.charts.series_builder import colour_of, letter_of
-from hadamard_tui.charts.view_plot import different, heat_map, plot
+from hadamard_tui.charts.view_plot import different_lines, heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import legible
 from hadamard_tui.colours.palette import colour_map
@@ -138,7 +138,7 @@ def table(view: View, width: int) -> Table:
 
     If there are too many columns, curves and lines are the rows.
     """
-    lines = different(view.lines)
+    lines = different_lines(view.lines)
     curves: list[CurveView | LineView] = [*view.curves, *lines]
     names = [
         Text(f"{letter_of(curve)} {curve_name(view, curve)}".strip(), legible(colour_of(curve)))

@@ -22,7 +22,7 @@ SHORTEST = 2.0
 """Seconds of work before the first estimate."""
 
 
-def share(results: Results) -> float:
+def share_done(results: Results) -> float:
     """Return the share of all points that is done, counting part of the present point and skipped points."""
     points, remaining = points_done(results)
     return 1 - remaining / len(results.sweep.points) if points else 0.0
@@ -34,7 +34,7 @@ def points_done(results: Results) -> tuple[float, float]:
     if number is None:
         return 0.0, float(len(results.sweep.points))
     trace = results.traces[number]
-    part = 0.0 if number in results.finished else done(trace) / max(whole(trace), 1)
+    part = 0.0 if number in results.finished else records_done(trace) / max(records_in_all(trace), 1)
     computed = len(results.finished) + part
     return computed, len(results.sweep.points) - len(results.left_out) - computed
 
@@ -46,12 +46,12 @@ def skipped(results: Results) -> str:
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
 
 
-def done(trace: Trace) -> int:
+def records_done(trace: Trace) -> int:
     """Return the number of finished records; a learner that ended early has none left to compute."""
     return sum(curve.capacity if curve.ended else curve.length for curve in trace.curves)
 
 
-def whole(trace: Trace) -> int:
+def records_in_all(trace: Trace) -> int:
     """Return the number of records of all learners."""
     return sum(curve.capacity for curve in trace.curves)
 
@@ -76,10 +76,10 @@ class Remaining:
         (then, before), (now, done) = self._seen[0], self._seen[-1]
         if now - then < SHORTEST or done <= before or not 0 < self._left < math.inf:
             return ""
-        return f"{in_words(self._left * (now - then) / (done - before))} left"
+        return f"{duration_in_words(self._left * (now - then) / (done - before))} left"
 
 
-def in_words(seconds: float) -> str:
+def duration_in_words(seconds: float) -> str:
     """Return a waiting time as people say it."""
     if seconds < 10:
         return "a few seconds"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from engine.core.parts import BadInput
 from hadamard_tui.charts.look import Pinned
 from hadamard_tui.editing.differences import SetupDifference, differences
-from hadamard_tui.editing.history import title_of
+from hadamard_tui.editing.history import title_of_place
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
@@ -207,5 +207,5 @@ def _title(change: SetupDifference, experiment: Experiment) -> str:
         names = [learner.name for learner in experiment.learners]
         first = f"{first}[{names.index(learner_name[0]) if learner_name[0] in names else len(names)}]"
     *owners, leaf = change.place.split(".")
-    title = title_of(experiment, [first, *owners], leaf)
+    title = title_of_place(experiment, [first, *owners], leaf)
     return f"{title} of {change.owner}" if change.owner else title

@@ -31,7 +31,7 @@ from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
 from hadamard_tui.terminal.textual_internals import RestingScreen
-from hadamard_tui.terminal.timing import Frames, after
+from hadamard_tui.terminal.timing import Frames, call_after
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.form import Varied as RowVaried
@@ -385,7 +385,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self._end_rest()
         if self._next_frame is not None:
             self._next_frame.cancel()
-        self._next_frame = after(seconds, self, self._frame)
+        self._next_frame = call_after(seconds, self, self._frame)
 
     def _tick(self) -> None:
         now = time.monotonic()

@@ -22,7 +22,7 @@ from hadamard_tui.charts.look import ChartOptions
 from hadamard_tui.keyboard import key
 from hadamard_tui.running.runs import Runs
 from hadamard_tui.terminal.textual_internals import forget_drawn_widgets
-from hadamard_tui.terminal.timing import after
+from hadamard_tui.terminal.timing import call_after
 from hadamard_tui.widgets.setup import SetupPane
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class RunControl(Screen[None]):
             return
         if self._editable.error is None:
             self._begin(at_once=True)
-        self._resting = after(REST, self, self._rested)
+        self._resting = call_after(REST, self, self._rested)
 
     def _rested(self) -> None:
         self._resting = None

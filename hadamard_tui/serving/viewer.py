@@ -57,7 +57,7 @@ Message = Stdin | Resize | Focus | Blur
 _decoder = msgspec.json.Decoder(Message)
 
 
-def parse(text: str) -> Message | None:
+def parse_message(text: str) -> Message | None:
     """A message, or None if the text is none that an app needs."""
     try:
         message: Message = _decoder.decode(text)
@@ -151,7 +151,7 @@ class Viewer:
                 self._answer.set()
                 if frame.type is WSMsgType.PING:
                     await self._websocket.pong(frame.data)
-                elif frame.type is WSMsgType.TEXT and (message := parse(frame.data)) is not None:
+                elif frame.type is WSMsgType.TEXT and (message := parse_message(frame.data)) is not None:
                     process.stdin.write(_packet(message))
                     await process.stdin.drain()
 

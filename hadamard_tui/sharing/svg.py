@@ -10,11 +10,11 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from hadamard_tui.charts.coincidence import drawn_once
-from hadamard_tui.charts.heat_map import ValueScale, borders, cells_at, value_scale
+from hadamard_tui.charts.heat_map import ValueScale, cell_borders, cells_at, value_scale
 from hadamard_tui.charts.heat_sheet import bar_ticks
 from hadamard_tui.charts.legend import legend_entries
 from hadamard_tui.charts.marks import zeros_of
-from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint
+from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint_series
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Limits, is_line
 from hadamard_tui.charts.spans import drawable, drawable_band, lay
@@ -108,7 +108,7 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
         growing: whether the curves are to grow, in front of complete theory lines.
     """
     page = Page(axes)
-    picture = paint(series, axes, page.columns, page.rows)
+    picture = paint_series(series, axes, page.columns, page.rows)
     lines, _, _ = lay(series, axes, page.columns * DOTS_ACROSS, page.rows * DOTS_DOWN)
     turns = {
         at: Turn(series[group[0]], turn, len(group))
@@ -375,7 +375,7 @@ def _along(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return which cells are drawn along an axis, and the pixels where they begin and end."""
     if len(values) <= size:
-        edges = Scale(limits, log, 2).place(borders(values, log)) * size
+        edges = Scale(limits, log, 2).place(cell_borders(values, log)) * size
         return np.arange(len(values)), edges[:-1], edges[1:]
     slots = np.arange(int(size))
     step = size / len(slots)

@@ -15,7 +15,7 @@ from textual.message_pump import MessagePump
 from textual.notifications import Notification
 
 
-def after(seconds: float, pump: MessagePump, call: Callable[[], object]) -> asyncio.TimerHandle:
+def call_after(seconds: float, pump: MessagePump, call: Callable[[], object]) -> asyncio.TimerHandle:
     """Call a function of a widget or an app after so many seconds; `cancel()` prevents the call."""
     return asyncio.get_running_loop().call_later(seconds, lambda: pump.call_later(call))
 

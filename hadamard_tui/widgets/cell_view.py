@@ -16,9 +16,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from hadamard_tui.charts.nets import LEVELS, NAME, NODES, NOTE, TITLE, Nets, draw
-from hadamard_tui.charts.raster import runs, write
+from hadamard_tui.charts.raster import runs, write_text
 from hadamard_tui.colours import palette
-from hadamard_tui.colours.contrast import mixed, parse
+from hadamard_tui.colours.contrast import mixed, parse_colour
 
 _BLANK = ord(" ")
 
@@ -131,7 +131,7 @@ class CellView(Widget):
         self, glyphs: np.ndarray, inks: np.ndarray, row: int, column: int, text: str, ink: int
     ) -> None:
         """Write a line of text in a style."""
-        if (span := write(glyphs, row, column, text)) is not None:
+        if (span := write_text(glyphs, row, column, text)) is not None:
             inks[row, span] = ink
 
     def _ink(self, part: str) -> int:
@@ -207,5 +207,7 @@ class NetsView(CellView):
         key = self._nets.nets[net].colour, level
         if key not in self._ink_of:
             share = 0.8 * (1 - (level + 1) / LEVELS)
-            self._add(key, self._ground + Style(color=parse(mixed(key[0], palette.current().ground, share))))
+            self._add(
+                key, self._ground + Style(color=parse_colour(mixed(key[0], palette.current().ground, share)))
+            )
         return self._ink_of[key]

@@ -14,7 +14,7 @@ from textual.message import Message
 from hadamard_tui.charts.chart_sheet import compose
 from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Raster
 from hadamard_tui.charts.scales import Scale
-from hadamard_tui.colours.contrast import faded, legible, parse
+from hadamard_tui.colours.contrast import faded, legible, parse_colour
 from hadamard_tui.widgets.cell_view import CellView
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class ChartView(CellView):
 
     def _coloured(self, colour: str) -> int:
         if colour not in self._ink_of:
-            self._add(colour, self._ground + Style(color=parse(colour)))
+            self._add(colour, self._ground + Style(color=parse_colour(colour)))
         return self._ink_of[colour]
 
 

@@ -11,7 +11,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
-from hadamard_tui.charts.heat_map import Reading, read
+from hadamard_tui.charts.heat_map import Reading, read_cell
 from hadamard_tui.charts.heat_sheet import (
     BLACK,
     GROUND,
@@ -93,7 +93,7 @@ class HeatMapView(CellView, can_focus=True):
         """Cell under the cursor."""
         if self._heat is None or self._cursor is None:
             return None
-        return read(self._heat, *self._cursor)
+        return read_cell(self._heat, *self._cursor)
 
     def action_move(self, right: int, up: int) -> None:
         """Move the cursor so many cells; a hidden one appears in the middle, or at the focus."""

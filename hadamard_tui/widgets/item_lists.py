@@ -41,11 +41,11 @@ class LearnerList(Lines):
     def show(self, editable: EditableExperiment, selected: int) -> None:
         """Show the learners of a set-up."""
         with self.prevent(OptionList.OptionHighlighted):
-            self.write([line(editable, number) for number in range(len(editable.learners))])
+            self.write([learner_line(editable, number) for number in range(len(editable.learners))])
             self.highlighted = selected
 
 
-def line(editable: EditableExperiment, number: int) -> Text:
+def learner_line(editable: EditableExperiment, number: int) -> Text:
     """Return a learner in one line: its letter in charts, its name, and how it learns."""
     values = editable.learners[number]
     place = editable.place_in_run(number)
@@ -57,10 +57,12 @@ def line(editable: EditableExperiment, number: int) -> Text:
         kind_place = editable.kind_places.get(str(values["name"]))
         sign, style = mark(editable.letters[number]), f"bold {legible(colour(kind_place))}"
     off = "off, " if place is None else ""
-    return Text.assemble((f"{sign} ", style), str(values["name"]), (f"  {off}{method(values)}", "dim"))
+    return Text.assemble(
+        (f"{sign} ", style), str(values["name"]), (f"  {off}{learner_method(values)}", "dim")
+    )
 
 
-def method(values: dict[str, Any]) -> str:
+def learner_method(values: dict[str, Any]) -> str:
     """Return the parts of a learner by their names in preset files."""
     parts = (values.get(part) for part in ("architecture", "update", "solver"))
     return " · ".join(str(part["kind"]) for part in parts if part)

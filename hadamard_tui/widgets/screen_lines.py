@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from engine.core.parts import BadInput
-from hadamard_tui.editing.history import in_words
+from hadamard_tui.editing.history import place_in_words
 from hadamard_tui.keyboard import AT_REST, FOOTER, IN_A_RUN
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Status(Static):
     def show(self, editable: EditableExperiment) -> None:
         """Show what is wrong with a set-up, if that has changed."""
         error = editable.error
-        message = "" if error is None else f"▲ fix {in_words(editable, error.where)}: {error.fault}"
+        message = "" if error is None else f"▲ fix {place_in_words(editable, error.where)}: {error.fault}"
         if message != self._message:
             self._message, self.display = message, bool(message)
             self.update(message)

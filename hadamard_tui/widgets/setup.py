@@ -20,7 +20,7 @@ from engine.core.parts import BadInput
 from engine.spec import presets
 from engine.spec.fields import fields_of
 from hadamard_tui.editing.history import History, Step, shape
-from hadamard_tui.editing.typed_text import steps
+from hadamard_tui.editing.typed_text import steps_of_number
 from hadamard_tui.keyboard import key
 from hadamard_tui.state import state_file
 from hadamard_tui.widgets.controls import Choice, Lines, PresetChoice, Small
@@ -359,7 +359,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Put the next number that the set-up can run with, and say why there is none."""
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
-        for value in steps(before, row.is_whole, up):
+        for value in steps_of_number(before, row.is_whole, up):
             self.editable.put(place, value)
             error = self.editable.error
             if error is None or not row.is_about(error.where):

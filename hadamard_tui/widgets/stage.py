@@ -19,7 +19,7 @@ from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
-from hadamard_tui.keyboard import key, printed, shown_keys
+from hadamard_tui.keyboard import key, printed_key, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
 from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.banner import Banner
@@ -81,7 +81,7 @@ class PanelWords(Words):
     def _mark(self) -> None:
         keys = shown_keys("page_down").split()
         if self.screen.has_class(TOUR):  # there these go to the next stop
-            keys = [name for name in keys if name != printed("pagedown")]
+            keys = [name for name in keys if name != printed_key("pagedown")]
         self.border_subtitle = "".join(f"{name} reads on" for name in keys[:1])
         fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")

@@ -10,7 +10,7 @@ from textual.widgets._toast import Toast
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.terminal import timing
-from hadamard_tui.terminal.timing import LEAST, SteadyNotification, after
+from hadamard_tui.terminal.timing import LEAST, SteadyNotification, call_after
 
 from .conftest import SMALL, opened, until
 
@@ -52,9 +52,9 @@ async def test_calls_come_after_their_time_and_not_when_they_are_taken_back(app:
     async with opened(app, SMALL) as pilot:
         came: list[str] = []
         begun = time.monotonic()
-        after(0.05, app, lambda: came.append("later"))
-        after(0.0, app, lambda: came.append("at once"))
-        after(0.01, app, lambda: came.append("never")).cancel()
+        call_after(0.05, app, lambda: came.append("later"))
+        call_after(0.0, app, lambda: came.append("at once"))
+        call_after(0.01, app, lambda: came.append("never")).cancel()
         await until(pilot, lambda: len(came) == 2)
         assert came == ["at once", "later"]
         assert time.monotonic() - begun >= 0.05

@@ -21,9 +21,9 @@ from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED, fields_of
 from engine.spec.reading import Raw, apply
 from hadamard_tui.editing.differences import differences
-from hadamard_tui.editing.document_edits import fitting
+from hadamard_tui.editing.document_edits import fitting_claims
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.editing.history import in_words
+from hadamard_tui.editing.history import place_in_words
 from hadamard_tui.editing.typed_text import text_of, value_of
 from hadamard_tui.sharing.command_line import overrides
 from hadamard_tui.sharing.exporting import as_toml
@@ -419,7 +419,7 @@ def test_claims_that_do_not_fit_are_left_out_at_once_however_many_they_are():
         reads.append(raw_document)
         return documents.first(raw_document)
 
-    _, _, claims = fitting({**raw, "learners": renamed}, read)
+    _, _, claims = fitting_claims({**raw, "learners": renamed}, read)
     assert list(claims.left_out) == spoken_of
     assert len(spoken_of) > 4
     assert len(reads) == 2
@@ -492,4 +492,4 @@ def test_a_copy_of_a_numbered_copy_counts_on_and_a_number_in_a_name_stays(talk: 
     ],
 )
 def test_a_place_is_called_as_people_call_it(talk: EditableExperiment, place: str, words: str):
-    assert in_words(talk, place) == words
+    assert place_in_words(talk, place) == words

@@ -27,7 +27,7 @@ from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.heat_map import HeatMap, read
+from hadamard_tui.charts.heat_map import HeatMap, read_cell
 from hadamard_tui.charts.look import ChartOptions
 from hadamard_tui.charts.nets import Nets, draw
 from hadamard_tui.charts.series import Series
@@ -723,7 +723,7 @@ def test_every_learner_has_a_row_of_its_weights_at_the_playhead(one_target: Pane
     for row, curve in zip(shown.z, one_target.trace.curves, strict=True):
         assert curve.weights is not None
         np.testing.assert_allclose(row, curve.weights[5], atol=1e-6)
-    assert read(shown, 3, 0).text.startswith("feature 3, weights of A GD: 0.31")
+    assert read_cell(shown, 3, 0).text.startswith("feature 3, weights of A GD: 0.31")
 
 
 def test_a_learner_without_weights_has_an_empty_row_that_says_why():
@@ -731,7 +731,7 @@ def test_a_learner_without_weights_has_an_empty_row_that_says_why():
     shown = heat(features.show(context_of("hadamard-128", net)))
     assert np.isnan(shown.z[0]).all()
     assert not np.isnan(shown.z[1:]).any()
-    assert "not linear in the instance" in read(shown, 3, 0).text
+    assert "not linear in the instance" in read_cell(shown, 3, 0).text
 
 
 def from_a_cache(
@@ -767,7 +767,7 @@ def test_rows_of_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, mo
     context = from_a_cache(tmp_path, monkeypatch, 17 * 16 * 4, rates)
     shown = heat(features.show(context))
     assert np.isnan(shown.z).any(1).tolist() == [True, True, *[False] * (len(shown.z) - 2)]
-    assert "weights that the cache lacks" in read(shown, 3, 0).text
+    assert "weights that the cache lacks" in read_cell(shown, 3, 0).text
 
 
 @pytest.mark.slow

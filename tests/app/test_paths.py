@@ -33,7 +33,7 @@ def stops(name: str) -> list[Stop]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", tours.shipped())
+@pytest.mark.parametrize("name", tours.shipped_talks())
 def test_every_stop_has_a_preset_a_panel_and_a_break_that_exist(name: str) -> None:
     assert len(stops(name)) > 5
 

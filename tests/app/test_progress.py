@@ -9,7 +9,7 @@ from engine.spec.documents import sweep_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
-from hadamard_tui.running.progress import SPAN, EngineTime, Remaining, in_words
+from hadamard_tui.running.progress import SPAN, EngineTime, Remaining, duration_in_words
 from hadamard_tui.running.session import Session
 from hadamard_tui.widgets.selection_bar import Progress, Situation, progress_text
 
@@ -59,7 +59,7 @@ def test_before_anything_is_known_nothing_is_said() -> None:
     ],
 )
 def test_times_are_told_as_people_say_them(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
+    assert duration_in_words(seconds) == words
 
 
 def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -> None:

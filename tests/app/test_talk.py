@@ -44,7 +44,7 @@ def written(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("name", tours.shipped())
+@pytest.mark.parametrize("name", tours.shipped_talks())
 @pytest.mark.parametrize("width", [55, 90])
 def test_every_line_of_a_shipped_talk_is_told_whole(name: str, width: int):
     for stop in tours.talks()[name].stops:

@@ -9,13 +9,13 @@ from hadamard_tui.charts.heat_map import (
     ContourLine,
     HeatMap,
     MarkedPoint,
-    borders,
+    cell_borders,
     cells_at,
-    read,
+    read_cell,
     value_scale,
     with_error,
 )
-from hadamard_tui.charts.heat_sheet import BLACK, GROUND, WHITE, cell_under, compose, paint
+from hadamard_tui.charts.heat_sheet import BLACK, GROUND, WHITE, cell_under, compose, paint_cells
 from hadamard_tui.charts.scales import Scale, ticks
 from hadamard_tui.colours.palette import STEPS, colour_map
 from hadamard_tui.terminal.ascii_text import to_ascii
@@ -27,7 +27,7 @@ COLOURS = colour_map(dark_is_more=False)
 
 
 def painted(heat_map, columns=20, rows=6, colours=COLOURS, cursor=None):
-    return paint(heat_map, value_scale(heat_map.z, heat_map.z_log), columns, rows, colours, cursor)
+    return paint_cells(heat_map, value_scale(heat_map.z, heat_map.z_log), columns, rows, colours, cursor)
 
 
 def random_heat(seed, logs):
@@ -62,8 +62,8 @@ def test_every_digit_equals_the_naive_painting(logs):
 
 
 def test_cells_reach_half_way_to_their_neighbours():
-    assert borders(np.array([1.0, 2.0, 4.0]), False).tolist() == [0.5, 1.5, 3.0, 5.0]
-    assert borders(np.array([1.0, 10.0, 1000.0]), True) == pytest.approx([10**-0.5, 10**0.5, 1e2, 1e4])
+    assert cell_borders(np.array([1.0, 2.0, 4.0]), False).tolist() == [0.5, 1.5, 3.0, 5.0]
+    assert cell_borders(np.array([1.0, 10.0, 1000.0]), True) == pytest.approx([10**-0.5, 10**0.5, 1e2, 1e4])
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_cells_reach_half_way_to_their_neighbours():
     [(8.0, False, [4, 12]), (-8.0, False, [-12, -4]), (0.0, False, [-0.5, 0.5]), (8.0, True, [4, 16])],
 )
 def test_a_single_value_has_a_cell_around_it(value, log, expected):
-    assert borders(np.array([value]), log) == pytest.approx(expected)
+    assert cell_borders(np.array([value]), log) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("log", [False, True])
 def test_borders_of_extreme_values_are_finite_and_increase(log):
     extremes = np.array([1e-300, 1.0, 1e307]) if log else np.array([-1e308, 0.0, 1e308])
-    edges = borders(extremes, log)
+    edges = cell_borders(extremes, log)
     assert np.isfinite(edges).all()
     assert (np.diff(edges) > 0).all()
 
@@ -284,12 +284,12 @@ def test_a_value_is_written_to_the_digit_of_its_error(value, stderr, text):
 
 def test_a_reading_names_its_axes():
     heat_map = criticality()
-    reading = read(heat_map, 11, 9)
+    reading = read_cell(heat_map, 11, 9)
     assert reading.text == "depth 12, C_w 1.812: 0.31 ± 0.02"
     assert (reading.x, reading.y) == (12, heat_map.y[9])
     assert reading.z == pytest.approx((heat_map.y[9] / 2) ** 12)
-    assert read(heat_map, 49, 24).text == "depth 50, C_w 4: not computed yet"
-    assert read(heat(), 0, 0).text == "x 1, y 1: 0"
+    assert read_cell(heat_map, 49, 24).text == "depth 50, C_w 4: not computed yet"
+    assert read_cell(heat(), 0, 0).text == "x 1, y 1: 0"
 
 
 @pytest.mark.parametrize("colours", [COLOURS, None])
@@ -392,8 +392,8 @@ def test_unlit_rows_are_grey_and_said_in_words_and_have_no_digits():
     assert set(digits[plain.rows // 2 + 1 :]) == {"·"}
     for sheet, words in ((coloured, "grey: not seen yet"), (plain, "··· not seen yet")):
         assert words in "".join(map(chr, sheet.cells.glyphs.flatten()))
-    assert read(heat, 0, 30).text.endswith("not seen yet")
-    assert not read(heat, 0, 3).text.endswith("not seen yet")
+    assert read_cell(heat, 0, 30).text.endswith("not seen yet")
+    assert not read_cell(heat, 0, 3).text.endswith("not seen yet")
 
 
 def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_said():
@@ -430,4 +430,4 @@ def test_rows_may_have_names_in_place_of_numbers():
     lines = ["".join(map(chr, line)) for line in sheet.cells.glyphs]
     named = [line[: sheet.left - 1].strip() for line in lines if line[: sheet.left - 1].strip(" y")]
     assert named[:2] == ["A GD", "B EGU"]
-    assert read(heat, 1, 1).text.startswith("x 1, y B EGU")
+    assert read_cell(heat, 1, 1).text.startswith("x 1, y B EGU")
