@@ -19,11 +19,11 @@ from engine.problems.instances import Instances
 class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     """A dense net at its start, as one instance sees it: z^{l+1} = √(C_b + C_w mean σ(z^l)²) g_{l+1}.
 
-    g_l ~ N(0, I) has a number for each unit of layer l, and z¹ has ‖x‖²/d in place of the mean: given a
+    g_l ~ N(0, I) has one entry for each unit of layer l, and z¹ has ‖x‖²/d in place of the mean: given a
     layer, the signals of the next are independent N(0, C_b + C_w mean σ²). For a single instance this is
     exactly the law of a fully connected net with Gaussian weights, at n numbers a layer instead of n². For
-    several instances it holds for each by itself, and not jointly, and training moves the g_l, which are no
-    weights of a net. Source: theory-nets.md §0.
+    several instances it holds for each one separately, but not jointly. Training changes the g_l, which are
+    not weights of a net. Source: theory-nets.md §0.
     """
 
     depth: Annotated[int, Meta(ge=1, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 3
