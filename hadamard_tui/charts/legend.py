@@ -286,7 +286,7 @@ def wrapped(
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
     """Whether some curve has more than its letter, or all have none."""
-    parts = _parts_of([entry.parts for entry in entries])
+    parts = _parts_of([group.parts for group in entries])
     letters = {part.at: f"{part.relation}{part.mark}" for part in parts if part.mark}
     texts = [(piece.text, letters[piece.index]) for row in rows for piece in row if piece.index in letters]
     return not texts or any(text != letter for text, letter in texts)
