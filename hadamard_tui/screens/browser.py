@@ -1,4 +1,4 @@
-"""Pages that choose what to open: a preset by subject and words, or a new experiment."""
+"""Pages for choosing a preset by subject and words, or a new experiment."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 PREVIEW_FROM, TITLES_FROM = 72, 104
-"""Columns from which the list has a preview beside it, and from which it then has titles, too."""
+"""Least columns for a preview beside the list, and for titles in the list beside a preview."""
 
 FEW_COLOURS = ("standard", "windows")
 
 
 class Browser(Framed[str | None]):
-    """Page that returns the chosen preset, its name or the path of its file, or None."""
+    """Page that returns the name or file of the chosen preset, or None."""
 
     # While the filter has the focus; the list has keys of its own.
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -63,7 +63,7 @@ class Browser(Framed[str | None]):
     """
 
     def __init__(self, opened: str | None = None, typed: str = "", ascii_only: bool = False) -> None:
-        """The list highlights the opened preset, and starts with the typed words."""
+        """Highlight the preset `opened`, and search for the words `typed`."""
         super().__init__()
         self._opened, self._typed, self._ascii_only = opened, typed, ascii_only
         self._groups: Sequence[Group] = ()
@@ -87,7 +87,7 @@ class Browser(Framed[str | None]):
         self._read()
 
     def _say_keys(self) -> None:
-        """Show the keys of the page, and the key that reads on if the preview is cut."""
+        """Show the keys of the page, and the key that scrolls the preview if it is cut."""
         pane = self.query_one("#preview", VerticalScroll)
         is_cut = pane.display and pane.virtual_size.height > pane.size.height
         read_on = [f"{key('move-page-down')} reads on"] if is_cut else []
@@ -95,14 +95,14 @@ class Browser(Framed[str | None]):
         self.query_one(Vertical).border_subtitle = " · ".join(keys)
 
     def type(self, letters: str) -> None:
-        """Add letters to the typed words, also before the page is mounted."""
+        """Append letters to the typed words, before or after the page is mounted."""
         self._typed += letters
         for line in self.query(Line):
             line.insert_text_at_cursor(letters)
 
     @work
     async def _read(self) -> None:
-        """Read all presets in a thread: they are many files."""
+        """Read all presets in a thread, because reading many files would block the app."""
         self._groups = await asyncio.to_thread(groups, self._opened)
         self._entries = {entry.name: entry for _, entries in self._groups for entry in entries}
         with suppress(NoMatches):  # the page may be going by now
@@ -155,7 +155,7 @@ class Browser(Framed[str | None]):
         self.dismiss(event.option_id)
 
     def action_filter(self) -> None:
-        """Return to the typed words."""
+        """Focus the input line."""
         self.query_one(Line).focus()
 
     def action_move(self, motion: str) -> None:
@@ -169,7 +169,7 @@ class Browser(Framed[str | None]):
 
 
 def _lines(group: Group, titled: bool) -> Iterator[Option]:
-    """Yield a heading, and a line for each preset below it, with its title or without."""
+    """Yield a heading and a line for each preset of its group, with titles if `titled`."""
     heading, entries = group
     yield Option(heading, disabled=True)
     for entry in entries:
@@ -178,7 +178,7 @@ def _lines(group: Group, titled: bool) -> Iterator[Option]:
 
 
 class NewExperiment(Framed[dict[str, Any] | None]):
-    """Page that returns the document of an experiment of one learner on a problem, or None."""
+    """Page that returns the document of a new experiment with one learner, or None."""
 
     DEFAULT_CSS = """
     NewExperiment > Vertical { width: 100; }
@@ -203,7 +203,7 @@ class NewExperiment(Framed[dict[str, Any] | None]):
 
     @work
     async def _read(self) -> None:
-        """Read the presets in a thread: they are many files."""
+        """Read the presets in a thread, because reading many files would block the app."""
         problems = await asyncio.to_thread(_lines_of_problems)
         learners = await asyncio.to_thread(_lines_of_learners)
         with suppress(NoMatches):  # the page may be going by now

@@ -25,14 +25,14 @@ from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.controls import Lines
 
 BY_NAME, BY_SOURCE, BY_SUMMARY, BY_WORDS = 1.0, 0.8, 0.7, 0.5
-"""Scores of matches: in the name, as a phrase in the source, in the summary, and in other texts."""
+"""Scores of matches in the name, as a phrase in the source, in the summary, and elsewhere."""
 
 OF_THEORY = 0.1
-"""Amount by which theory lines come before others with the same source."""
+"""Bonus that ranks theory lines before other parts with the same source."""
 
 
 class Finder(Protocol):
-    """An app that acts on the chosen entry."""
+    """App that opens the chosen preset or part."""
 
     async def choose_preset(self, preset: str | None) -> None: ...
 
@@ -40,7 +40,7 @@ class Finder(Protocol):
 
 
 class ActionProvider(SystemCommandsProvider):
-    """Actions by letters of their names, and by the words of their help."""
+    """Provider of actions, matched by letters of their names and words of their help."""
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -50,7 +50,7 @@ class ActionProvider(SystemCommandsProvider):
 
 
 class PresetProvider(Provider):
-    """Presets by name, by the words of titles, stories and learners, and by papers."""
+    """Provider of presets, matched by name, title, story, learners and papers."""
 
     _entries: tuple[PresetEntry, ...] = ()
 
@@ -66,7 +66,7 @@ class PresetProvider(Provider):
 
 
 class PartProvider(Provider):
-    """Members of all families, to read about, with the presets that name them."""
+    """Provider of the parts of all families."""
 
     async def search(self, query: str) -> Hits:
         for family in catalogue.FOLDERS:
@@ -81,7 +81,7 @@ class PartProvider(Provider):
 
 
 def _source(member: type[Part]) -> str:
-    """Return the source of a part, from its documentation."""
+    """Return the source of a part, as its class and its documentation state it."""
     written = docstring(member).partition("Source:")[2]
     return f"{getattr(member, 'source', '')} {written}"
 
@@ -97,7 +97,7 @@ def _app(provider: Provider) -> Finder:
 
 
 class Query(CommandInput):
-    """The words to search for, without characters that a terminal would obey, and with a steady cursor."""
+    """Input line without control characters and with a steady cursor."""
 
     cursor_blink = reactive(False, init=False)
 
@@ -109,18 +109,18 @@ class Query(CommandInput):
 
 
 class Found(CommandList, Lines, can_focus=False):
-    """The commands found, which another search may replace while one of them is clicked on."""
+    """List of matching commands, which a new search may replace during a click."""
 
 
 class Searching(LoadingIndicator):
-    """A sign that a search goes on, without movement."""
+    """Still sign of a running search."""
 
     def on_mount(self, event: events.Mount) -> None:
         event.prevent_default()  # it would be drawn 16 times a second, hidden or not
 
 
 class Commands(CommandPalette, Modal[None]):
-    """Textual's palette as a page that closes once, so that a command runs once."""
+    """Textual's command palette as a page that closes once, so that a command runs once."""
 
     def __init__(self) -> None:
         super().__init__([ActionProvider, PresetProvider, PartProvider])
@@ -132,7 +132,7 @@ class Commands(CommandPalette, Modal[None]):
             yield widget if stand_in is None else stand_in()
 
     def run_worker(self, work: Any, *arguments: Any, **options: Any) -> Worker[Any]:
-        """Search for commands as long as there is a list: a page may be closed before it has made one."""
+        """Start the search unless the list is missing: the page may be closed before it is composed."""
 
         async def search() -> None:
             with suppress(NoMatches):

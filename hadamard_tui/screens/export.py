@@ -1,4 +1,4 @@
-"""Page that writes files: one name, whose suffix chooses the content."""
+"""Page that writes files in the format that their suffix names."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ PRESET = ".toml"
 
 
 class Export(Framed[None]):
-    """Asks for a file's name and starts writing it; shows progress and errors below the name.
+    """Page that asks for a file name, starts writing the file, and shows progress and errors.
 
-    A file that was started is written even if the page is closed.
+    Writing continues after the page is closed.
     """
 
     DEFAULT_CSS = """
@@ -52,12 +52,12 @@ class Export(Framed[None]):
         files: FileWriter,
         saved: Callable[[Path, Experiment | Raw], None] | None = None,
     ) -> None:
-        """A page that proposes a name; for that of a preset, a name without an end is one, too.
+        """Propose `name`, or its preset file if it is the name of a preset.
 
         Args:
-            shown: called when a name was entered: a run goes on meanwhile.
-            name: what it proposes.
-            saved: called with a preset file that was written, and what it says.
+            shown: called once a name is entered, because the run on the screen may have grown.
+            name: the proposed file name.
+            saved: called with the path and the document of a written preset file.
         """
         super().__init__()
         self._shown, self._proposed, self._files, self._saved = shown, name, files, saved
@@ -93,7 +93,7 @@ class Export(Framed[None]):
             self._refuse(error)
 
     def _save(self, name: str) -> None:
-        """Start writing a file on this machine. Raises: BadInput for a name that is wrong by itself."""
+        """Start writing a file on this machine. Raises: BadInput if the name is invalid."""
         with files.faults(name, "cannot be written"):
             path = Path(name).expanduser()
         exporting.check_kind(path, "")
@@ -111,9 +111,9 @@ class Export(Framed[None]):
         self._await(name, self._files.write(name, make, place), saved)
 
     def _download(self, name: str) -> None:
-        """Start making a file for the browser: viewers write nothing on this machine.
+        """Start making a file for download, because viewers in a browser write nothing on this machine.
 
-        Raises: BadInput for a bad name.
+        Raises: BadInput if the name is invalid.
         """
         exporting.check_download(name)
         app, shown = self.app, self._shown()
@@ -132,7 +132,7 @@ class Export(Framed[None]):
         result.add_done_callback(partial(self.app.call_later, self._written, done))
 
     def _progressed(self, name: str, share: float) -> None:
-        """Show how much of a file is made; called in another thread."""
+        """Show the finished share of a file. Called from another thread."""
         self.app.call_later(self._doing, name, f"{100 * share:.0f} %")
 
     def _doing(self, name: str, progress: str) -> None:
@@ -142,7 +142,7 @@ class Export(Framed[None]):
             )
 
     def _written(self, then: Callable[[], None] | None, result: Future[str]) -> None:
-        """Close the page and notify of the result; show an error on the page, unless it is closed."""
+        """Close the page and notify of the result, or show the error if the page is still open."""
         self._writing = False
         opened = self in self.app.screen_stack
         if opened:
@@ -175,12 +175,12 @@ class Export(Framed[None]):
 
 
 def _with_note(sentence: str, path: Path, shown: Shown) -> str:
-    """Return the sentence on a file, with one on the letters of its picture that no font has."""
+    """Return `sentence`, followed by a note on characters of the picture that no font has."""
     return "\n".join(filter(None, (sentence, exporting.missing_letters(path, shown))))
 
 
 def _kinds() -> Iterator[Static]:
-    """Return the kinds of files by suffix; kinds that cannot be made here are dimmed, with the remedy."""
+    """Yield the kinds of files by suffix; unavailable kinds are dimmed and state the remedy."""
     table, missing = Table.grid(padding=(0, 2)), {}
     for suffix, kind in KINDS.items():
         style = "dim" if (remedy := kind.remedy) else ""
@@ -193,7 +193,7 @@ def _kinds() -> Iterator[Static]:
 
 
 def here() -> str:
-    """Return the working folder, or words if it is gone."""
+    """Return the working folder, or a phrase if it no longer exists."""
     try:
         return escaped(str(Path.cwd()))
     except OSError:

@@ -1,4 +1,4 @@
-"""Leads a laboratory through a tour: shows each stop and its words, and keeps the score."""
+"""Tour guide: shows each stop with its words, and keeps the score."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from hadamard_tui.screens.laboratory import Laboratory
 
 MINUTE = 60.0
-"""Seconds between two updates of the banner's time."""
+"""Seconds between two updates of the time in the banner."""
 
 
 class Guide:
-    """Shows the banner of a tour and, if the tour runs alone, goes on after each run."""
+    """Shows the banner of a tour, and moves on after each run if the tour is automatic."""
 
     def __init__(self, tour: Tour, laboratory: Laboratory) -> None:
         self.tour, self._laboratory = tour, laboratory
@@ -37,7 +37,7 @@ class Guide:
         self._begun = 0.0
         self._next_look: asyncio.TimerHandle | None = None
         self._shown: Raw | None = None
-        """Set-up of the stop as it was shown, broken or not."""
+        """Set-up of the stop as it was last shown, with or without its break."""
         self._is_broken = False
 
     async def start(self) -> None:
@@ -57,7 +57,7 @@ class Guide:
         await self._banner.remove()
 
     async def move(self, by: int) -> bool:
-        """Go on or back. Return False, and notify, at the end."""
+        """Move by `by` stops. Return False, and notify, at either end."""
         if self.tour.move(by):
             await self.present()
             return True
@@ -72,20 +72,20 @@ class Guide:
 
     @property
     def changed(self) -> bool:
-        """Whether the set-up differs from that of the stop."""
+        """Whether the set-up differs from the set-up of the stop."""
         return self._shown is not None and self._laboratory.editable.raw != self._shown
 
     async def present(self) -> None:
-        """Show the stop, whatever was changed since it was shown before.
+        """Show the stop with its original set-up.
 
-        It runs at once unless it asks for a prediction.
+        The set-up runs at once unless the stop asks for a prediction.
         """
         self._is_broken = False
         waits = bool(self.tour.stop.predict) and not self.tour.alone
         await self._put_up(self.tour.editable, run=not waits)
 
     async def break_stop(self) -> None:
-        """Run the stop with the change that removes its theorem."""
+        """Run the stop with the change that makes its theorem inapplicable."""
         if (change := self.tour.stop.breaks) is None:
             self._laboratory.notify("This stop has nothing to break.")
             return
@@ -100,7 +100,7 @@ class Guide:
         await self._laboratory.present(editable, run)
 
     def _words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
-        """Return the step of the stop, if it has steps, and the words for it."""
+        """Return the step of the stop, empty if it has no steps, and the words for that step."""
         stop, is_over = self.tour.stop, session is not None and session.over
         if self._is_broken and stop.breaks is not None:
             words = stop.breaks.text if is_over else f"The change: {', '.join(stop.breaks.set)}."
@@ -116,14 +116,14 @@ class Guide:
         return "why" if stop.predict else "", words
 
     def _keep_score(self, session: Session) -> None:
-        """Score the guesses about the unchanged stop, the first time that they are made."""
+        """Score the first guesses about the stop, if its set-up is unchanged."""
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
             points = scores(session.guesses, look.view)
             self.tour.scores.setdefault(self.tour.place, [score >= RIGHT for score in points])
 
     def _look(self) -> None:
-        """Update the banner whenever the laboratory has moved on, and when its time changes."""
+        """Update the banner whenever the laboratory or the displayed time changes."""
         session, now = self._laboratory.session, time.monotonic()
         experiment = self._laboratory.editable.experiment if session is None else session.experiment
         look = None if session is None or session.trace is None else session.look()

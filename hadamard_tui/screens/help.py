@@ -1,4 +1,4 @@
-"""Pages to read: the first start, help with all keys, and the documentation of a part."""
+"""Pages to read: welcome, help with all keys, and the documentation of a part."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOVE = "Move in lists, tables, heat maps and texts"
 
 
 class Help(Framed[None]):
-    """What am I seeing, and what can I press?"""
+    """Page that explains the screen and lists all keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("question_mark", "dismiss(None)", id="help", show=False)]
     DEFAULT_CSS = """
@@ -47,7 +47,7 @@ class Help(Framed[None]):
 
 
 def questions() -> tuple[tuple[str, str], ...]:
-    """What a newcomer asks, and the answers, with the keys that there are between backticks."""
+    """Return a newcomer's questions with answers, in which keys stand between backticks."""
     return (
         (
             "What am I seeing?",
@@ -121,7 +121,7 @@ def _answers() -> Text:
 
 
 def _keys() -> Table:
-    """Return all keys, below their purposes."""
+    """Return a table of all keys, grouped by purpose."""
     table = Table.grid(padding=(0, 2))
     for group in GROUPS:
         table.add_row("", Text(group, "bold"))
@@ -146,7 +146,7 @@ WALK = "Or walk a path: predict, run, read why, break it"
 
 
 class Welcome(Framed[str | None]):
-    """Page that returns the name of the chosen preset or path, or None."""
+    """Welcome page, which returns the name of the chosen preset or path, or None."""
 
     DEFAULT_CSS = """
     Welcome > Vertical { max-width: 100%; max-height: 100%; padding: 1 1; }
@@ -164,8 +164,11 @@ class Welcome(Framed[str | None]):
             yield Lines(*first, Option(WALK, disabled=True), *_paths(), new, compact=True)
 
     def on_key(self, event: events.Key) -> None:
-        """The keys that stand below the page act as they say: to run is to run what is selected, and all but
-        help close the page."""
+        """Handle a key of the main screen.
+
+        The keys that run or pause open the highlighted line, and the help key opens the help. Any other key
+        closes this page and acts on the main screen.
+        """
         action = action_of(event.key) if event.is_printable else None
         if action is None:
             return
@@ -197,7 +200,7 @@ def preset_option(name: str, title: str) -> Option:
 
 
 class PartPage(Framed[str | None]):
-    """Page that returns the name of the chosen preset, or None."""
+    """Page that documents a part; it returns the name of the chosen preset, or None."""
 
     def __init__(self, family: str, kind: str) -> None:
         super().__init__()
@@ -226,7 +229,7 @@ class PartPage(Framed[str | None]):
 
 
 def about(family: str, kind: str) -> Text:
-    """Return the documentation of a part; for a theory line with direction, formula and source first."""
+    """Return the documentation of a part; a theory line starts with direction, formula and source."""
     from engine.theory import statement
 
     member: Any = catalogue.members(family)[kind]

@@ -1,4 +1,4 @@
-"""Jump mode: a key on each visible place, which goes there."""
+"""Jump mode: every visible place shows a key that goes there."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ OWN = dict(
         strict=False,
     )
 )
-"""Keys of places that always have the same letter, by the names of their widgets."""
+"""Fixed keys of places, by the names of their widgets."""
 OTHERS = LETTERS[len(OWN) :] + LETTERS.upper()
 
 WIDTH = len("[a]")
 
 Place = Widget | int
-"""A widget, or the number of a panel."""
+"""Widget, or number of a panel."""
 
 
 class Spot(NamedTuple):
-    """A place, and the cells of its label."""
+    """Place, and the cells of its label."""
 
     place: Place
     label: Region
 
 
 def spots(laboratory: Screen[None]) -> dict[str, Spot]:
-    """Return the places that jump mode can go to, by key: the chart, the panels and focusable widgets."""
+    """Return the targets of jump mode by key: the chart, the panels and focusable widgets."""
     spots_by_key, other_keys = {}, iter(OTHERS)
     for widget in (laboratory.query_one("#loss", ChartView), *laboratory.focus_chain):
         label = next((cells for cells in _ends(laboratory, widget) if _seen(laboratory, widget, cells)), None)
@@ -61,7 +61,7 @@ def spots(laboratory: Screen[None]) -> dict[str, Spot]:
 
 
 def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
-    """Yield the places for a widget's label: the end of its first line, or the start."""
+    """Yield candidate cells for a widget's label: the end of its first line, then the start."""
     try:
         x, y, width, height = laboratory.find_widget(widget).visible_region
     except NoWidget:
@@ -72,7 +72,7 @@ def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
 
 
 def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
-    """Whether nothing covers these cells of a widget."""
+    """Return whether these cells of a widget are uncovered."""
     try:
         tops = [laboratory.get_widget_at(x, cells.y)[0] for x in range(*cells.column_span)]
     except NoWidget:
@@ -81,7 +81,7 @@ def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
 
 
 class Jump(Modal[Place | None]):
-    """Screen that returns the place whose key or label is chosen; None for any other key."""
+    """Screen that returns the place of the pressed key or clicked label; None for any other key."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"jump--label"}
     DEFAULT_CSS = """
@@ -107,7 +107,7 @@ class Jump(Modal[Place | None]):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Return the laboratory's line with the labels on it."""
+        """Return a line of the laboratory with the labels on it."""
         strip, style = super().render_line(y), self.get_component_rich_style("jump--label")
         for key, (_, cells) in self.spots.items():
             if cells.y == y:

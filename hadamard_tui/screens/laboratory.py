@@ -61,13 +61,13 @@ WORDS = {
 
 
 def waiting_words(session: Session) -> str:
-    """Return the words in place of a chart."""
+    """Return the words that replace the chart until the run has something to show."""
     words = WORDS.get(session.state, "")
     return words.format(run=key("run"), pause=key("pause"), step=key("step"))
 
 
 STILL = 10
-"""Frames after the last message: meanwhile widgets are laid out and exchange messages."""
+"""Frames after the last message, because layout and messages between widgets take several."""
 
 DRAWING = (
     events.Callback,
@@ -77,17 +77,17 @@ DRAWING = (
     messages.Update,
     messages.UpdateScroll,
 )
-"""Messages that bring about a frame and so need no further one."""
+"""Messages that cause a frame themselves, and so need no further one."""
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 PATIENCE = 0.2
-"""Most seconds without a frame while a run follows a stepped number."""
+"""Longest time in seconds without a frame while a run follows a stepped number."""
 
 DOCKED, HUGE = 140, 180
-"""Columns from which the set-up is docked, and story and runs stand beside the stage."""
+"""Columns from which the set-up is docked, and from which story and runs are beside the stage."""
 
 TALL = 30
-"""Rows from which the table of learners may have more than six rows."""
+"""Rows from which the table of learners may exceed six rows."""
 
 
 ENDED = ("finished", "stopped", "failed")
@@ -98,7 +98,7 @@ FULL = "-full"
 
 
 class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
-    """Shows the trace of the engine so far, and the widgets that set runs up and compare them."""
+    """Main screen, which shows the trace of the engine, the set-up and the kept runs."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
@@ -127,13 +127,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self._next_frame: asyncio.TimerHandle | None = None
         self._frames_due = STILL
         self._is_at_rest = False
-        """Whether no frame is drawn until there is a message."""
+        """Whether frames are suspended until the next message."""
         self._has_painted = False
-        """Whether stored pictures may be read and drawn: the first paint does not wait for them."""
+        """Whether stored pictures may be read, which would delay the first paint."""
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
-        """Callbacks after every change of what is shown."""
+        """Callbacks after every change of the screen's content."""
 
     def compose(self) -> ComposeResult:
         self._fit(self.app.size)
@@ -149,7 +149,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         yield Keys(id="keys")
 
     def _fit(self, size: Size) -> None:
-        """Set the classes of the first size before there are widgets, which would else be styled twice."""
+        """Set the size classes before widgets exist, because later classes would style every widget again."""
         breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
         for cells, classes in breakpoints:
             self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
@@ -174,7 +174,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def _is_about_to_run(self) -> bool:
-        """Whether the set-up runs without a key, as soon as the engine is loaded."""
+        """Whether the set-up runs without a key once the engine is loaded."""
         return self._autorun and self._editable.error is None
 
     def on_resize(self, event: events.Resize) -> None:
@@ -195,15 +195,15 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.refresh_bindings()
 
     def run_changed(self, session: Session) -> None:
-        """Draw the end of a run that follows a stepped number at once: a person waits for it."""
+        """Draw the end of a run that follows a stepped number at once, because a person waits for it."""
         super().run_changed(session)
         if session.at_once and session.ended:
             self.draw_at_once()
 
     def run_begun(self, at_once: bool) -> None:
-        """Hide the set-up if it covers the chart, so that the curves are visible.
+        """Hide the set-up if it covers the chart.
 
-        A short run that follows a stepped number gets the processor to itself until its end.
+        A short run that follows a stepped number gets the processor to itself until it ends.
         """
         self.wake()
         stage = self.query_one(Stage)
@@ -225,7 +225,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(SelectionBar).enter()
 
     def action_full(self) -> None:
-        """Show the open panel alone, or the chart if the learners are open; or show all again."""
+        """Show the open panel alone, or the chart if the table is open; undo this if called again."""
         self.toggle_class(FULL)
         self.refresh_bindings()
 
@@ -244,7 +244,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.notify(f"These keys step a number of the set-up, and the run follows: {where}.")
 
     async def action_vary(self) -> None:
-        """Sweep the size of the matrix; other numbers are swept by the keys of their own fields."""
+        """Sweep the size of the matrix; fields sweep the other numbers."""
         await self._vary("problem.matrix.d", True, "d")
 
     @on(RowVaried)
@@ -253,7 +253,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
-        """Sweep a number of the set-up and run that, or notify why that is impossible."""
+        """Sweep a number of the set-up and run it, or notify of the reason against it."""
         from hadamard_tui.editing.editable_experiment import swept
 
         try:
@@ -288,7 +288,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.app.push_screen(jump, self._jumped)
 
     def _jumped(self, place: Place | None) -> None:
-        """Go to a place, and close the drawers that do not contain it."""
+        """Focus a place, and close the drawers that do not contain it."""
         if place is None:
             return
         within = place.ancestors_with_self if isinstance(place, Widget) else ()
@@ -309,7 +309,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await self.app.action_quit()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer leaving only if there is something to leave."""
+        """Return whether an action is available: leaving requires a focus, drawer, guess or full view."""
         if action == "leave":
             guessing = self.guesses is not None
             opened = self._drawer_open or self._runs_drawer_open or self.has_class(FULL)
@@ -321,7 +321,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self.has_class("-narrow", "-setup-toggled")
 
     def view(self) -> KeptView:
-        """Present view, to be restored at the next start."""
+        """Return the present view, to be restored at the next start."""
         return KeptView(
             panel=None if (chosen := self.query_one(Stage).chosen) == TABLE else chosen,
             setup_hidden=self.has_class("-setup-hidden"),
@@ -332,7 +332,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         )
 
     def redraw(self) -> None:
-        """Draw everything again, as in other colours."""
+        """Draw everything again, as after a change of theme."""
         self.wake()
         self.query_one(SetupPane).show_list()
         if self._trace is None:
@@ -347,19 +347,19 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.wake()
 
     def wake(self) -> None:
-        """Draw for a moment, because something may have changed."""
+        """Draw for `STILL` frames, because the content may have changed."""
         self._frames_due = STILL
         if self._is_at_rest:
             self._draw_in(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """Count no time since the last frame."""
+        """Restart the clocks of the frames, so that the rest does not count as elapsed time."""
         if self._is_at_rest:
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()
 
     def _frame(self) -> None:
-        """Draw, unless output is still blocked, and continue while anything moves."""
+        """Draw unless output is blocked, and schedule the next frame while anything moves."""
         self._next_frame = None
         session = self.session
         is_moving = self._frames_due > 0 or (session is not None and session.is_moving)
@@ -376,12 +376,12 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._is_at_rest = True
 
     def draw_at_once(self) -> None:
-        """Draw the next frame now: a person waits for it."""
+        """Draw the next frame now, because a person waits for it."""
         self.wake()
         self._draw_in(0.0)
 
     def _draw_in(self, seconds: float) -> None:
-        """Draw the next frame after so many seconds instead of at its time."""
+        """Reschedule the next frame to `seconds` from now."""
         self._end_rest()
         if self._next_frame is not None:
             self._next_frame.cancel()
@@ -431,7 +431,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Story).show(context, session.experiment)
 
     def _opened(self, session: Session) -> str:
-        """Return a sentence if another preset was opened since the run on the screen began; else nothing."""
+        """Return a sentence if another preset was opened during the run; else an empty text."""
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
             return ""
@@ -469,7 +469,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         )
 
     def show_set_up(self) -> None:
-        """Show in the empty laboratory what a run would show."""
+        """Preview the set-up in the empty laboratory."""
         from engine.spec.experiment import drawn
 
         experiment, error = self._editable.experiment, self._editable.error
@@ -485,7 +485,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
-        """Dim the panels without content, and let stored curves be drawn."""
+        """Dim the panels without content, and allow stored curves to be drawn."""
         self._has_painted = True
         stage = self.query_one(Stage)
         stage.dim(self._editable.experiment)
@@ -516,9 +516,9 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def _is_replaced_by_stored(self) -> bool:
-        """Whether the stored curves of a preset that is opened take the place of the run on the screen.
+        """Whether the stored curves of an opened preset replace the run on the screen.
 
-        The run must have ended, so that the list of runs has it, and no run may be pinned.
+        This requires that the run has ended, so that the list of runs has it, and that no run is pinned.
         """
         has_ended = self.session is not None and self.session.state in ENDED
         return has_ended and not self.runs.pinned and self.stored_beside(None) is not None
@@ -543,6 +543,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
 
 def _sweep_words(experiment: Experiment) -> Iterator[str]:
-    """Say how to sweep the size of the matrix, unless the experiment has an axis."""
+    """Yield a hint on sweeping the size of the matrix, unless the experiment has an axis."""
     if not experiment.pictures and hasattr(experiment.problem.matrix, "d"):
         yield f"Next: {key('vary')} sweeps d over five values, and shows the law in d."

@@ -1,4 +1,4 @@
-"""Base of every page over the laboratory, with the blank page and the page of an exception."""
+"""Base classes of pages over the laboratory, the blank page and the page of a failure."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hadamard_tui.terminal.textual_internals import SelectiveScreen
 
 
 class StyledOnce:
-    """A screen that is shown as soon as it is made.
+    """Screen that is not styled a second time when it becomes visible.
 
-    Textual styles all widgets of a screen that comes to the top, as what they look like may have changed
-    while it was kept elsewhere. Screens of the stack follow such changes wherever they are in it.
+    Textual restyles all widgets of a screen that becomes the top one, in case styles changed while it was off
+    the stack. Screens on the stack receive such changes anyway.
     """
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
@@ -30,10 +30,10 @@ class StyledOnce:
 
 
 class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
-    """A page that closes once, whatever was pressed or clicked before it was gone.
+    """Page that closes at most once.
 
-    Textual's own closes the page on top for every key that says so. A second key that was on its way would
-    close the page below, and end the app where there is none.
+    Textual closes the top page for every closing key. A second key in the queue would close the page below,
+    or end the app if no page is left.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*motions(close="dismiss(None)")]
@@ -41,23 +41,23 @@ class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
     _dismissed = False
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Close the page unless it is closed, or covered by another page, which would be closed instead."""
+        """Close the page, unless it is closed already or covered by another page."""
         if self._dismissed or not self.is_active:
             return AwaitComplete()
         self._dismissed = True
         return super().dismiss(result)
 
     def accepts(self, message: Message) -> bool:
-        """Once closed, a page handles neither input nor what its widgets made of input.
+        """Return whether the page handles a message; a closed page ignores input and its consequences.
 
-        One that is closed before it is there does nothing of what it does when it comes, either.
+        A page that is closed before it is mounted also ignores its mount events.
         """
         late = isinstance(message, events.InputEvent | events.Mount) or message.control is not None
         return not (self._dismissed and late)
 
 
 class Framed(Modal[ScreenResultType]):
-    """A page whose only child has a frame, as large as its content and at most as large as the screen."""
+    """Page with one framed child, as large as its content and at most as large as the screen."""
 
     DEFAULT_CSS = """
     Framed { align: center middle; }
@@ -70,7 +70,7 @@ class Framed(Modal[ScreenResultType]):
 
 
 class Blank(Modal[None]):
-    """An empty screen until any key or click."""
+    """Empty screen until any key or click."""
 
     DEFAULT_CSS = "Blank { background: $background; }"
 
@@ -83,7 +83,7 @@ class Blank(Modal[None]):
 
 
 class Failure(Modal[None]):
-    """Shows a traceback."""
+    """Page with the traceback of an engine failure."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*motions(copy_failure="copy")]
     DEFAULT_CSS = """

@@ -1,4 +1,4 @@
-"""Predict, then run: a mark per learner on the empty chart, moved by the keys of the playhead."""
+"""Predict, then run: one mark per learner on the empty chart, moved by the playhead keys."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class Predicting(ViewControl):
-    """Asks for guesses before a run, and passes them to it."""
+    """Screen that asks for guesses before a run, and passes them to the run."""
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self.guesses: Guesses | None = None
-        """Guesses that are being made."""
+        """Guesses in progress; None while nobody guesses."""
 
         self._set_aside: Session | None = None
-        """The run that has ended and was on the screen before the guess, which leaving shows again."""
+        """Finished run that guessing has replaced on the screen; cancelling restores it."""
 
     def action_predict(self) -> None:
-        """Start guessing, or stop."""
+        """Start guessing, or cancel it."""
         if self.guesses is not None:
             self._stop_guessing()
             return
@@ -56,7 +56,7 @@ class Predicting(ViewControl):
         self._show_guess()
 
     def _stop_guessing(self) -> None:
-        """Stop guessing, and show the run from before again."""
+        """Cancel guessing, and restore the previous run."""
         self.guesses = None
         self.session, self._set_aside = self._set_aside, None
         self.redraw()
@@ -69,7 +69,7 @@ class Predicting(ViewControl):
         super()._forget()
 
     def _show_guess(self) -> None:
-        """Draw the mark that is moved, and the marks that are set."""
+        """Draw the present mark and the finished marks."""
         from engine.protocols import CLOCKS
 
         guesses = self.guesses
@@ -137,7 +137,7 @@ class Predicting(ViewControl):
             self._move(len(self.guesses.places) * (1 if to_the_end else -1))
 
     def action_remedy(self) -> None:
-        """Set the guess and go to the next learner; run after the last."""
+        """Confirm the guess and go to the next learner; run after the last one."""
         if self.guesses is None:
             super().action_remedy()
             return
@@ -148,7 +148,7 @@ class Predicting(ViewControl):
             self._show_guess()
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
-        """Run with the guesses."""
+        """Start the run with the guesses."""
         guesses, self.guesses, before = self.guesses, None, self.session
         super()._begin(paused, at_once)
         if guesses is not None and self.session is not None and self.session is not before:

@@ -1,4 +1,4 @@
-"""Comparison of runs: keep, list, pin, rename and delete them, and run again with other seeds."""
+"""Comparison of runs: keep, list, pin, rename and delete runs, and repeat them with other seeds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
-"""States of a run that can be pinned."""
+"""States in which a run can be pinned."""
 
 UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
 
@@ -31,7 +31,7 @@ LONGEST = 24
 
 
 class RunComparison(RunControl):
-    """Keeps runs and their list."""
+    """Screen that keeps finished runs and lists them."""
 
     def run_changed(self, session: Session) -> None:
         super().run_changed(session)
@@ -60,13 +60,13 @@ class RunComparison(RunControl):
             self._list_runs()
 
     def say_what_is_pinned(self) -> None:
-        """Notify that pinned runs are drawn with another preset, too, and how to unpin them."""
+        """Notify that pinned runs remain visible with a new preset, and how to unpin them."""
         if names := ", ".join(run.name for run in self.runs.pinned):
             unpinned = UNPINNED.format(runs=key("runs"), pin=key("pin"))
             self.notify(f"Pinned runs are drawn with this preset, too: {names}. {unpinned}", timeout=10)
 
     def action_difference(self) -> None:
-        """Draw the run minus the pinned one, or minus the previous run, which is pinned for that."""
+        """Draw the run minus the pinned run; without one, pin the previous run first."""
         shown = None if self.session is None else self.session.trace
         if not self.chart_options.difference and not self.runs.others(shown):
             before = self.runs.last_but(shown)
@@ -122,7 +122,7 @@ class RunComparison(RunControl):
 
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
-        """Show a run again: its set-up and its curves."""
+        """Show a kept run again, with its set-up and curves."""
         from engine.spec.experiment import drawn
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
@@ -157,7 +157,7 @@ class RunComparison(RunControl):
 
 
 class Renaming(Modal[str | None]):
-    """Page with one field; enter takes the name, escape keeps the old one."""
+    """Page with one input line: enter confirms the new name, escape keeps the old one."""
 
     DEFAULT_CSS = """
     Renaming { align: center middle; }

@@ -1,4 +1,4 @@
-"""The run on the screen: its keys start, pause, step, stop and discard it, and its events arrive here.
+"""Control of the run on the screen: start, pause, step, stop and discard it, and receive its events.
 
 The engine is imported when a run begins, because the first paint does not need it.
 """
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 REST = 0.1
-"""Seconds between two runs while numbers are stepped."""
+"""Seconds between two runs while a number is stepped."""
 
 
 class EngineSpoke(Message):
-    """Message that carries an event from the engine's thread to the screen's."""
+    """Message that carries an event from the engine's thread to the screen."""
 
     def __init__(self, session: Session, event: engine.Event) -> None:
         super().__init__()
@@ -47,18 +47,18 @@ class EngineSpoke(Message):
 
 
 class RunControl(Screen[None]):
-    """Runs the experiment of the set-up."""
+    """Screen that runs the experiment of the set-up."""
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__()
         self._editable, self._pace = editable, pace
         self.session: Session | None = None
         self.runs = Runs()
-        """Runs that are kept for comparison."""
+        """Finished runs, kept for comparison."""
 
         self._turn = threading.Lock()
         self.ghost: Session | None = None
-        """The previous run, while numbers of the set-up are stepped."""
+        """Previous run, shown faint while a number is stepped."""
 
         self.chart_options = ChartOptions()
         self._resting: asyncio.TimerHandle | None = None
@@ -66,7 +66,7 @@ class RunControl(Screen[None]):
 
     @property
     def editable(self) -> EditableExperiment:
-        """Set-up."""
+        """Experiment in the set-up."""
         return self._editable
 
     @property
@@ -85,25 +85,25 @@ class RunControl(Screen[None]):
 
     @property
     def _selected(self) -> int:
-        """Number of the selected learner: the panels may already belong to another set-up."""
+        """Number of the learner selected in the set-up, which may have changed since the run began."""
         return min(self.query_one(SetupPane).learner, len(self._editable.learners) - 1)
 
     def _pick(self, number: int) -> None:
         self.query_one(SetupPane).pick(number)
 
     def show_set_up(self) -> None:
-        """Show in the empty laboratory what a run would show."""
+        """Preview the set-up in the empty laboratory."""
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Draw the run on the screen anew, or the set-up where there is none."""
+        """Draw the run on the screen again, or the set-up if no run exists."""
         raise NotImplementedError
 
     def run_changed(self, session: Session) -> None:
-        """Hook after the engine has changed the state of the run on the screen."""
+        """Handle a change of the run's state. Subclasses extend it."""
 
     def run_begun(self, at_once: bool) -> None:
-        """Hook after a run was begun, by hand or `at_once` after a stepped number."""
+        """Handle the start of a run, by hand or `at_once` after a stepped number. Subclasses extend it."""
 
     def action_run(self) -> None:
         self._begin()
@@ -145,7 +145,7 @@ class RunControl(Screen[None]):
         self._follow_steps()
 
     def _follow_steps(self) -> None:
-        """Run the set-up at once; steps within the next moment are run together after it."""
+        """Run the set-up at once; further steps within `REST` share the next run."""
         if self._resting is not None:
             self._wanted = True
             return
@@ -160,7 +160,7 @@ class RunControl(Screen[None]):
             self._follow_steps()
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
-        """Run the set-up; with `at_once` the previous run stays, faint, until there is more to show."""
+        """Run the set-up; with `at_once` the previous run stays, faint, until new results arrive."""
         from hadamard_tui.running.session import Session
         from hadamard_tui.state import kept_points
 
@@ -202,7 +202,7 @@ class RunControl(Screen[None]):
         self.run_begun(at_once)
 
     def refused(self) -> bool:
-        """Whether the set-up cannot run; a notification states the reason."""
+        """Return whether the set-up cannot run, and notify of the reason."""
         if (error := self._editable.error) is not None:
             self.notify(str(error), title="This set-up cannot run", severity="error")
         return error is not None
@@ -213,7 +213,7 @@ class RunControl(Screen[None]):
             self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
     def _receive(self, session: Session, event: engine.Event) -> None:
-        """Called in the engine's thread, which may outlive an app that fails."""
+        """Post an event to the screen. Called in the engine's thread, which may outlive a failed app."""
         with suppress(NoActiveAppError):
             self.post_message(EngineSpoke(session, event))
 
@@ -241,7 +241,7 @@ class RunControl(Screen[None]):
         self.run_changed(message.session)
 
     def _forget(self) -> None:
-        """End the run on the screen and show an empty laboratory."""
+        """End the run on the screen and empty the laboratory."""
         if self.session is not None:
             self.session.end()
         self.session = self.ghost = None
@@ -252,7 +252,7 @@ class RunControl(Screen[None]):
         return self.session is None or self.session.end(seconds)
 
     async def present(self, editable: EditableExperiment, run: bool = True) -> None:
-        """Show another set-up, and run it or wait for the person to do so."""
+        """Show another set-up, and run it if `run`."""
         await self._take(editable)
         if run:
             self._begin()
@@ -260,7 +260,7 @@ class RunControl(Screen[None]):
             self._forget()
 
     async def _take(self, editable: EditableExperiment) -> None:
-        """Show another set-up on the panels; the selected learner stays if there are as many."""
+        """Put another set-up on the panels; the learner's number stays selected if it exists there."""
         selected = min(self._selected, len(editable.learners) - 1)
         self._editable = editable
         await self.query_one(SetupPane).show(editable)
@@ -268,7 +268,7 @@ class RunControl(Screen[None]):
 
 
 def divergence_message(diverged: Diverged, session: Session) -> str:
-    """Return which learner diverged or lost accuracy, where, and which learners go on."""
+    """Return a message on the learner that diverged or lost accuracy, where it did, and who continues."""
     experiment = session.experiment
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
     if session.point.label:

@@ -1,4 +1,4 @@
-"""Looking at a run: the playhead, axes, zoom, smoothing and bands, and the panels below the chart."""
+"""Control of the view: playhead, axes, zoom, smoothing, bands, and panels below the chart."""
 
 from __future__ import annotations
 
@@ -37,35 +37,35 @@ if TYPE_CHECKING:
 
 
 RUN_BEFORE = "the run before"
-"""Name in the legend of the previous run, before its differences."""
+"""Name of the previous run in the legend of a difference."""
 
 LEAPS, ZOOM = 10, 1 / 2
-"""Leaps of the playhead per run, and share of the x-axis that a zoom keeps."""
+"""Leaps of the playhead per run, and the factor of a zoom."""
 
 
 class ViewControl(RunControl):
-    """Moves the playhead and chooses the picture, the options of charts, and the panel."""
+    """Screen that moves the playhead and chooses pictures, chart options and panels."""
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self._cursor: float | None = None
         self._height: float | None = None
         self._incomplete: list[Kept] = []
-        """Pinned runs that were reported as not drawn."""
+        """Pinned runs that were reported as missing from a picture."""
         self._stored: Stored | None = None
-        """Stored pictures of the set-up that was looked up last."""
+        """Stored pictures of the set-up that was last looked up."""
         self._curves_of_stored: Sequence[Series] = ()
         self._looked_up: tuple[Raw | None, Palette | None] = None, None
-        """That set-up, and the colours of the curves."""
+        """Document and palette of the last look-up."""
 
     @property
     def look(self) -> Look | None:
-        """Look at the chosen picture, or at the run if that picture cannot be drawn."""
+        """Look at the chosen picture, or at the run if the picture cannot be drawn."""
         session = self.session
         return None if session is None or session.trace is None else self.picture_of(session)[0]
 
     def picture_of(self, session: Session) -> tuple[Look, str]:
-        """Return the look at the chosen picture of a run with a trace, and why it cannot be drawn."""
+        """Return the look at a run's chosen picture, and why that cannot be drawn; empty if it can."""
         number = self.query_one(Stage).picture
         try:
             pinned = self.runs.views(session, session.point.picture(number), all_points=number > 0)
@@ -78,14 +78,14 @@ class ViewControl(RunControl):
             return session.look(0, self.chart_options, pinned), str(error)
 
     def _say_what_is_not_drawn(self) -> None:
-        """Notify once of each pinned run that lacks replicas for a picture."""
+        """Notify once of each pinned run without enough replicas for the picture."""
         for run in self.runs.pinned:
             if run.missing and run not in self._incomplete:
                 self._incomplete.append(run)
                 self.notify(f"{run.name} is pinned and not drawn: {run.missing}", severity="warning")
 
     def _run_before(self, session: Session, number: int) -> Pinned | None:
-        """Return a picture of the previous run; None if it has no such picture, or is pinned."""
+        """Return a picture of the previous run; None if that run is pinned or has no such picture."""
         ghost = self.ghost
         if ghost is None or ghost.trace is None or any(run.trace is ghost.trace for run in self.runs.pinned):
             return None
@@ -96,7 +96,7 @@ class ViewControl(RunControl):
             return None
 
     def stored_beside(self, session: Session | None) -> Stored | None:
-        """Return the stored pictures of the set-up, unless the run on the screen is of another set-up."""
+        """Return the stored pictures of the set-up; None if the run on the screen has another set-up."""
         document = self._editable.document
         if self._editable.error is not None or (session is not None and session.document != document):
             return None
@@ -110,7 +110,7 @@ class ViewControl(RunControl):
         return self._stored
 
     def _stored_curves(self, session: Session) -> Sequence[Series]:
-        """Return the stored curves of the picture on the screen, until the run is over."""
+        """Return the stored curves of the picture on the screen, until the run ends."""
         is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
         if not (is_live and self.query_one(Stage).has_first_chosen):
             return ()
@@ -118,7 +118,7 @@ class ViewControl(RunControl):
 
     @property
     def options_of_panels(self) -> ChartOptions:
-        """Options for the charts of panels, which ignore a zoom into another x-axis than the run's clock."""
+        """Chart options of panels, without a zoom that belongs to another x-axis."""
         return self.chart_options if self._is_of_run else replace(self.chart_options, window=None)
 
     @property
@@ -154,7 +154,7 @@ class ViewControl(RunControl):
         self.query_one(f"#{HEAT}", HeatMapView).take_cursor_away()
 
     def _look_anew(self) -> None:
-        """Show the full picture, at the present place of the run."""
+        """Reset the zoom and the cursor, and show the present place of the run."""
         self._look_where_the_run_is()
         self.chart_options = replace(self.chart_options, window=None)
 
@@ -182,7 +182,7 @@ class ViewControl(RunControl):
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
-        """Move so many places on, or back if negative."""
+        """Move the playhead by `places`, back if negative."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -198,7 +198,7 @@ class ViewControl(RunControl):
         self._follow()
 
     def _go(self, to_the_end: bool) -> None:
-        """Go to the first or the last record of a run, or place of a picture."""
+        """Go to the first or the last place of the run or picture."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -313,13 +313,13 @@ class ViewControl(RunControl):
             session.retraining.measure_certificates(self._curve(session.trace).learner, again=True)
 
     def action_remedy(self) -> None:
-        """Change the set-up so that the visible panel has something to show, and run it again."""
+        """Apply the remedy of the visible panel, and run the set-up again."""
         if (remedy := self._remedy()) is not None:
             self.query_one(SetupPane).change(remedy.place, remedy.value)
             self.action_run()
 
     def _remedy(self) -> Remedy | None:
-        """Return what the visible panel needs."""
+        """Return the change of the set-up that the visible panel needs; None if it needs none."""
         panel = self.query_one(Stage).panel
         experiment = self._editable.experiment if self.session is None else self.session.experiment
         lack = None if panel is None else panel.lacks(experiment)
