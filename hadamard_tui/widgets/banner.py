@@ -1,4 +1,4 @@
-"""Banner of a tour: the stop, its story, and the present numbers, large enough for a hall."""
+"""Banner of a tour: the stop, its story, and the present numbers in large digits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINES = 5
 
 
 class Number(Vertical):
-    """A large number above its label."""
+    """Large number above its label."""
 
     DEFAULT_CSS = """
     Number { width: auto; min-width: 13; height: auto; margin: 0 0 0 2; }
@@ -43,7 +43,7 @@ class Number(Vertical):
         yield Label("")
 
     def show(self, number: str, label: str, brief: str = "") -> None:
-        """Show a number and its label; `brief` is the label where the text beside it needs the room."""
+        """Show a number and its label; `brief` replaces the label if the text beside it needs the room."""
         if brief and self.screen.has_class("-narrow"):
             label = brief
         if (number, label) != self._said:
@@ -63,7 +63,7 @@ class Banner(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self._words = ("", "", 0)
-        """Head, story and width of the text that is shown."""
+        """Head, story and width of the displayed text."""
 
     def compose(self) -> ComposeResult:
         yield Static("", id="words", markup=False)
@@ -81,12 +81,12 @@ class Banner(Horizontal):
         seconds: float,
         changed: bool,
     ) -> None:
-        """Show the position and duration of the tour, and the numbers at the place that is looked at.
+        """Show the stop, the elapsed time, and the numbers at the playhead.
 
         Args:
             step: the step of the stop, such as "predict"; empty without steps.
             words: the words for this step.
-            changed: whether the set-up differs from that of the stop.
+            changed: whether the set-up differs from the set-up of the stop.
         """
         static = self.query_one("#words", Static)
         since = f"{seconds // 60:.0f} min"
@@ -125,12 +125,12 @@ class Banner(Horizontal):
         ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "of the bound", brief)
 
     def has_title(self, title: str) -> bool:
-        """Whether the head is this title; a stop with its own words may have no room for it."""
+        """Return whether the banner shows this title; long words of a stop may leave no room for it."""
         return self._words[0].endswith(title)
 
 
 def fitting(head: str, story: str, width: int) -> str:
-    """Return the first sentences of a story that fit under its head; half a sentence is no use in a hall."""
+    """Return the first full sentences of a story that fit under its head."""
     room = LINES - len(wrap(head, max(width, 1)))
     sentences = re.split(r"(?<=[.;!?]) ", " ".join(story.split()))
     fitting_part = ""

@@ -1,4 +1,4 @@
-"""A widget painted cell by cell, of which only changed cells are sent, and the live picture of nets."""
+"""Widgets painted cell by cell, which send changed cells only, and the live picture of nets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BLANK = ord(" ")
 
 
 class CellView(Widget):
-    """Redraws only the cells that changed, and nothing while it is out of sight.
+    """Widget that redraws changed cells only, and nothing while it is out of sight.
 
     A subclass returns all cells from `_compose_cells`, and calls `_changed` when they may differ.
     """
@@ -88,7 +88,7 @@ class CellView(Widget):
         return bool(self.size) and self.is_on_screen and self.screen.is_current
 
     def _forget(self) -> None:
-        """Compose again when Textual next requests a line, which it never does out of sight."""
+        """Discard the cells; they are composed again when Textual requests a line, never out of sight."""
         self._stale = True
         self.refresh()
 
@@ -120,7 +120,7 @@ class CellView(Widget):
         return np.full(shape, _BLANK, dtype=np.uint32), np.full(shape, self._ink("frame"), dtype=np.int16)
 
     def _hinted(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return blank cells with the hint in the middle."""
+        """Return blank cells with the hint in the centre."""
         (width, height), (glyphs, inks) = self.size, self._empty()
         hint = [cut for line in self.hint.split("\n") for cut in wrap(line, max(width - 2, 1)) or [""]]
         for row, line in enumerate(hint, start=(height - len(hint) + 1) // 2):
@@ -149,10 +149,10 @@ class CellView(Widget):
 
 
 def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.ndarray:
-    """Give blanks the style of the cell to their left, so that fewer changes of colour are sent.
+    """Give blanks the style of the cell to their left, which saves colour codes.
 
     Args:
-        has_ground: which styles have a background of their own, which blanks must not take.
+        has_ground: styles with a background of their own, which blanks must not take.
     """
     blank = glyphs == _BLANK
     keeps = ~blank
@@ -162,12 +162,12 @@ def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.
 
 
 def _strip(glyphs: np.ndarray, inks: np.ndarray, styles: Sequence[Style]) -> Strip:
-    """Return one line, with one segment per run of equal style."""
+    """Return a line, with one segment per run of equal style."""
     return Strip([Segment(text, styles[ink]) for text, ink in runs(glyphs, inks)], len(glyphs))
 
 
 def _regions(different: np.ndarray, rows: np.ndarray) -> list[Region]:
-    """Return the smallest rectangles around the changes, one per block of neighbouring changed rows."""
+    """Return the smallest rectangles around the changes, one per block of adjacent changed rows."""
     regions = []
     for block in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if rows.size else ():
         columns = np.flatnonzero(different[block[0] : block[-1] + 1].any(axis=0))
@@ -180,14 +180,13 @@ PARTS = {TITLE: "title", NAME: "title", NODES: "title", NOTE: "frame"}
 
 
 class NetsView(CellView):
-    """Shows nets side by side."""
+    """Widget that shows nets side by side."""
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._nets: Nets | None = None
 
     def show(self, nets: Nets) -> None:
-        """Show these nets."""
         self._nets = nets
         self._changed()
 

@@ -1,4 +1,4 @@
-"""The live chart, composed into strips, and small multiples of it side by side."""
+"""The live chart, composed into strips, and a row of small charts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 MOST_LEGEND_LINES = 2
-"""Most lines of a legend; the table has the other names."""
+"""Maximum lines of a legend; the table lists the remaining names."""
 
 
 class ChartView(CellView):
-    """Shows series on axes; redraws only the cells that changed, and nothing while it is out of sight."""
+    """Chart of series on axes."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"cell-view--playhead"}
     DEFAULT_CSS = """
@@ -36,14 +36,14 @@ class ChartView(CellView):
     """
 
     class Pointed(Message):
-        """Message: the mouse was pressed or dragged over the place x on the x-axis."""
+        """Message: the mouse was pressed or dragged at x on the x-axis."""
 
         def __init__(self, chart: ChartView, x: float) -> None:
             super().__init__()
             self.chart, self.x = chart, x
 
     class Wheeled(Message):
-        """Message: the mouse wheel was turned `up` or down over the place x on the x-axis."""
+        """Message: the mouse wheel was turned `up` or down at x on the x-axis."""
 
         def __init__(self, chart: ChartView, x: float, up: bool) -> None:
             super().__init__()
@@ -65,18 +65,18 @@ class ChartView(CellView):
 
         Args:
             note: a short remark at the end of the legend.
-            playhead: where on the x axis to draw a vertical line, in data units.
+            playhead: x of a vertical line, in data units.
         """
         self._series, self._axes, self._note, self._playhead = series, axes, note, playhead
         self._changed()
 
     @property
     def shown(self) -> tuple[Sequence[Series], Axes | None]:
-        """Series and axes that are shown; no axes if there is nothing."""
+        """Series and axes on the screen; no axes if the chart is empty."""
         return self._series, self._axes
 
     def clear(self) -> None:
-        """Show the hint alone."""
+        """Show only the hint."""
         self._series, self._axes, self._note, self._playhead = (), None, "", None
         self._area = range(0)
         self._forget()
@@ -105,7 +105,7 @@ class ChartView(CellView):
             self.post_message(self.Wheeled(self, x, up))
 
     def _x_at(self, event: events.MouseEvent) -> float | None:
-        """Return the value on the x-axis under the mouse, or the nearest one beside the plot area."""
+        """Return x under the mouse, or the nearest x if the mouse is beside the plot area."""
         if self._axes is None or not self._area:
             return None
         cell = min(max(event.x - self._area.start, 0), len(self._area) - 1)
@@ -135,7 +135,7 @@ class ChartView(CellView):
         return glyphs, inks
 
     def _place(self, glyphs: np.ndarray, inks: np.ndarray, surround: Frame, picture: Raster) -> None:
-        """Put the frame and, inside it, the picture."""
+        """Write the frame, and the picture inside it."""
         for row, line in enumerate(surround.lines):
             self._write(glyphs, inks, row, 0, line, self._ink("frame"))
         inks[0, surround.title.start : surround.title.stop] = self._ink("title")
@@ -168,11 +168,11 @@ class ChartView(CellView):
 
 
 LEAST_WIDTH, LEAST_HEIGHT = 26, 8
-"""Least cells of a chart, as far as the stage has them."""
+"""Minimum size of a chart in cells, if the stage has room."""
 
 
 class MultiplesView(Grid):
-    """Keeps all charts that were ever needed, and displays those that are shown."""
+    """Grid of charts, in which unused charts stay mounted but hidden."""
 
     DEFAULT_CSS = """
     MultiplesView { grid-gutter: 0 1; height: 1fr; }
@@ -180,17 +180,17 @@ class MultiplesView(Grid):
 
     @property
     def room(self) -> int:
-        """Number of charts that have room."""
+        """Number of charts that fit."""
         width, height = self.size
         return max(1, width // LEAST_WIDTH) * max(1, height // LEAST_HEIGHT)
 
     @property
     def charts(self) -> list[ChartView]:
-        """Charts, in their order."""
+        """Charts in order."""
         return list(self.query_children(ChartView))
 
     def show(self, plots: Sequence[Plot], draw: Callable[[ChartView, Plot], None], note: str) -> None:
-        """Show these charts, each drawn by `draw`; the last has a note."""
+        """Show these charts, each drawn by `draw`; the note stands below the last one."""
         charts = self.charts
         if len(plots) > len(charts):
             new = [ChartView() for _ in plots[len(charts) :]]

@@ -1,4 +1,4 @@
-"""Small controls: lists of lines, buttons, input lines, and choices among a few words."""
+"""Small controls: lists, buttons, input lines and choices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hadamard_tui.keyboard import IN_LISTS, IN_TEXTS, action_of
 
 
 class Pages(OptionList):
-    """A list that stays at its line if it has no room; there Textual 8 raises KeyError for a page."""
+    """List without a KeyError of Textual 8, which fails on page keys if the list has no height."""
 
     def action_page_down(self) -> None:
         if self.scrollable_content_region:
@@ -33,13 +33,13 @@ class Pages(OptionList):
 
 
 class Lines(Pages):
-    """A list whose lines may be gone when a click arrives; there Textual 8 raises IndexError."""
+    """List without an IndexError of Textual 8, which fails on a click whose line is gone."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS]
     _written: Sequence[Text] = ()
 
     def write(self, lines: Sequence[Text]) -> None:
-        """Set the lines. Different lines make Textual lay out the screen again, the same lines do not."""
+        """Set the lines. Equal lines are ignored, because Textual lays out the screen for every change."""
         if lines != self._written:
             self._written = lines
             self.set_options(lines)
@@ -50,7 +50,7 @@ class Lines(Pages):
 
 
 class Words(VerticalScroll):
-    """Text that the keys of vi scroll, too."""
+    """Scrollable text that also obeys the keys of vi."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_TEXTS]
 
@@ -63,7 +63,7 @@ COMPACT = "-textual-compact"
 def compact(widget: Compact) -> Compact:
     """Make a widget compact before it is mounted.
 
-    Set in the usual way, the property makes Textual compute the widget's styles twice more, for many widgets.
+    The setter of the property would make Textual compute the widget's styles twice more, for many widgets.
     """
     widget.set_reactive(type(widget).compact, True)
     widget.add_class(COMPACT, update=False)
@@ -71,7 +71,7 @@ def compact(widget: Compact) -> Compact:
 
 
 class Small(Button):
-    """A compact button whose tooltip is no markup."""
+    """Compact button whose tooltip is plain text."""
 
     def __init__(self, label: str, *, tooltip: str, id: str | None = None, classes: str = "") -> None:
         classes = f"{classes} -default -style-default"  # which it would give itself, with its styles anew
@@ -85,17 +85,17 @@ EDITS = {
     if not isinstance(binding, tuple)
     for key in binding.key.split(",")
 }
-"""Actions of the keys that are no letters, in a line."""
+"""Editing actions of an input line, by key."""
 
 
 class Entry(Input):
-    """An input that edits at once, takes in no character that no text may hold, and whose title is no markup.
+    """Input line that edits at once, refuses control characters, and has a plain-text title.
 
-    Textual's own hands every key that is no letter on to the app, which acts on it after letters that were
-    typed later: on a slow line, backspace would take away the wrong ones.
+    Textual's own input forwards editing keys to the app, which handles them after letters typed later: on a
+    slow connection, backspace would delete the wrong letters.
 
-    Its cursor does not blink, as nothing moves while nobody types.
-    There is nothing to validate: it is made with the class that says so, or its styles were computed twice.
+    The cursor does not blink, so that an idle screen stays still. The `valid` class is set at once, because a
+    later one would compute the styles again.
     """
 
     cursor_blink = reactive(False, init=False)
@@ -104,7 +104,7 @@ class Entry(Input):
         super().__init__(value, classes="-valid", **options)
 
     def render_str(self, text_content: str | Content) -> Content:
-        """The title on the border, which may name what a person named."""
+        """Return the title on the border as plain text, because it may contain a name that a person typed."""
         return text_content if isinstance(text_content, Content) else Content(text_content)
 
     def replace(self, text: str, start: int, end: int) -> None:
@@ -118,25 +118,24 @@ class Entry(Input):
 
 
 class NumberEntry(Entry):
-    """A line for a number, which keys step.
+    """Input line for a number, which keys step.
 
-    The keys that have `larger` and `smaller` do it always. Those of `faster` and `slower`, + and −, may be
-    part of a number: they step one that is as it was found, and are typed once a person types or moves in it;
-    enter ends that.
+    The keys of `larger` and `smaller` always step. The keys of `faster` and `slower`, + and −, may be part of
+    a number: they step until a person types or moves the cursor, and again after enter.
     """
 
     ALWAYS: ClassVar[dict[str, bool]] = {"larger": True, "smaller": False}
     UNTOUCHED: ClassVar[dict[str, bool]] = {"faster": True, "slower": False}
 
     class Stepped(Message):
-        """Message: one step up or down is requested."""
+        """Message: a person requests a step up or down."""
 
         def __init__(self, up: bool) -> None:
             super().__init__()
             self.up = up
 
     class Varied(Message):
-        """Message: a sweep over the number is requested."""
+        """Message: a person requests a sweep over the number."""
 
     def __init__(self, value: str, **options: Any) -> None:
         super().__init__(value, **options)
@@ -168,11 +167,11 @@ class NumberEntry(Entry):
 
 
 PAUSE = 0.7
-"""Seconds without a letter after which a new search begins."""
+"""Seconds without a letter after which a new search starts."""
 
 
 class Offered(Pages):
-    """Words to choose from. Typing goes to the first line that begins with the letters, or has them."""
+    """Open list of a choice. Typing highlights the first line that starts with, or contains, the letters."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
     DEFAULT_CSS = """
@@ -193,7 +192,7 @@ class Offered(Pages):
     """
 
     class Left(Message):
-        """Message: the list is to be closed, by escape or because it `lost_focus`."""
+        """Message: close the list, after escape or because it `lost_focus`."""
 
         def __init__(self, lost_focus: bool) -> None:
             super().__init__()
@@ -206,7 +205,7 @@ class Offered(Pages):
         self._typed_at = 0.0
 
     def search(self, letter: str) -> None:
-        """Go to the line that matches the typed letters best."""
+        """Highlight the line that matches the typed letters best."""
         now = time.monotonic()
         self._typed = letter if now - self._typed_at > PAUSE else self._typed + letter
         self._typed_at = now
@@ -216,12 +215,12 @@ class Offered(Pages):
             self.go_to(min(matches)[1])
 
     def go_to(self, number: int) -> None:
-        """Highlight a line and bring it into sight."""
+        """Highlight a line and scroll it into view."""
         self.highlighted = number
         self.scroll_to_highlight()
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Letters are for the search, and no commands of the app."""
+        """Return True for letters, which search the list instead of acting on the app."""
         return character is not None and character.isprintable()
 
     def on_key(self, event: events.Key) -> None:
@@ -239,11 +238,11 @@ class Offered(Pages):
 
 
 class Choice(Vertical, can_focus=True):
-    """A choice that notifies of the value that a person chose, and not of the value it was made with.
+    """Choice among values that reports only a person's changes.
 
-    It is one line; the list below it is made when it is first opened. A `Select` of Textual is six widgets,
-    and a set-up has many choices. A letter opens the list there, and is no command of the app. Its words are
-    text, and no markup. It may be taken away before it is mounted, as when a form is soon made anew.
+    It is a single line, and its list is mounted when first opened, because a `Select` of Textual mounts six
+    widgets and a set-up has many choices. Its words are plain text. It may be removed before it is mounted,
+    as when a form is rebuilt quickly.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,down,space,up", "show_list", show=False)]
@@ -258,16 +257,16 @@ class Choice(Vertical, can_focus=True):
     """
 
     SEARCHED_BY_LETTERS: ClassVar[bool] = True
-    """Whether a letter opens the list there. Otherwise letters are commands of the app until it is open."""
+    """Whether a letter opens the list; otherwise letters act on the app until the list is open."""
 
     expanded = var(False, init=False)
     """Whether the list is open."""
 
     value = reactive("", init=False)
-    """Value that is chosen."""
+    """Chosen value."""
 
     class Changed(Message):
-        """Message: another value was chosen."""
+        """Message: a person chose another value."""
 
         def __init__(self, choice: Choice, value: str) -> None:
             super().__init__()
@@ -275,7 +274,7 @@ class Choice(Vertical, can_focus=True):
 
         @property
         def control(self) -> Choice:
-            """The choice, for selectors of handlers."""
+            """Choice that sent the message, for selectors of handlers."""
             return self.choice
 
     def __init__(
@@ -286,7 +285,7 @@ class Choice(Vertical, can_focus=True):
         not_typed: Collection[str] = (),
         **options: Any,
     ) -> None:
-        """`choices` are words and values; `not_typed` are letters that stay commands of the app."""
+        """Offer `choices`, pairs of words and value; letters in `not_typed` act on the app."""
         super().__init__(**options)
         self.choices: Sequence[tuple[str, str]] = tuple(choices)
         self._known = value
@@ -295,7 +294,7 @@ class Choice(Vertical, can_focus=True):
 
     @property
     def _list(self) -> Offered | None:
-        """The list, once it was opened."""
+        """List of the choice; None until it is first opened."""
         return next(iter(self.query_children(Offered)), None)
 
     @property
@@ -303,7 +302,7 @@ class Choice(Vertical, can_focus=True):
         return [Content(words) for words, _ in self.choices]
 
     def offer(self, choices: Iterable[tuple[str, str]], value: str) -> None:
-        """Offer other values, of which `value` is chosen."""
+        """Offer other values, with `value` chosen."""
         self.choices = tuple(choices)
         if (offered := self._list) is not None:
             offered.set_options(self._words)
@@ -311,7 +310,7 @@ class Choice(Vertical, can_focus=True):
         self.refresh()
 
     def offers(self, value: str) -> bool:
-        """Whether the choice offers a value."""
+        """Return whether the choice offers a value."""
         return any(value == offered for _, offered in self.choices)
 
     def compose(self) -> ComposeResult:
@@ -337,7 +336,7 @@ class Choice(Vertical, can_focus=True):
             offered.focus(scroll_visible=False)
 
     async def action_show_list(self) -> None:
-        """Open the list, unless the choice is not mounted yet or any more: keys may come early."""
+        """Open the list if the choice is mounted, because keys may arrive earlier or later."""
         if not self.is_attached:
             return
         if self._list is None:
@@ -363,7 +362,7 @@ class Choice(Vertical, can_focus=True):
         self.expanded = False
 
     async def on_key(self, event: events.Key) -> None:
-        """Open the list at a letter that is typed."""
+        """Open the list at a typed letter."""
         if not self.SEARCHED_BY_LETTERS:
             return
         letter = event.character if event.is_printable and event.key != "space" else None
@@ -375,7 +374,7 @@ class Choice(Vertical, can_focus=True):
             await self.type(letter)
 
     async def type(self, letter: str) -> None:
-        """Open the list at the words that begin with a letter."""
+        """Open the list at the first words that start with a letter."""
         await self.action_show_list()
         if (offered := self._list) is not None:
             offered.search(letter)
@@ -391,10 +390,10 @@ class Choice(Vertical, can_focus=True):
 
 
 class PresetChoice(Choice):
-    """Requests the page of presets instead of opening a list, with the letter that is typed."""
+    """Choice of the preset, which opens the page of presets and passes the typed letter on."""
 
     class Browsed(Message):
-        """Message: a person wants to see the presets that match what is typed."""
+        """Message: a person requests the presets that match the typed letter."""
 
         def __init__(self, typed: str) -> None:
             super().__init__()

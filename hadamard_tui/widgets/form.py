@@ -49,24 +49,24 @@ class Varied(Message):
 
 
 TITLE = 14
-"""Columns of a title."""
+"""Width of a title in cells."""
 
 NONE = ""
-"""Value of a choice that stands for no value."""
+"""Value of a choice for "no value"."""
 
 NUMBERS = ("whole", "number", "numbers", "rates")
 """Kinds of fields that can hold a single number."""
 
 FLAGS = {None: NONE, True: "yes", False: "no"}
 AUTO = [("auto", NONE), ("yes", "yes"), ("no", "no")]
-"""Words of a flag that may be left to the program."""
+"""Words and values of a flag that the program may decide."""
 
 
 class Row(Vertical):
-    """A title, a control, the value of its expression, and below them what is wrong, and help while edited.
+    """Row of a form: title, control, value of the expression, and below them an error and help.
 
-    The row draws the text beside the control itself, and makes a widget for the text below only when there is
-    some: there are many rows, and widgets are what a form costs.
+    The row draws the text beside the control itself, and mounts widgets below it only if they have text: a
+    set-up has many rows, and each widget costs time. Help is visible while the control has the focus.
     """
 
     DEFAULT_CSS = """
@@ -81,7 +81,7 @@ class Row(Vertical):
     """
 
     def __init__(self, place: str, title: str, help: str, control: Widget, value: Any) -> None:
-        """`value` is what the control shows at first; it is no change."""
+        """Show `value` in the control without reporting a change."""
         super().__init__()
         self.place, self._value = place, value
         self._title, self._control = title, control
@@ -98,7 +98,7 @@ class Row(Vertical):
         return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.said))) + self.said
 
     def explain(self, help: str) -> None:
-        """Show the meaning of the value below the control while it has the focus, and as a tooltip."""
+        """Show help below the control while it has the focus, and as a tooltip."""
         self._help = help
         self.tooltip = Content(help) if help else None
         if self.has_class("-edited"):
@@ -112,7 +112,7 @@ class Row(Vertical):
         self.remove_class("-edited")
 
     def say_value(self, value: Any) -> None:
-        """Show the value of the expression beside the control, or nothing."""
+        """Show the value of the expression beside the control; hide it if None."""
         number = "" if value is None else f"= {text_of(value, digits=6)}"
         if number != self.said:  # else all of the form would be laid out once more
             self.said = number
@@ -121,16 +121,16 @@ class Row(Vertical):
 
     @property
     def _ready(self) -> bool:
-        """Whether lines can be added: a row may be called before it is composed, and while it is removed."""
+        """Whether lines can be mounted, which is false before composition and during removal."""
         return self.is_attached and self._control.is_attached
 
     def is_about(self, where: str) -> bool:
-        """Whether a place is the place of this row, or inside its value."""
+        """Return whether a place is the place of this row, or inside its value."""
         where = where.partition(" where ")[0]  # at which point of the axes
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
     def complain(self, problem: str) -> None:
-        """Show below the control what is wrong, or nothing."""
+        """Show an error below the control; an empty text hides it."""
         self.set_class(bool(problem), "-wrong")
         if problem:
             self._write("problem", f"▲ {problem}")
@@ -145,7 +145,7 @@ class Row(Vertical):
 
     @property
     def typed(self) -> bool:
-        """Whether the value is typed letter by letter."""
+        """Whether a person types the value letter by letter."""
         return isinstance(self._control, Entry)
 
     @on(Input.Changed)
@@ -162,7 +162,7 @@ class Row(Vertical):
 
 
 class Flag(Checkbox):
-    """A check box with the words yes and no; Textual's own distinguishes them by colour only."""
+    """Check box with the words yes and no; Textual's own shows its state by colour only."""
 
     def __init__(self, value: bool) -> None:
         super().__init__("", value=value, classes="-on" if value else "")
@@ -179,7 +179,7 @@ class Flag(Checkbox):
 
 
 class FieldRow(Row):
-    """The row of one hyperparameter."""
+    """Row of one hyperparameter."""
 
     def __init__(self, place: str, field: Field, value: Any) -> None:
         self._field = field
@@ -218,13 +218,13 @@ class FieldRow(Row):
 
     @property
     def symbol(self) -> str:
-        """Symbol of the number in formulas: the last word of its title, as η of "rate η"."""
+        """Symbol of the number in formulas: the last word of its title, as η in "rate η"."""
         return self._title.split()[-1]
 
     def follow(self, value: Any, typed: bool = True) -> None:
-        """Show another value that was set elsewhere; if `typed`, not in the field with the focus.
+        """Show a value that was set elsewhere; if `typed`, keep the text of a focused field.
 
-        A choice ignores a value that it does not offer: the value belongs to another part, whose rows are
+        A choice ignores a value that it does not offer: such a value belongs to another part, whose rows are
         about to replace this one.
         """
         text, control = text_of(value, kind=self._field.kind), self._control
@@ -245,7 +245,7 @@ class FieldRow(Row):
                 control.value = bool(value)
 
     def _read(self, value: Any) -> Any:
-        """Return the value as TOML would give it."""
+        """Return a value in the form that TOML would give it."""
         if self._field.kind == "flag" and isinstance(value, str):
             return {word: flag for flag, word in FLAGS.items()}[value]
         if self._field.kind == "choice":
@@ -258,20 +258,20 @@ class FieldRow(Row):
 
 
 def _word(value: Any) -> str:
-    """Return the value of a choice for a value of the set-up."""
+    """Return the word of a choice for a value of the set-up."""
     return FLAGS[value] if value in (None, True, False) else str(value)
 
 
 class KindRow(Row):
-    """The row of a part: its kind, or none."""
+    """Row of a part: its kind, or none."""
 
     def __init__(self, part: str, title: str, help: str, control: Widget, value: Any) -> None:
-        """`part` is the place of the part."""
+        """Show the kind of the part at the place `part`."""
         super().__init__(f"{part}.kind", title, help, control, value)
         self.part = part
 
     def is_about(self, where: str) -> bool:
-        """Whether a place is the place of the part or of its kind; its fields have their own rows."""
+        """Return whether a place is that of the part or of its kind; its fields have rows of their own."""
         return where.partition(" where ")[0] in (self.part, self.place)
 
     def show_kind(self, kind: str | None) -> None:
@@ -290,7 +290,7 @@ class KindRow(Row):
 
 
 class More(Static, can_focus=True):
-    """A line in place of the fields that few experiments set."""
+    """Line that stands for the fields that few experiments set."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -329,21 +329,21 @@ class More(Static, can_focus=True):
 
 
 class Fields(Vertical):
-    """The rows of some fields of a part.
+    """Rows of some fields of a part.
 
-    Fields that few experiments set are behind one line, and made on demand, unless they are set here.
+    Rarely set fields are mounted on demand behind one line, unless the set-up sets one of them.
     """
 
     DEFAULT_CSS = "Fields { height: auto; }"
 
     def __init__(self, place: str, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """`place` is the place of the part, and `values` are the values of its fields."""
+        """Show `fields` of the part at `place`, with `values` by field."""
         super().__init__()
         self.place = place
         self._put(fields, values)
 
     def _put(self, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Choose the fields whose rows are composed next."""
+        """Choose the fields for the next composition."""
         self._values = values
         self._hidden = [field for field in fields if field.seldom and field.is_default(_at(values, field))]
         self._fields = [field for field in fields if field not in self._hidden]
@@ -355,7 +355,7 @@ class Fields(Vertical):
             yield More(field.title for field in self._hidden)
 
     async def turn(self, values: Mapping[str, Any]) -> None:
-        """Open the line with the present fields, or close it; do nothing if it is gone."""
+        """Open the line with the present fields, or close it; do nothing if the line is gone."""
         more = next(iter(self.query_children(More)), None)
         if more is None:  # the form was made anew for a part without such fields
             return
@@ -375,10 +375,10 @@ class Fields(Vertical):
 
 
 class PartForm(Fields):
-    """A choice among the kinds of a part, and the fields of the chosen kind."""
+    """Choice among the kinds of a part, with the fields of the chosen kind."""
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
-        """`values` are the values of the part, or its kind alone."""
+        """Show a part with these `values`, or with its kind alone."""
         self._start(place, title, members(family), values)
 
     def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:
@@ -387,7 +387,7 @@ class PartForm(Fields):
         super().__init__(place, self._fields_of_kind(), fields)
 
     def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
-        """Return the kind of a part, if there is one, and its values."""
+        """Return the kind of a part, None without a part, and its values."""
         fields: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
         return str(fields["kind"]), fields
 
@@ -406,7 +406,7 @@ class PartForm(Fields):
         return Choice([(name, name) for name in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
-        """Show the fields of the kind that was chosen."""
+        """Replace the fields by those of the present kind."""
         choice, *field_rows = self.children
         self._kind, fields = self._read(values)
         choice.show_kind(self._kind)  # type: ignore[attr-defined]
@@ -417,7 +417,7 @@ class PartForm(Fields):
 
 
 class OptionalPart(PartForm):
-    """The form of a part that may be absent; a part of a single kind is there or not."""
+    """Form of an optional part; a part of a single kind is switched on or off."""
 
     def __init__(self, place: str, field: Field, values: Any) -> None:
         self._about = field.help
@@ -440,5 +440,5 @@ class OptionalPart(PartForm):
 
 
 def _at(values: Mapping[str, Any], field: Field) -> Any:
-    """Return a part's value of a field, or the default."""
+    """Return the value of a part's field, or its default."""
     return values.get(field.name, field.default)

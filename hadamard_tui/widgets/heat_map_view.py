@@ -1,4 +1,4 @@
-"""The live heat map, with a cursor that shows the value of a cell."""
+"""Live heat map, with a cursor that shows the value of a cell."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _INVITATION = "arrow keys or mouse: values"
 
 
 class HeatMapView(CellView, can_focus=True):
-    """Shows a heat map; arrow keys and the mouse move a cursor over its cells."""
+    """Heat map with a cursor that arrow keys and the mouse move."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(
@@ -60,7 +60,7 @@ class HeatMapView(CellView, can_focus=True):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """The view draws digits if `ascii_only`, or if the terminal has too few colours."""
+        """Draw digits if `ascii_only`, or if the terminal has too few colours."""
         super().__init__(name=name, id=id, classes=classes)
         self._ascii_only = ascii_only
         self._heat: HeatMap | None = None
@@ -70,7 +70,7 @@ class HeatMapView(CellView, can_focus=True):
         self._ink_at = np.zeros(0, dtype=np.int16)  # positions in `_styles` by pair of inks, −1 for none yet
 
     def show(self, heat: HeatMap) -> None:
-        """Show this heat map; the cursor stays at its cell or the nearest one."""
+        """Show a heat map; the cursor stays at its cell or moves to the nearest one."""
         if self._cursor is not None and self._heat is not None:
             x, y = self._heat.x[self._cursor[0]], self._heat.y[self._cursor[1]]
             self._cursor = heat.nearest(x, y)
@@ -80,7 +80,7 @@ class HeatMapView(CellView, can_focus=True):
         self._changed()
 
     def clear(self) -> None:
-        """Show the hint alone."""
+        """Show only the hint."""
         self._heat, self._cursor, self._place, self._sheet = None, None, None, None
         self._forget()
 
@@ -90,13 +90,13 @@ class HeatMapView(CellView, can_focus=True):
 
     @property
     def reading(self) -> Reading | None:
-        """Cell under the cursor."""
+        """Cell under the cursor; None without a cursor."""
         if self._heat is None or self._cursor is None:
             return None
         return read_cell(self._heat, *self._cursor)
 
     def action_move(self, right: int, up: int) -> None:
-        """Move the cursor so many cells; a hidden one appears in the middle, or at the focus."""
+        """Move the cursor; a hidden one appears in the centre, or at the focus of the map."""
         heat = self._heat
         if heat is None:
             return
@@ -154,7 +154,7 @@ class HeatMapView(CellView, can_focus=True):
         return cells.glyphs, self._styled(cells.fore.astype(np.int32) * INKS + cells.back)
 
     def _styled(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the styles of pairs of inks, as positions in the list; a style is made when first needed."""
+        """Return the styles of pairs of inks as positions in the list, and append missing ones."""
         self._ink("frame")  # blanks have the first of the styles
         if "heat" not in self._ink_of:
             self._ink_of["heat"] = 0

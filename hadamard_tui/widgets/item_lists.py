@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LearnerList(Lines):
-    """One line per learner; moving in it selects. It notifies only of what a person does."""
+    """List of learners, one line each, which reports only a person's moves."""
 
     DEFAULT_CSS = """
     LearnerList {
@@ -46,7 +46,7 @@ class LearnerList(Lines):
 
 
 def learner_line(editable: EditableExperiment, number: int) -> Text:
-    """Return a learner in one line: its letter in charts, its name, and how it learns."""
+    """Return a learner in one line: its letter in charts, its name and its method."""
     values = editable.learners[number]
     place = editable.place_in_run(number)
     if editable.refused(number):
@@ -69,7 +69,7 @@ def learner_method(values: dict[str, Any]) -> str:
 
 
 VALUES, RANGE = "values", "range"
-"""Ways to write the values of an axis: as a list, or by its ends."""
+"""Forms of an axis: a list of values, or a range."""
 
 AXIS_FIELDS = {
     VALUES: ("name", "values", "log", "set"),
@@ -78,7 +78,7 @@ AXIS_FIELDS = {
 
 
 class AxisForm(Vertical):
-    """The fields of an axis, for the way in which its values are written."""
+    """Fields of an axis, for its form."""
 
     DEFAULT_CSS = "AxisForm { height: auto; }"
 
@@ -133,7 +133,7 @@ def claim_line(values: dict[str, Any]) -> str:
 
 
 class ItemKind(msgspec.Struct, frozen=True):
-    """Items of a section: their name, their purpose, their line and their form."""
+    """Kind of item in a section: name, purpose, line and form."""
 
     one: str
     about: str
@@ -142,7 +142,7 @@ class ItemKind(msgspec.Struct, frozen=True):
 
     @property
     def with_article(self) -> str:
-        """Name behind the indefinite article."""
+        """Name with the indefinite article."""
         return f"{'an' if self.one[0] in 'aeiou' else 'a'} {self.one}"
 
 
@@ -159,7 +159,7 @@ KINDS = {
 
 
 class ItemForm(Vertical):
-    """The form of one axis, picture or claim."""
+    """Form of one axis, picture or claim."""
 
     DEFAULT_CSS = "ItemForm { height: auto; border-left: outer $panel; padding: 0 0 0 1; }"
 
@@ -172,7 +172,7 @@ class ItemForm(Vertical):
 
 
 class ItemList(Vertical):
-    """A list with a line for each item; enter opens its form or closes it again."""
+    """List with a line per item; enter opens and closes the form of an item."""
 
     DEFAULT_CSS = """
     ItemList { height: auto; }
@@ -184,7 +184,7 @@ class ItemList(Vertical):
     """
 
     class Requested(Message):
-        """Message: a person adds, removes, opens or closes an item, or writes an axis in another way."""
+        """Message: a person adds, removes, opens or closes an item, or changes the form of an axis."""
 
         def __init__(self, items: ItemList, action: str, number: int = 0) -> None:
             super().__init__()
@@ -194,7 +194,7 @@ class ItemList(Vertical):
         super().__init__(id=f"{part}-items")
         self.part = part
         self.open: int | None = None
-        """Number of the open item."""
+        """Number of the open item; None if all are closed."""
 
         self._editable: EditableExperiment | None = None
 
@@ -212,12 +212,12 @@ class ItemList(Vertical):
 
     @property
     def selected(self) -> int | None:
-        """Number of the highlighted item, or of the open one."""
+        """Number of the highlighted or open item."""
         number = self.query_one(Lines).highlighted
         return self.open if number is None else number
 
     def show(self, editable: EditableExperiment) -> None:
-        """List the items once the list is mounted: keys may come earlier."""
+        """List the items, if the list is mounted: keys may arrive earlier."""
         self._editable = editable
         if not self.query(Lines):
             return
@@ -230,7 +230,7 @@ class ItemList(Vertical):
         lines.display = bool(items)
 
     def _line(self, editable: EditableExperiment, number: int) -> Text:
-        """Return an item in one line, and why it does not fit the set-up, if so."""
+        """Return an item in one line, with the error if it does not fit the set-up."""
         sign = "▾ " if number == self.open else "▸ "
         line = KINDS[self.part].line(editable.raw[self.part][number])
         left_out = editable.left_out.get(number) if self.part == "claims" else None
@@ -274,7 +274,7 @@ class ItemList(Vertical):
         self.request("add" if event.button.has_class("add") else "remove")
 
     def request(self, action: str) -> None:
-        """Request to add or remove an item."""
+        """Request an action, such as adding or removing an item."""
         number = self.selected
         if action == "add" or number is not None:
             self.post_message(self.Requested(self, action, number or 0))

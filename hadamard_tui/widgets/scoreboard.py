@@ -1,4 +1,4 @@
-"""Table of learners: value, theory line and ratio at the place that is looked at, and the line below it."""
+"""Table of learners: value, theory line and ratio at the playhead, and a line of explanations."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
 
 
 DECIMALS, LONGEST_NUMBER = 5, 1e5
-"""Decimals of numbers below 10, one less for each further digit; numbers from LONGEST_NUMBER on have none."""
+"""Decimals of numbers below 10, one fewer per further digit; none from LONGEST_NUMBER on."""
 
 
 def count_text(count: float) -> str:
-    """A whole number, or a place that was read off, in digits as long as these are few."""
+    """Return a count, or a place on an axis, as text."""
     if abs(count) < 1e5:
         return f"{count:.5g}"
     return f"{count:.0f}" if abs(count) < WHOLE else f"{count:.3g}"
 
 
 def ratio_text(value: float) -> str:
-    """Return a ratio with three decimals, or with two digits if three decimals say less."""
+    """Return a ratio with three decimals, without decimals from 1000 on, or as a power of ten."""
     if value == 0 or 0.01 <= abs(value) < 1000:
         return f"{value:.3f}"
     return f"{value:.0f}" if 1000 <= abs(value) < LONGEST_NUMBER else f"{value:.1e}"
 
 
 def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int | None:
-    """Return the number of decimals that fits all numbers; None if they need powers of ten.
+    """Return the decimals that fit all numbers; None if they need powers of ten.
 
     Args:
-        rounding: numbers up to this size are 0.
-        digits: digits of each number that must be visible.
+        rounding: size up to which a number counts as 0.
+        digits: significant digits of each number that must be visible.
     """
     sizes = [abs(size) for size in numbers if math.isfinite(size) and abs(size) > rounding]
     if not sizes:
@@ -61,7 +61,7 @@ def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int 
 
 
 def number_text(value: float, places: int | None, rounding: float) -> str:
-    """Return a number with so many decimals, or with None as a power of ten; 0 has no sign."""
+    """Return a number with this many decimals, or as a power of ten for None; 0 has no sign."""
     if not math.isfinite(value):
         return "never" if value > 0 else "–"
     if abs(value) <= rounding:
@@ -83,38 +83,38 @@ WIDTHS = {
     "rate": 19,
     "invariant": 12,
 }
-"""Least width of each column. It is fixed, so that nothing moves during a run."""
+"""Least width of each column, fixed so that nothing moves during a run."""
 
 LONGEST_MEASURE = 14
-"""Most letters of the measure at the head of its column, until names and all columns have room."""
+"""Longest name of the measure in the head, until all names and columns fit."""
 
 OPTIONAL = ("which", "rate", "invariant")
-"""Columns that are shown only if they have room and content."""
+"""Columns that are shown only if they fit and have content."""
 
 LEGIBLE = 18
-"""Cells of a learner's name that come before optional columns; more if names begin alike."""
+"""Cells of a name that take precedence over optional columns; more if names begin alike."""
 
 ORDER = ("", "learner", "value", "line", "which", "ratio", "invariant", "rate", "state")
-"""Order of the columns on the screen."""
+"""Columns in the order of the screen."""
 
 PADDING, WHOLE_STATE, WHOLE_RATE, WHOLE_LINE, LONGEST_LINE = 2, 20, 28, 10, 18
 
 CUTS = {"state": " at ", "rate": ":"}
-"""Separators in front of which the text of a column is cut if it is too long."""
+"""Separator before which a long text of a column is cut."""
 
 
 class Heads(NamedTuple):
-    """Subjects of the columns."""
+    """Words in the heads of the columns."""
 
     value: str = "loss"
     line: str = "bound"
-    """Empty if no theory line is about the picture."""
+    """Name of the theory line; empty if the picture has none."""
 
     there: frozenset[str] = frozenset()
-    """Optional columns with text for some learner."""
+    """Optional columns with text for at least one learner."""
 
     place: str = ""
-    """Place of the numbers, as in "at k = 64"; empty if the status states it."""
+    """Place of the numbers, as in "at k = 64"; empty if the status line states it."""
 
     def of(self, column: str) -> str:
         """Return the head of a column."""
@@ -123,7 +123,7 @@ class Heads(NamedTuple):
 
 
 def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
-    """Return the subjects of the columns for rows with these texts."""
+    """Return the heads for rows with these texts."""
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
     directions = {line.direction for line in compared}
@@ -136,7 +136,7 @@ def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, s
 
 
 def measured(view: View) -> str:
-    """Return the measure of a picture in few words: a word if it has one, else the label of the axis."""
+    """Return the measure of a picture in a word, or the label of the axis if it has no word."""
     picture = view.picture
     if picture.share is not None:
         return "share"
@@ -151,10 +151,12 @@ def measured(view: View) -> str:
 
 
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
-    """Return the columns that fit into a width, with their widths.
+    """Return the widths of the columns that fit.
 
     Args:
-        names: of the learners; their column grows to LEGIBLE before others join, then to the longest.
+        width: cells of the table.
+        names: names of the learners; their column grows to LEGIBLE before optional columns are added,
+            then to the longest name.
     """
     chosen = {name: wide for name, wide in WIDTHS.items() if name not in OPTIONAL}
     chosen["value"] = max(chosen["value"], min(cell_len(heads.value), LONGEST_MEASURE))
@@ -183,7 +185,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
 
 
 def distinguishing_width(names: Sequence[str]) -> int:
-    """Return the least number of cells at which the names differ, with an ellipsis for the cut end."""
+    """Return the least width at which cut names still differ."""
     longest = max(map(cell_len, names), default=0)
     for width in range(1, longest):
         if len({elided(name, width) for name in names}) == len({*names}):
@@ -192,9 +194,10 @@ def distinguishing_width(names: Sequence[str]) -> int:
 
 
 class Scoreboard(DataTable[Text], inherit_bindings=False):
-    """One row per learner, then one per learner of every pinned run. A cell is written when it changes.
+    """Table with one row per learner, then one per learner of each pinned run.
 
-    It has up and down alone: left and right, home and end move the playhead, whatever has the focus.
+    A cell is written only if it changes. The table has the keys up and down only: left, right, home and end
+    always move the playhead.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*motions(move_up="cursor_up", move_down="cursor_down")]
@@ -205,29 +208,29 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self._names: list[tuple[str, str, str]] = []
         self._width = 0
         self.about = Heads()
-        """Subjects of the columns."""
+        """Heads of the columns."""
 
         self.learners: list[str] = []
-        """Learner of each row, without the rows of pinned runs."""
+        """Learner of each row, pinned runs excluded."""
 
         self.shape: dict[str, int] = {}
-        """Columns that are shown, and their widths."""
+        """Widths of the visible columns."""
 
     def fit(self, width: int) -> None:
-        """Lay out the columns again for a width that includes a scrollbar."""
+        """Lay out the columns for a width that includes a scrollbar."""
         if width != self._width:
             self._width, self.shape = width, {}
             self._lay_out()
 
     def name_learners(self, numbers: Mapping[str, int], kind_places: Mapping[str, KindPlace]) -> None:
-        """Start with one empty row per learner."""
+        """Replace all rows by one empty row per learner."""
         self._texts.clear()
         self.shape, self.learners = {}, list(numbers)
         tints = {name: legible(colour(kind_places.get(name))) for name in numbers}
         self._rows([(mark(number), name, tints[name]) for name, number in numbers.items()], Heads())
 
     def show(self, look: Look) -> None:
-        """Show the numbers at the place that is looked at; a learner has one row per curve."""
+        """Show the numbers at the playhead, with one row per curve of a learner."""
         rows = values(look)
         notation = column_notation(rows, bool(look.resolved.y_log))
         texts = [row(value, notation) for value in rows]
@@ -241,7 +244,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
     @property
     def heads(self) -> list[str]:
-        """What is above the columns."""
+        """Heads of the visible columns."""
         return [elided(self.about.of(column), wide) for column, wide in self.shape.items()]
 
     def _rows(self, names: list[tuple[str, str, str]], heads: Heads) -> None:
@@ -250,7 +253,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        """Make columns for the width and a row per name, and write the numbers again."""
+        """Rebuild columns and rows for the width, and write the numbers again."""
         if self.shape or not self._width:
             return
         self.shape = columns(self._width - 1, [name for _, name, _ in self._names], self.about)
@@ -270,7 +273,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self.move_cursor(row=cursor)
 
     def select(self, row: int) -> None:
-        """Go to a row without a message: only rows that a person goes to select a learner."""
+        """Highlight a row without a message, because only a person's move selects a learner."""
         with self.prevent(DataTable.RowHighlighted):
             self.move_cursor(row=row)
 
@@ -286,14 +289,14 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
 
 def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
-    """Return the decimals of values and lines; where y is logarithmic, two digits of each are visible."""
+    """Return the decimals of values and lines; on a logarithmic axis each shows two significant digits."""
     numbers = [number for value in rows for number in (value.value, value.height) if number is not None]
     rounding = max((value.rounding for value in rows), default=0.0)
     return decimals(numbers, rounding, 2 if by_factors else 1)
 
 
 def row(value: ShownValue, places: int | None) -> dict[str, str]:
-    """Return the texts of a row by column; values have so many decimals, None for powers of ten."""
+    """Return the texts of a row by column; values have `places` decimals, None for powers of ten."""
     verdict = None if value.curve is None else value.curve.training.verdict
     height = None if value.height is None or value.value is None else _number(value.height, value, places)
     ratio = "" if height is None else "–" if value.ratio is None else ratio_text(value.ratio)
@@ -316,7 +319,7 @@ def _number(number: float, value: ShownValue, places: int | None) -> str:
 
 
 def rate(curve: CurveView) -> str:
-    """Return the rate of a curve; for an oracle-tuned rate also the grid of rates."""
+    """Return the rate of a curve, and for an oracle-tuned rate also the grid."""
     if curve.training.rate is None:
         return ""
     if not curve.training.grid:
@@ -326,14 +329,14 @@ def rate(curve: CurveView) -> str:
 
 
 LEAST = 22
-"""Rows of the stage from which the line has room."""
+"""Rows of the stage from which the line fits."""
 
 LONGEST = 14
-"""Cells up to which the measure is named; a longer name becomes "value"."""
+"""Longest name of a measure; a longer one becomes "value"."""
 
 
 class TableNote(Static):
-    """One line of words, present if a picture has theory lines, so that nothing moves."""
+    """Line that explains the table; it exists for every picture with theory lines, so that nothing moves."""
 
     DEFAULT_CSS = """
     TableNote { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
@@ -345,7 +348,7 @@ class TableNote(Static):
         self._fits, self._compares, self._width = False, True, 0
 
     def fit(self, width: int, height: int) -> None:
-        """Appear if the stage has room."""
+        """Show the line if the stage has room for it."""
         self._fits, self._width = height >= LEAST, max(width - 2, 1)
         self._stand()
 
@@ -353,7 +356,8 @@ class TableNote(Static):
         """Explain the table of a look.
 
         Args:
-            value, line: heads of the columns of values and of lines; an empty line if none is compared.
+            value, line: heads of the columns of values and lines; an empty line if there is no
+                comparison.
         """
         self._compares = bool(line)
         self._stand()
@@ -370,7 +374,7 @@ class TableNote(Static):
 
 
 def fitting(look: Look, value: str, line: str, width: int) -> str:
-    """Return explanations of the table's signs, long or short, as many as fit into a width."""
+    """Return as many explanations of the table's signs as fit, in long or short form."""
     long_text = BETWEEN.join(signs(look, value, line, brief=False))
     if cell_len(long_text) <= width:
         return long_text
@@ -381,7 +385,7 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
-    """Yield the meanings of the table's signs, and why its numbers are not those of the end."""
+    """Yield the meanings of the table's signs, and why the numbers are not those at the end."""
     rows = values(look)
     if not line:
         return

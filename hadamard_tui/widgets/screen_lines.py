@@ -1,4 +1,4 @@
-"""Lines around the stage: headline, data files, the set-up's error, and the footer with keys."""
+"""Lines around the stage: headline, data files, error of the set-up, and footer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Caption(Static):
-    """A line of words, or two if they are too long for one; what is too long for two ends in an ellipsis."""
+    """Text on one or two lines, cut with an ellipsis."""
 
     DEFAULT_CSS = """
     Caption { height: 1; padding: 0 1; text-style: bold; text-wrap: wrap; text-overflow: ellipsis; }
@@ -45,7 +45,7 @@ class Caption(Static):
         self._fit()
 
     def _fit(self) -> None:
-        """Take a second line if one is too short, and cut what is longer."""
+        """Use a second line if needed, and cut the rest."""
         width = self.content_size.width
         lines = 2 if 0 < width < cell_len(self._said) else 1
         first_line, *more_lines = wrap(self._said, width) if lines == 2 else [self._said]
@@ -56,7 +56,7 @@ class Caption(Static):
 
 
 class DataLine(Static):
-    """Words about how instances and labels were read; without files it takes no room."""
+    """Text about reading instances and labels from files; hidden without files."""
 
     DEFAULT_CSS = """
     DataLine { display: none; height: auto; max-height: 2; padding: 0 1; color: $text-muted; }
@@ -82,7 +82,7 @@ class DataLine(Static):
 
 
 class Status(Static):
-    """Shows which value of the set-up cannot run, and why: its field may be out of sight."""
+    """Error of the set-up, which names the value because its field may be out of sight."""
 
     DEFAULT_CSS = """
     Status {
@@ -96,7 +96,7 @@ class Status(Static):
         self._message = ""
 
     def show(self, editable: EditableExperiment) -> None:
-        """Show what is wrong with a set-up, if that has changed."""
+        """Show the error of a set-up, if it has changed."""
         error = editable.error
         message = "" if error is None else f"▲ fix {place_in_words(editable, error.where)}: {error.fault}"
         if message != self._message:
@@ -107,11 +107,11 @@ class Status(Static):
 _GAP = 2
 
 FooterEntry = tuple[str, str, str]
-"""Key, label and action of an entry."""
+"""Key, label and action of a footer entry."""
 
 
 class Keys(Widget):
-    """One line of keys; a click on a key does what the key does. No entry is cut."""
+    """One line of keys, without cut entries; a click acts like the key."""
 
     DEFAULT_CSS = """
     Keys {
@@ -121,10 +121,10 @@ class Keys(Widget):
     """
 
     entries: reactive[dict[str, FooterEntry]] = reactive[dict[str, FooterEntry]](dict)
-    """Labels of the footer's actions, by id."""
+    """Footer entries by action id."""
 
     in_a_run: reactive[bool] = reactive(False)
-    """Whether a run is going on."""
+    """Whether a run is in progress."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
@@ -151,7 +151,7 @@ class Keys(Widget):
 
 
 def fitting(entries: Mapping[str, FooterEntry], ranked: Sequence[str], width: int) -> list[FooterEntry]:
-    """Return the first ranked entries that fit, in the order of the footer."""
+    """Return the entries that fit, by rank, in the order of the footer."""
     fitting_ids: set[str] = set()
     for id in ranked:
         if id in entries:

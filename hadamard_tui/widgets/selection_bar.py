@@ -1,4 +1,4 @@
-"""First row: preset, matrix family, learner, architecture, protocol, and the progress of the run."""
+"""First row: preset, matrix family, learner, architecture, protocol, and progress."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ STATES = {
     "stopped": ("■", "bold yellow"),
     "failed": ("✗", "bold red"),
 }
-"""Sign and style of each state; others, such as loading the engine, have those of `LOADING`."""
+"""Sign and style of each state; other states, such as loading the engine, use `LOADING`."""
 
 LOADING = ("◌", "bold")
 
 UNITS = {"epoch": "epochs", "time": ""}
-"""What the engine takes per second where it is not steps, by the clock of the x-axis; time has no speed."""
+"""Unit of the engine's speed by clock, if it is not steps; empty for time, which has no speed."""
 
 Piece = str | tuple[str, str]
-"""A text, or a text and its style."""
+"""Text, or text and style."""
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What the progress tells of.
+    """Facts that the progress reports.
 
-    Attributes:
-        session: the run on the screen, if there is one.
+    Args:
+        session: the run on the screen; None without one.
         editable: the set-up, which may have changed since that run began.
         look: the picture on the screen.
         learner: the name of the selected learner.
-        in_field: whether letters go into a field of the set-up, which is left before a key runs it.
-        runs_at_start: whether the set-up is about to run, so that no key needs to run it.
+        in_field: whether a field of the set-up takes letters, and must be left before a key runs it.
+        runs_at_start: whether the set-up is about to run without a key.
     """
 
     session: Session | None
@@ -75,7 +75,7 @@ class Situation:
 
 
 class Progress(Static):
-    """Written again only when its text changes; in fewer words where there is less room."""
+    """Progress of the run, shortened to its width and written only if its text changes."""
 
     DEFAULT_CSS = "Progress { height: 1; text-align: right; text-wrap: nowrap; text-overflow: ellipsis; }"
 
@@ -97,7 +97,7 @@ class Progress(Static):
 
 
 def progress_text(situation: Situation, width: int) -> Text:
-    """The progress in one line: the longest of its forms that fits."""
+    """Return the longest form of the progress that fits in one line."""
     if situation.session is None and situation.runs_at_start:
         sign, style = LOADING
         return Text(f"{sign} loading engine", style)
@@ -106,7 +106,7 @@ def progress_text(situation: Situation, width: int) -> Text:
 
 
 def _forms(situation: Situation) -> list[list[Piece]]:
-    """The pieces of the progress from the longest form to the shortest."""
+    """Return the pieces of the progress, from the longest form to the shortest."""
     session, editable, pace = situation.session, situation.editable, situation.pace
     state = "ready" if session is None else session.state
     sign, style = STATES.get(state, LOADING)
@@ -150,12 +150,12 @@ def _forms(situation: Situation) -> list[list[Piece]]:
 
 
 def keys_to_run(in_field: bool) -> str:
-    """What is pressed to run the set-up: out of a field that takes letters, first what leaves it."""
+    """Return the keys that run the set-up, after the key that leaves a field."""
     return f"{key('leave')} {key('run')}" if in_field else key("run")
 
 
 def _points(session: Session) -> tuple[str, str, str]:
-    """Which point of the axes is shown, at length, in brief, and as a mere number."""
+    """Return the shown point of the axes: at length, in brief, and as a number."""
     if not session.point.count:
         return "", "", ""
     where, remaining = session.point.label, session.engine_time.remaining
@@ -168,7 +168,10 @@ def _points(session: Session) -> tuple[str, str, str]:
 
 
 def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
-    """What the set-up waits for, at length and in brief; `run` are the keys that run it."""
+    """Return the error or the unrun change of a set-up, at length and in brief; empty without one.
+
+    `run` are the keys that run the set-up.
+    """
     if editable.error is not None:
         return ("  cannot run", "bold red"), (" !", "bold red")
     if session is not None and session.sweep.experiment != editable.experiment:
@@ -178,7 +181,7 @@ def _pending(session: Session | None, editable: EditableExperiment, run: str) ->
 
 
 def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
-    """Where the playhead stands at length and in brief, and how much is shown; nothing without a clock."""
+    """Return the playhead's place, at length and in brief, and the shown extent; empty without a clock."""
     point, playback = session.point, session.playback
     seen = look or (session.look() if session.trace is not None else None)
     along_axis = seen is not None and session.over and not along_records(seen.view)
@@ -193,7 +196,7 @@ def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
 
 
 def _machine(session: Session, learner: str) -> tuple[str, str, str]:
-    """Device and backend, at length and in brief, and the speed."""
+    """Return device and backend, at length and in brief, and the speed."""
     trace, point = session.trace, session.point
     if trace is None:
         device = f"  {session.experiment.run.device}"
@@ -206,7 +209,7 @@ def _machine(session: Session, learner: str) -> tuple[str, str, str]:
 
 
 def _computed(trace: Trace, learner: str) -> str:
-    """The device and the backend of a learner's curves."""
+    """Return the device and backend of a learner's curves."""
     backend = next((curve.backend for curve in trace.curves if curve.learner == learner), "")
     return ", ".join(filter(None, (trace.environment["device"], backend)))
 
@@ -225,13 +228,13 @@ LABELLED = 100
 """Columns from which the choices have labels."""
 
 LEAST_PROGRESS, LEAST_WORDS = 18, 4
-"""Least cells of the progress and of each choice."""
+"""Minimum width of the progress, and of each choice."""
 
 ARROW, GAP = " ▾", 1
 
 
 class PartWord(Choice):
-    """A choice of the bar: label, chosen value, and an arrow; `place` is the place of the part."""
+    """Choice in the bar, with label, value and arrow, for the part at `place`."""
 
     DEFAULT_CSS = """
     PartWord { width: auto; background: transparent; margin: 0 1 0 0; }
@@ -247,7 +250,7 @@ class PartWord(Choice):
         self.words, self.place, self.family = "", "", ""
 
     def show(self, words: str, value: str, place: str = "", family: str = "") -> None:
-        """Show the chosen value; the members of `family` are listed when the list is opened."""
+        """Show the chosen value; the members of `family` are listed when the list opens."""
         self.words, self.place, self.family = words, place, family
         with self.prevent(Choice.Changed):
             self.offer(((words, value),), value)
@@ -260,14 +263,14 @@ class PartWord(Choice):
         await super().action_show_list()
 
     async def on_key(self, event: events.Key) -> None:
-        """Leave letters to the app: enter opens the list, and letters search there."""
+        """Leave letters to the app until enter opens the list."""
 
     def render(self) -> Content:
         return _shown(self)
 
 
 class PresetWord(PresetChoice):
-    """The preset, which opens the page of presets."""
+    """Choice of the preset, which opens the page of presets."""
 
     DEFAULT_CSS = """
     PresetWord { width: auto; background: transparent; margin: 0 1 0 0; }
@@ -285,7 +288,7 @@ class PresetWord(PresetChoice):
 
 
 def _shown(choice: PartWord | PresetWord) -> Content:
-    """Label, words and arrow, in the cells that a choice has."""
+    """Return label, value and arrow, within the width of the choice."""
     room = choice.content_size.width - cell_len(ARROW)
     label = f"{choice.label} " if choice.label and room >= cell_len(_labelled(choice)) else ""
     words = Content(choice.words).truncate(max(room - cell_len(label), 0), ellipsis=True)
@@ -297,20 +300,20 @@ def _labelled(choice: PartWord | PresetWord) -> str:
 
 
 class SelectionBar(Horizontal):
-    """Recipe of the experiment, of which each part is exchanged by a key or a click."""
+    """Recipe of the experiment; a key or a click exchanges each part."""
 
     DEFAULT_CSS = "SelectionBar { height: 1; padding: 0 1; background: $boost; } Progress { width: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [*motions(move_left="next(-1)", move_right="next(1)")]
 
     class Chosen(Message):
-        """Message: another kind of part was chosen for a place of the set-up."""
+        """Message: a person chose another kind of part for a place of the set-up."""
 
         def __init__(self, place: str, kind: str) -> None:
             super().__init__()
             self.place, self.kind = place, kind
 
     class LearnerChosen(Message):
-        """Message: another learner was chosen, by its number; None for a new one."""
+        """Message: a person chose a learner by its number; None adds a learner."""
 
         def __init__(self, number: int | None) -> None:
             super().__init__()
@@ -363,7 +366,7 @@ class SelectionBar(Horizontal):
         self._fit()
 
     def _fit(self) -> None:
-        """Give each choice its cells: labels go first, the longest before others, then words are cut."""
+        """Distribute the width: labels are dropped first, the longest of them first, then values are cut."""
         width = self.content_size.width
         if not width:
             return
@@ -407,12 +410,12 @@ class SelectionBar(Horizontal):
 
 
 def _kind(part: Any) -> str:
-    """Return the kind of a part, which is a string or one of its fields."""
+    """Return the kind of a part, given as a string or as a table of fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 
 def _with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of a matrix and its d, if it has one, or the values that an axis gives to d."""
+    """Return the kind of a matrix with its d, or with the values of d along an axis."""
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):

@@ -1,4 +1,4 @@
-"""Set-up: panels for all of a preset except its texts, edited in place."""
+"""Set-up: panels that edit a preset in place, except for its texts."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ BUTTONS = (
     ("remove", "remove", "Remove this learner"),
     ("on/off", "switch", "Leave this learner out, or not"),
 )
-"""Below the list of learners: label, id and what it does; each has a key, too."""
+"""Buttons below the list of learners: label, id and effect; each also has a key."""
 
 METHODS = {"gradient": "update rule", "solver": "solver"}
 OWN = ""
-"""The value of the preset's choice for a set-up that is no preset, or no longer."""
+"""Value of the preset's choice if the set-up is not a preset, or was changed."""
 
 
 class LearnerForm(Vertical):
-    """The fields of one learner: its name, how it learns, and the parts that this needs."""
+    """Fields of one learner: name, method and parts."""
 
     DEFAULT_CSS = "LearnerForm { height: auto; }"
 
@@ -82,7 +82,7 @@ class LearnerForm(Vertical):
 
 
 class SetupPane(VerticalScroll, can_focus=False):
-    """Edits the experiment. It notifies the screen of changes, and never starts anything by itself."""
+    """Editor of the experiment. It reports changes to the screen, and starts nothing itself."""
 
     DEFAULT_CSS = """
     SetupPane .section { margin: 1 0 0 0; text-style: bold; color: $primary; }
@@ -98,16 +98,16 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Message: the set-up has changed, or another learner is selected."""
 
     class Stepped(Message):
-        """Message: a number is one step further, and a run is to follow at once."""
+        """Message: a number was stepped, and a run is to follow at once."""
 
     class Picked(Message):
-        """Requests the fields of the selected learner. Only messages change panels, one after the other."""
+        """Request to show the fields of the selected learner. Messages serialise changes of panels."""
 
     class Outdated(Message):
-        """Requests that what has changed be shown, once for many changes that came quickly."""
+        """Request to show changes, once after several quick ones."""
 
     class Replaced(Message):
-        """Requests the panels of another set-up, those of the last of many that came quickly."""
+        """Request to show the panels of another set-up, once after several quick changes."""
 
     def __init__(self, editable: EditableExperiment, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -116,20 +116,19 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._history = History(editable)
         self._complaint = editable.error
         self.filled = False
-        """Whether the panels are there: two hundred widgets, for which the first paint does not wait, and
-        which are not made where nobody sees them."""
+        """Whether the panels are mounted: 200 widgets, for which the first paint does not wait."""
         self._entered = False
         self._stale = False
-        """Whether the panels are those of a set-up that is not there any more."""
+        """Whether the panels belong to a former set-up."""
         self._outdated = False
-        """Whether something has changed that is not shown yet."""
+        """Whether a change is not shown yet."""
         self._making = asyncio.Lock()
         self._leaving: WeakSet[DOMNode] = WeakSet()
-        """Panels of learners or of a set-up that are not there any more, until they are removed."""
+        """Panels of former learners or set-ups that wait for removal."""
 
     @property
     def learner(self) -> int:
-        """The number of the selected learner; of the last one where it was selected among more."""
+        """Number of the selected learner, at most the last one."""
         return min(self._learner, len(self.editable.learners) - 1)
 
     def on_show(self) -> None:
@@ -137,7 +136,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.call_after_refresh(self.fill)
 
     async def fill(self) -> None:
-        """Make the panels, unless they are there or nobody sees them."""
+        """Mount the panels, unless they are mounted or hidden."""
         async with self._making:  # it may have been shown twice before anything is there
             if self.filled or not self.display:  # it may be hidden again
                 return
@@ -200,7 +199,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         ]
 
     def saved(self, path: str, document: Raw) -> None:
-        """The set-up was saved to a file, whose preset it is now, unless it was changed meanwhile."""
+        """Name the set-up after the file that it was saved to, unless it was changed meanwhile."""
         if self.editable.document != document:
             return
         self.editable.saved_as(path, document)
@@ -222,7 +221,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.complain(self.editable.error)
 
     async def _renew(self) -> None:
-        """Make the panels again if they belong to another set-up."""
+        """Replace the panels if they belong to a former set-up."""
         place = self.scroll_y
         async with self._making:
             if self._stale and self.filled:
@@ -233,18 +232,18 @@ class SetupPane(VerticalScroll, can_focus=False):
         self.scroll_to(y=place, animate=False)
 
     async def made(self) -> None:
-        """Wait until no fields are being made: an app that ends before they are there ends in errors."""
+        """Wait until no fields are being mounted, because ending the app earlier raises errors."""
         async with self._making:
             pass
 
     def enter(self) -> None:
-        """Focus the first field, as soon as there is one."""
+        """Focus the first field once it is mounted."""
         self._entered = True
         if fields := self.query("Choice, Input"):  # none while other panels are put up
             self.screen.set_focus(fields.first())
 
     def pick(self, number: int) -> None:
-        """Select a learner at once; its fields follow, and only those of the last of many picked quickly."""
+        """Select a learner at once; its fields follow, once after several quick selections."""
         if number != self.learner:
             self._learner = number
             self.post_message(self.Changed())
@@ -266,7 +265,7 @@ class SetupPane(VerticalScroll, can_focus=False):
                 await old.remove()
 
     def complain(self, error: BadInput | None) -> None:
-        """Show a problem beside its field, and no problem beside the others."""
+        """Show an error beside its field, and clear the other fields."""
         self._complaint = error
         self._show_complaint()
 
@@ -286,13 +285,13 @@ class SetupPane(VerticalScroll, can_focus=False):
                 elsewhere.update(complaint)
 
     def _named_complaint(self, error: BadInput) -> str:
-        """Return a problem whose field is not visible, with the learner's name if it is about one."""
+        """Return an error without a visible field, with the name of the learner that it is about."""
         refused = [number for number in range(len(self.editable.learners)) if self.editable.refused(number)]
         named = f"{self.editable.learners[refused[0]]['name']}: " if refused else ""
         return f"{named}{error}"
 
     def _gone(self, widget: Widget) -> bool:
-        """Whether a widget was replaced since it spoke, or is going to be: it speaks of another learner."""
+        """Return whether a widget was replaced since it sent a message, or is about to be."""
         around = widget.ancestors
         return self._stale or self not in around or not self._leaving.isdisjoint(around)
 
@@ -304,21 +303,21 @@ class SetupPane(VerticalScroll, can_focus=False):
                     yield from panel.query(kind)
 
     def _show_preset(self) -> None:
-        """Say whether the set-up is a preset, so that one that was changed can be chosen again."""
+        """Show whether the set-up is an unchanged preset, so that a changed one can be chosen again."""
         for select in self.query("#preset").results(Choice):  # there is none while other panels are put up
             if select.value != self._preset():
                 with select.prevent(Choice.Changed):
                     select.offer(self._presets(), self._preset())
 
     def show_list(self) -> None:
-        """Show the lists of learners, axes, pictures and claims anew, as in other colours."""
+        """Redraw the lists of learners, axes, pictures and claims, as after a change of theme."""
         for learners in self.query(LearnerList):  # there is none while other panels are put up
             learners.show(self.editable, self.learner)
         for items in self.query(ItemList):
             items.show(self.editable)
 
     def _changed(self, typed: str | None = None) -> None:
-        """Have it shown and said what has changed; `typed` is the place at which it was typed."""
+        """Show and report a change; `typed` is the place of a field that a person types in."""
         self._history.record(self.editable, typed)
         if not self._outdated:
             self._outdated = True
@@ -356,7 +355,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self._step(event.row, event.up)
 
     def _step(self, row: FieldRow, up: bool) -> None:
-        """Put the next number that the set-up can run with, and say why there is none."""
+        """Put the next valid number at the place of a row, or notify of the reason against it."""
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
         for value in steps_of_number(before, row.is_whole, up):
@@ -374,22 +373,22 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(RowVaried)
     def _varied(self, event: RowVaried) -> None:
-        """Let the screen sweep the number, unless its row is that of another set-up."""
+        """Let the screen sweep the number, unless its row belongs to a former set-up."""
         if self._gone(event.row):
             event.stop()
 
     def on_descendant_blur(self) -> None:
-        """What is typed after a while elsewhere is another change."""
+        """Start a new undo step, because typing continues elsewhere."""
         self._history.pause()
 
     def change(self, place: str, value: Any) -> None:
-        """Set a value at a place as if it had been chosen in its field."""
+        """Set the value at a place as if a person had chosen it in its field."""
         self.editable.put(place, value)
         self._follow(typed=False)
         self._changed()
 
     async def undo(self) -> None:
-        """Undo the last change, and notify which it was."""
+        """Undo the last change, and notify of it."""
         await self._restore(self._history.undo(), "Undone", "There is nothing to undo.")
 
     async def redo(self) -> None:
@@ -413,12 +412,12 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def choose_kind(self, place: str, kind: str) -> None:
-        """Put a part of another kind at a place, as if it had been chosen in its field."""
+        """Put a part of another kind at a place, as if a person had chosen it in its field."""
         await self._choose(place, kind)
         self._changed()
 
     async def _choose(self, place: str, kind: str | None) -> None:
-        """Put another part at a place, and its fields below the choice."""
+        """Put another part at a place, and show its fields below the choice."""
         self.editable.put_kind(place, kind)
         async with self._making:
             for form in self.query(PartForm):
@@ -436,13 +435,13 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._show_complaint()
 
     def _follow(self, typed: bool = True) -> None:
-        """Show in the fields what a change has made of their values, which may be `typed` in one of them."""
+        """Show values that a change has altered; with `typed`, keep the text of the focused field."""
         for row in self._rows(FieldRow):
             row.follow(self.editable.value(row.place), typed)
 
     @on(ItemList.Requested)
     async def _requested(self, event: ItemList.Requested) -> None:
-        """Add an item or remove one, open its form or close it, or give an axis in another way."""
+        """Add or remove an item, open or close its form, or change the form of an axis."""
         event.stop()
         editable, part, number = self.editable, event.part, event.number
         if self._gone(event.items) or (event.action != "add" and number >= len(editable.raw[part])):
@@ -478,7 +477,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             await self.choose(str(event.value))
 
     async def choose(self, preset: str) -> None:
-        """Show a preset, by its name or the path of a file."""
+        """Show a preset, given by name or path."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         try:
@@ -498,7 +497,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(LearnerList.OptionSelected)
     def _learner_opened(self, event: LearnerList.OptionSelected) -> None:
-        """Enter goes to the fields of the learner."""
+        """Focus the fields of the learner at enter."""
         event.stop()
         self.query_one(LearnerForm).query("Input, Choice").first().focus()
 
@@ -512,14 +511,14 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @property
     def _list_in_focus(self) -> ItemList | None:
-        """The list of axes, pictures or claims that has the focus."""
+        """List of axes, pictures or claims that has the focus; None without one."""
         focused = self.screen.focused
         around = None if focused is None else focused.parent
         return around if isinstance(focused, Lines) and isinstance(around, ItemList) else None
 
     @on(Button.Pressed, "#add")
     async def add(self) -> None:
-        """Add a learner behind the one selected; where another list has the focus, one of what it lists."""
+        """Add a learner behind the selected one, or an item to the list with the focus."""
         if (items := self._list_in_focus) is not None:
             items.request("add")
             return
@@ -532,7 +531,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#remove")
     async def remove_learner(self) -> None:
-        """Remove the selected learner, or what another list stands on that has the focus."""
+        """Remove the selected learner, or the highlighted item of the list with the focus."""
         if (items := self._list_in_focus) is not None:
             items.request("remove")
             return
@@ -545,14 +544,14 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#switch")
     async def switch(self) -> None:
-        """Switch the selected learner off or on."""
+        """Switch the selected learner on or off."""
         if self.editable.switch_learner(self.learner):
             self._changed()
         else:
             self.notify("An experiment needs at least one learner.", severity="warning")
 
     def _go_to(self, learner: int) -> None:
-        """Select a learner that has changed as a whole; its fields follow as those of one that is picked."""
+        """Select a learner that was added or replaced; its fields follow as in `pick`."""
         self._learner = learner
         self._leaving.update(self.query(LearnerForm))
         self._changed()
@@ -560,6 +559,6 @@ class SetupPane(VerticalScroll, can_focus=False):
 
 
 def _complaint_here(error: BadInput) -> str:
-    """A problem beside the field that it is about, and at which point of the axes."""
+    """Return an error to show beside its field, with the point of the axes that it concerns."""
     _, where, point = error.where.partition(" where ")
     return f"{error.fault} (where {point})" if where else error.fault

@@ -1,4 +1,4 @@
-"""Beside the stage: the story, and the list of runs."""
+"""Story and list of runs, beside the stage."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ KEYS = (
     "enter puts it up · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes"
 )
 PINNED, ON_SCREEN = "●", "▸"
-"""Signs before runs that are drawn with the run on the screen, and before that run."""
+"""Signs of runs that are drawn with the run on the screen, and of that run."""
 
 
 class Story(Words):
-    """The story of what is on the screen."""
+    """Story of the experiment on the screen."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -50,7 +50,7 @@ class Story(Words):
     def show(
         self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOutClaim] = ()
     ) -> None:
-        """Show the story of a run, or before a run that of the set-up, which leaves out these claims."""
+        """Show the story of a run, or of the set-up before a run, without the claims `left_out`."""
         before = *story.expensive(experiment), *claims.left_out(left_out)
         words = Text("\n").join([story_text(experiment), *before])
         text = words if context is None else Text("\n").join([story.show(context), claims.show(context)])
@@ -60,7 +60,7 @@ class Story(Words):
 
 
 class RunOption(Option):
-    """A line of the list of runs."""
+    """Line of the list of runs."""
 
     def __init__(self, run: Kept, name: str, difference: str) -> None:
         super().__init__(Text.assemble((name, "bold"), f"  {difference}"))
@@ -68,10 +68,10 @@ class RunOption(Option):
 
 
 class RunList(Vertical):
-    """Finished runs and the run on the screen, each with its difference from the one before."""
+    """Finished runs and the run on the screen, each with its difference from the previous one."""
 
     class Chosen(Message):
-        """Message: a run is wanted back."""
+        """Message: a person requests a run."""
 
         def __init__(self, run: Kept) -> None:
             super().__init__()
@@ -96,13 +96,13 @@ class RunList(Vertical):
 
     @property
     def selected(self) -> Kept | None:
-        """Highlighted run; the last one if there is no highlight."""
+        """Highlighted run, or the last one without a highlight."""
         place = self.query_one(OptionList).highlighted
         runs = self._runs.kept
         return runs[-1 if place is None else min(place, len(runs) - 1)] if runs else None
 
     def show(self, now: Raw | None, shown: Trace | None = None) -> None:
-        """Show the runs once the list is visible.
+        """Show the runs, if the list is visible.
 
         `now` is the document of the run on the screen if it is not kept, and `shown` its trace.
         """

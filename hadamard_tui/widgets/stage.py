@@ -1,4 +1,4 @@
-"""The stage: the chosen picture, and below it the open tab, which is the table of learners or a panel."""
+"""Stage: the chosen picture, and below it the open tab with the table of learners or a panel."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ if TYPE_CHECKING:
     from hadamard_tui.running.stored import Stored, StoredPicture
 
 HEAT, MULTIPLES = "heat", "multiples"
-"""Names of the widgets for heat maps, and for one chart per learner."""
+"""Widget names of heat maps, and of the charts per learner."""
 
 LIVE, LAW = "the run", "law, stored"
-"""The picture of losses as they come, and the stored one of a sweep, where its title has no room."""
+"""Title of the live losses, and short title of the stored law of a sweep."""
 
 CHART_ROWS = 14
-"""Rows of a chart with nine inside its frame: two of the frame, one of ticks and two of the legend."""
+"""Rows of a chart with nine inside its frame: two of frame, one of ticks and two of legend."""
 
 LEAST_TABLE, MOST_TABLE = 3, 10
-"""Rows of the table of learners: its head with two learners, or with nine."""
+"""Least and most rows of the table: its head with two or with nine learners."""
 
 TOUR = "-tour"
-"""Class of the screen on a tour."""
+"""Class of the screen during a tour."""
 
 
 def _draw(chart: ChartView, shown: Plot) -> None:
-    """Show a chart, with a note about changes that the person made to the curves."""
+    """Show a chart, with a note on the curves that chart options have changed."""
     smoothed = f"{shown.smoothed} ({key('smooth')})" if shown.smoothed else ""
     note = " · ".join(filter(None, (shown.note, smoothed)))
     chart.show(shown.series, shown.axes, note, shown.playhead)
 
 
 class PanelWords(Words):
-    """Words of a panel; if they are cut, with the key that reads on."""
+    """Words of a panel; if they are cut, also the key that scrolls."""
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
@@ -88,7 +88,7 @@ class PanelWords(Words):
 
 
 class PanelView(ContentSwitcher):
-    """Shows the content of a panel: a chart, a heat map, nets or words."""
+    """Content of a panel: a chart, a heat map, nets or words."""
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id, initial="panel-chart")
@@ -96,7 +96,7 @@ class PanelView(ContentSwitcher):
         self._words: Text | None = None
         self._panel: Panel | None = None
         self._at: tuple[Panel, str, Experiment] | None = None
-        """Subject of the words: another panel, learner or set-up starts at the top."""
+        """Subject of the words; another panel, learner or set-up starts at the top."""
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="panel-chart")
@@ -105,7 +105,7 @@ class PanelView(ContentSwitcher):
         yield PanelWords(id="panel-words")
 
     def show(self, panel: Panel, context: PanelContext) -> None:
-        """Draw changes; with several points of axes, the title states the point."""
+        """Draw a panel if it has changed; with axes, the title states the point."""
         lack = panel.lacks(context.experiment)
         shown = panel.show(context) if lack is None else nothing(_reason_and_remedy(lack))
         if isinstance(shown, Plot):
@@ -139,31 +139,31 @@ class PanelView(ContentSwitcher):
         self.query_one(Static).update(words)
 
     def announce(self, about: str) -> None:
-        """Show in the chart what the panel will contain, or why it is empty; the layout mostly stays."""
+        """Show what the panel will contain, or why it is empty, usually in the chart to keep the layout."""
         self.current = "panel-chart"
         chart = self.query_one(ChartView)
         chart.hint = about
         chart.clear()
 
     def scroll(self, pages: int) -> None:
-        """Scroll words by so many pages, up if negative."""
+        """Scroll the words by so many pages, up if negative."""
         words = self.query_one(PanelWords)
         words.scroll_relative(y=pages * max(words.size.height - 1, 1), animate=False)
 
 
 class Stage(Vertical):
-    """Draws what is visible, and only the changes."""
+    """The chosen picture and the open tab. Only visible changes are drawn."""
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id)
         self._drawn: object = None
         self._ascii_only = ascii_only
         self._of: Experiment | None = None
-        """Experiment whose inapplicable panels are dimmed."""
+        """Experiment for which the tabs were dimmed."""
         self._pictures: tuple[tuple[str, ...], tuple[str, ...]] = (), ()
-        """Titles of the pictures of the experiment, and short titles."""
+        """Titles and short titles of the experiment's pictures."""
         self._law: StoredPicture | None = None
-        """Stored picture of a sweep, behind the pictures of the experiment."""
+        """Stored picture of a sweep, offered after the experiment's pictures."""
 
     def compose(self) -> ComposeResult:
         yield PictureRow(id="pictures")
@@ -189,7 +189,7 @@ class Stage(Vertical):
         self.redraw()
 
     def _fit_table(self) -> None:
-        """Limit the rows of the table so that the chart keeps its own."""
+        """Limit the rows of the table, so that the chart keeps its minimum."""
         rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # the tabs
         self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
@@ -205,31 +205,31 @@ class Stage(Vertical):
         self._drawn = None
 
     def next(self, places: int = 1) -> None:
-        """Show the next panel, or the one so many places on."""
+        """Open the tab `places` further on."""
         names = list(ABOUT)
         self.choose(names[(names.index(self.chosen) + places) % len(names)])
 
     @property
     def panel(self) -> Panel | None:
-        """Visible panel, if there is one."""
+        """Visible panel; None if the table is open."""
         return next((panel for panel in PANELS if panel.name == self.chosen), None)
 
     @property
     def picture(self) -> int:
-        """Number of the picture: 0 for the run as it goes on, then those of the experiment.
+        """Number of the picture: 0 for the live losses, then those of the experiment.
 
-        It is the first one while the stored picture of a sweep is shown.
+        It is the first picture while the stored law of a sweep is shown.
         """
         return self._first if self.has_law_chosen else self.query_one(PictureRow).chosen
 
     @property
     def has_law_chosen(self) -> bool:
-        """Whether the stored picture of a sweep is shown."""
+        """Whether the stored law of a sweep is shown."""
         return self._law is not None and self.query_one(PictureRow).chosen > len(self._pictures[0])
 
     @property
     def has_first_chosen(self) -> bool:
-        """Whether the picture is shown that the experiment opens with."""
+        """Whether the experiment's first picture is shown."""
         return self.query_one(PictureRow).chosen == self._first
 
     @property
@@ -258,7 +258,7 @@ class Stage(Vertical):
             self._name_pictures(self._first)
 
     def offer_law(self, law: StoredPicture | None) -> None:
-        """Offer the stored picture of a sweep, too, or no longer."""
+        """Offer the stored law of a sweep; None withdraws it."""
         if law is not self._law:
             chosen = self.picture
             self._law = law
@@ -273,7 +273,7 @@ class Stage(Vertical):
         self._fit_table()
 
     def _show_picture(self, look: Look, learner: str, refused: str) -> None:
-        """Draw a picture or a heat map of one learner, or show why there is no such picture."""
+        """Draw a picture or a learner's heat map, or the reason why it cannot be drawn."""
         switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
         if self._law is not None and self.has_law_chosen:
             switcher.current = "loss"
@@ -304,7 +304,7 @@ class Stage(Vertical):
             _draw(chart, plot(look))
 
     def show(self, context: PanelContext, look: Look, refused: str = "", instead: str = "") -> None:
-        """Draw a run and the look at one of its pictures, or show why there is no such picture.
+        """Draw a run and one of its pictures, or the reason why that cannot be drawn.
 
         `instead` replaces the caption.
         """
@@ -332,7 +332,7 @@ class Stage(Vertical):
             self.query_one(PanelView).show(self.panel, context)
 
     def show_stored(self, stored: Stored | None, title: str) -> None:
-        """Draw what is stored of the set-up before it runs: faint curves, or a law.
+        """Draw the stored curves or the stored law of a set-up before it runs.
 
         `title` is the title of the set-up.
         """
@@ -347,20 +347,20 @@ class Stage(Vertical):
             self.screen.query_one(Caption).say(picture.headline if is_law else self._title(title))
 
     def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
-        """Return what a picture shows, or the subject of the run, unless that is on the screen already."""
+        """Return the finding of a picture, or the subject of the run, unless the screen already shows it."""
         if not refused and context.predictions.outcomes is not None:
             return context.headline(look)
         return self._title(context.experiment.title if refused else context.headline(look))
 
     def _title(self, title: str) -> str:
-        """Return a title, unless it is on the screen already."""
+        """Return a title, unless the screen already shows it."""
         stands = self.panel is story.PANEL or any(
             banner.has_title(title) for banner in self.screen.query(Banner)
         )
         return "" if stands else title
 
     def is_of_picture(self, chart: ChartView) -> bool:
-        """Whether a chart belongs to the picture or a part of it, and not to a panel."""
+        """Return whether a chart belongs to the picture, and not to a panel."""
         return self.query_one("#picture") in chart.ancestors
 
     def redraw(self) -> None:
@@ -375,7 +375,7 @@ class Stage(Vertical):
         pictures: Sequence[Picture] = (),
         refused: str = "",
     ) -> None:
-        """Show what a run would show, or why there cannot be one.
+        """Preview a set-up, or show why it cannot run.
 
         `learners` are numbers by name, for letters, and `kind_places` their kinds, for colours.
         """
@@ -393,7 +393,7 @@ class Stage(Vertical):
         self.announce()
 
     def announce(self) -> None:
-        """Show in the panel what it will contain, or why it stays empty; before a run show a story."""
+        """Preview the open panel, or show why it stays empty; before a run also show the story."""
         if self.panel is story.PANEL and self._of is not None:
             self.query_one(PanelView).show_words(story.story_text(self._of))
         elif self.panel is not None:
@@ -404,7 +404,7 @@ class Stage(Vertical):
             )
 
     def dim(self, experiment: Experiment) -> None:
-        """Dim the names of the panels that do not apply to an experiment."""
+        """Dim the tabs of panels that do not apply to an experiment."""
         if experiment is not self._of:
             self._of = experiment
             self.query_one(Tabs).dimmed = frozenset(panel.name for panel in PANELS if panel.lacks(experiment))
@@ -417,17 +417,17 @@ def _word(name: str, context: PanelContext) -> str:
 
 
 def _computes(action: str) -> str:
-    """Return the key that computes a stored picture, in words."""
+    """Return a phrase on the key that computes a stored picture."""
     return f"{key(action)} computes it"
 
 
 def _titled(title: str, context: PanelContext) -> str:
-    """Return a title and, if there are several points, the point."""
+    """Return a title, and the point if the sweep has several."""
     return ", ".join(filter(None, (title, context.where)))
 
 
 def _reason_and_remedy(lack: Lack) -> str:
-    """Return why a panel does not apply, and the key that changes that."""
+    """Return why a panel does not apply, and the key that changes this."""
     if lack.remedy is None:
         return lack.reason
     return f"{lack.reason} {key('remedy').capitalize()} {lack.remedy.words} and runs again."

@@ -1,4 +1,4 @@
-"""Rows of words above and below the picture: one for pictures, and one for panels."""
+"""Rows of words above and below the picture, for pictures and for panels."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hadamard_tui.charts.raster import elided
 from hadamard_tui.keyboard import key
 
 UNNAMED = "·"
-"""Sign of a picture that has no room for its name."""
+"""Sign of a picture whose name does not fit."""
 
 LEAST = 8
-"""Least cells of a name that is cut."""
+"""Least width of a cut name."""
 
 
 class PictureRow(Widget):
-    """One line of titles with the shown one marked; hidden if there is one picture only."""
+    """Line of titles with the shown one marked; hidden if only one picture exists."""
 
     DEFAULT_CSS = """
     PictureRow { height: 1; background: $boost; color: $text-muted; link-style: none; display: none; }
@@ -29,12 +29,12 @@ class PictureRow(Widget):
 
     names: reactive[tuple[str, ...]] = reactive(())
     short: reactive[tuple[str, ...]] = reactive(())
-    """Short names, for titles that have no room."""
+    """Short names, used if titles do not fit."""
 
     chosen: reactive[int] = reactive(0)
 
     def watch_names(self) -> None:
-        """Show the row if there is a choice."""
+        """Show the row if it offers a choice."""
         self.display = len(self.names) > 1
 
     def render(self) -> Content:
@@ -47,8 +47,8 @@ class PictureRow(Widget):
 def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
     """Return the names within `width` cells.
 
-    They stay as they are if they fit. Otherwise all but the chosen are short, then cut; if they are many,
-    only the neighbours of the chosen keep names, and the others become signs.
+    Names that fit stay as they are. Otherwise all but the chosen one are replaced by short names, then cut;
+    if they are many, only neighbours of the chosen one keep names, and the rest become signs.
     """
     room = width - (len(names) - 1)
     if sum(map(cell_len, names)) <= room:
@@ -63,7 +63,7 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
 
 
 def _most(lengths: Sequence[int], room: int) -> int | None:
-    """Return the most cells per name with which all have room; None if names would be cut too far."""
+    """Return the largest width per name at which all fit; None if names would be cut too far."""
     for max_length in range(max([*lengths, LEAST]), LEAST - 1, -1):
         if sum(min(length, max_length) for length in lengths) <= room:
             return max_length
@@ -71,7 +71,7 @@ def _most(lengths: Sequence[int], room: int) -> int | None:
 
 
 def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """Return the chosen name, its neighbours as far as they have room, and signs."""
+    """Return the chosen name, as many neighbours as fit, and signs."""
     room = width - 2 * (len(names) - 1)  # beside signs and blanks
     shown = [UNNAMED] * len(names)
     shown[chosen] = elided(names[chosen], max(room - 2 * (LEAST - 1), width // 3))
@@ -88,7 +88,7 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
 
 
 def shortened(names: Sequence[str]) -> list[str]:
-    """Return the names without the first words that they share with others."""
+    """Return the names without the first words that each shares with another name."""
     split = [name.split() for name in names]
     shorter = []
     for at, words in enumerate(split):
@@ -98,7 +98,7 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """Return how many first words are the same."""
+    """Return how many first words are equal."""
     pairs = zip(words, other_words, strict=False)
     return next(
         (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))
@@ -115,7 +115,7 @@ GAP = 2
 
 
 class Tab(NamedTuple):
-    """A visible tab: its number among all, its word, and the column where the word begins."""
+    """Visible tab: its number among all, its word, and the column of the word."""
 
     number: int
     word: str
@@ -123,7 +123,7 @@ class Tab(NamedTuple):
 
 
 class Tabs(Widget):
-    """One line of words. If not all fit, it states how many more there are, and the key that shows them."""
+    """Line of tabs; if some do not fit, it states their number and the key that opens them."""
 
     DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"
 
@@ -137,7 +137,7 @@ class Tabs(Widget):
 
     @property
     def in_sight(self) -> list[Tab]:
-        """Tabs that fit, the open one always among them."""
+        """Visible tabs, including the open one."""
         words = [self.words.get(name, name) for name in self.names]
         hidden = {number for number, name in enumerate(self.names) if name in self.dimmed}
         chosen = self.names.index(self.chosen) if self.chosen in self.names else 0
@@ -167,14 +167,14 @@ class Tabs(Widget):
 
 
 def more_words(count: int) -> str:
-    """Return the words behind the visible tabs if there are more."""
+    """Return the words behind the visible tabs, for `count` hidden ones."""
     return f"  {key('view')} {count} more"
 
 
 def fitting(lengths: Sequence[int], chosen: int, width: int, dimmed: Collection[int] = ()) -> list[int]:
-    """Return the numbers of the tabs that fit into a width, in order.
+    """Return the numbers of the tabs that fit, in order.
 
-    Inapplicable tabs go first, from the right; then a window is shown that reaches to the open one.
+    Inapplicable tabs are dropped first, from the right; then a window around the open tab remains.
     """
     shown = list(range(len(lengths)))
 
