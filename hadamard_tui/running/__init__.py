@@ -1,1 +1,1 @@
-"""A run as it is shown: the session, its playback, the runs kept, the certificates."""
+"""Running and showing experiments: sessions, playback, kept runs and certificates."""

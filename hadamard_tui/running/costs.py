@@ -1,4 +1,4 @@
-"""Name the expensive parts of a set-up, in words, before a run."""
+"""Sentences about the expensive parts of a set-up, for display before a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 SECONDS = 1e10
-"""Multiplications above which a run takes seconds."""
+"""Number of multiplications from which a run takes seconds."""
 
 
 def costs(experiment: Experiment) -> list[str]:
@@ -26,7 +26,7 @@ def costs(experiment: Experiment) -> list[str]:
 
 
 def _refitted(experiment: Experiment) -> list[str]:
-    """Return a sentence for each learner whose refits, one per example, take seconds."""
+    """Return a sentence for each learner that is refitted per example, if the refits take seconds."""
     from engine.planning.run_plan import sizes_of
 
     warnings = []

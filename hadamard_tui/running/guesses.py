@@ -1,4 +1,4 @@
-"""Guesses before a run of when each learner's loss falls below a tenth, and their scores."""
+"""Guesses of when each learner's loss falls below a tenth, made before a run, and their scores."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
 
 LEVEL = GUESSED
-"""Loss whose first place below is guessed."""
+"""Loss level of the guesses."""
 
 BEST, RIGHT = 100, 50
-"""Score of an exact guess, and the least score that counts as right on a path: a factor of two."""
+"""Score of an exact guess, and least score that counts as right on a path: a factor of two."""
 
 
 @dataclass
 class Guesses:
-    """A guess for each learner, one after the other.
+    """Guesses in progress, one learner after the other.
 
     Args:
-        places: places of the coming records on the x-axis; a guess behind the last means "never".
+        places: x of the coming records; a guess behind the last one means "never".
         learners: names of the learners, in the order of the guesses.
     """
 
@@ -38,28 +38,28 @@ class Guesses:
 
     @property
     def learner(self) -> str | None:
-        """Learner that is guessed now; None after the last."""
+        """Learner of the present guess; None after the last one."""
         return self.learners[self.guessed] if self.guessed < len(self.learners) else None
 
     def move(self, records: int) -> None:
-        """Move the present guess by so many records, at most behind the last."""
+        """Move the present guess by `records`, at most one behind the last record."""
         if (name := self.learner) is not None:
             self._records[name] = min(max(self._record(name) + records, 0), len(self.places))
 
     def take(self) -> None:
-        """Keep the guess and go on to the next learner."""
+        """Confirm the present guess, and go to the next learner."""
         if (name := self.learner) is not None:
             self._records[name] = self._record(name)
             self.guessed += 1
 
     def x(self, name: str) -> float | None:
-        """Return the guessed place of a learner on the x-axis; None for never."""
+        """Return the guessed place of a learner on the x-axis; None for "never"."""
         record = self._record(name)
         return float(self.places[record]) if record < len(self.places) else None
 
     @property
     def made(self) -> dict[str, float | None]:
-        """Guesses that were kept, by learner."""
+        """Confirmed guesses by learner."""
         return {name: self.x(name) for name in self.learners[: self.guessed]}
 
     def _record(self, name: str) -> int:
@@ -67,7 +67,7 @@ class Guesses:
 
 
 def outcome(curve: CurveView) -> float | None:
-    """Return the place from which on a curve stays below LEVEL; None if it ends above."""
+    """Return the place from which a curve stays below LEVEL; None if it ends above."""
     places = np.flatnonzero(~np.isnan(curve.y))
     above = np.flatnonzero(curve.y[places] >= LEVEL)
     first = int(above[-1]) + 1 if len(above) else 0
@@ -75,7 +75,7 @@ def outcome(curve: CurveView) -> float | None:
 
 
 def score(guess: float | None, came_out: float | None) -> int:
-    """Return 100 for a right guess, 50 for one wrong by a factor of 2, and 0 for a false "never"."""
+    """Return 100 times the smaller place over the larger; a wrong "never" gives 0."""
     if guess is None or came_out is None:
         return BEST if guess == came_out else 0
     if guess == came_out:
@@ -94,7 +94,7 @@ def scores(guesses: Mapping[str, float | None], view: View) -> list[int]:
 
 
 def scored(guesses: Mapping[str, float | None], view: View) -> str:
-    """Return each guess beside its outcome, and the mean score, in words."""
+    """Return each guess beside its outcome, and the mean score, as a sentence."""
     parts = []
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:
@@ -108,5 +108,5 @@ def scored(guesses: Mapping[str, float | None], view: View) -> str:
 
 
 def in_words(x: float | None) -> str:
-    """Return a place on the x-axis in words."""
+    """Return a place on the x-axis as text."""
     return "never" if x is None else f"{x:g}"

@@ -1,4 +1,4 @@
-"""Playback: the last record that the screen shows, and the record at which the playhead stands."""
+"""Playback: the last record on the screen, and the record of the playhead."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 WHOLE_RUN_SECONDS = 6.0
-"""Seconds in which a run is shown by default."""
+"""Default duration of the playback of a run, in seconds."""
 
 SLOWEST, FASTEST = 1.0, 1e6
 SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
@@ -14,7 +14,7 @@ SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
 
 @dataclass
 class Pace:
-    """Speed at which runs are shown, relative to their length. It applies to later runs, too."""
+    """Playback speed relative to the length of a run. It also applies to later runs."""
 
     factor: float = 1.0
     unlimited: bool = False
@@ -25,19 +25,19 @@ class Pace:
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
     def describe(self) -> str:
-        """Describe the pace when no run gives it a rate."""
+        """Return the pace in words, for use before a run gives it a rate."""
         return "as fast as it can" if self.unlimited else f"at {self.factor:g} × the usual rate"
 
 
 class Playback:
-    """A position that moves over the records at `rate` per second, up to the last computed record.
+    """Position that moves over the records at `rate` per second, up to the last computed one.
 
-    It never slows the engine. A person may look back: the playhead then stands at an earlier record while
-    the position goes on, and `replay` plays from the playhead.
+    It never slows the engine. A person may look back: then the playhead stays at an earlier record while the
+    position moves on, and `replay` plays from the playhead.
     """
 
     def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:
-        """Start at record 0 of a run whose last record is `last`; `at_once` shows records without a pace."""
+        """Start at record 0 of a run whose last record is `last`; `at_once` ignores the pace."""
         self.last = last
         self.pace, self.at_once = pace, at_once
         self.position = 0.0
@@ -55,30 +55,30 @@ class Playback:
 
     @property
     def shown(self) -> int:
-        """Number of the last record that is shown."""
+        """Number of the last record on the screen."""
         return math.floor(self.position + 1e-9)
 
     @property
     def place(self) -> int:
-        """Record of the playhead: where a person looks back to, or else the last that is shown."""
+        """Record of the playhead: the record that a person looks back to, or the last one on the screen."""
         return self.shown if self._head is None else math.floor(self._head + 1e-9)
 
     @property
     def looking_back(self) -> bool:
-        """Whether the playhead stands before the last record that is shown."""
+        """Whether the playhead stands before the last record on the screen."""
         return self._head is not None
 
     def seek(self, record: int) -> None:
-        """Put the playhead at a record; at the last that is shown, it goes on with the run."""
+        """Put the playhead at a record; the last one on the screen makes it follow the run."""
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 
     def move(self, records: int) -> None:
-        """Move the playhead by so many records, back if negative."""
+        """Move the playhead by `records`, back if negative."""
         self.seek(min(max(self.place + records, 0), self.last))
 
     def replay(self) -> None:
-        """Play from the playhead, or from the start if there is none; while playing, hold the playhead."""
+        """Play from the playhead, or from the start without one; if it is playing, stop the playhead."""
         if self._head is None:
             self._head = 0.0
         self.replaying = not self.replaying
@@ -98,12 +98,12 @@ class Playback:
                 self.seek(self.shown)
 
     def step(self, frontier: int) -> bool:
-        """Show one record more. Return False if it is not computed yet."""
+        """Show one more record. Return False if it is not computed yet."""
         if self.shown + 1 > frontier:
             return False
         self.position = self.shown + 1
         return True
 
     def describe(self) -> str:
-        """Describe the rate."""
+        """Return the rate in words."""
         return self.pace.describe() if self.pace.unlimited else f"{self.rate:.3g} records/s"

@@ -1,4 +1,4 @@
-"""Progress of the runs of a sweep, the time that the engine has worked, and the time that remains."""
+"""Progress of a sweep, the working time of the engine, and the remaining time."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 SPAN = 30.0
-"""Seconds of latest work that the speed is estimated from: points differ in cost."""
+"""Seconds of the latest work that the speed is estimated from, because points differ in cost."""
 
 SHORTEST = 2.0
 """Seconds of work before the first estimate."""
 
 
 def share_done(results: Results) -> float:
-    """Return the share of all points that is done, counting part of the present point and skipped points."""
+    """Return the finished share of all points; the present point counts in part, skipped points in full."""
     points, remaining = points_done(results)
     return 1 - remaining / len(results.sweep.points) if points else 0.0
 
 
 def points_done(results: Results) -> tuple[float, float]:
-    """Return the number of computed points, the present one in part, and the number that may remain."""
+    """Return the number of computed points, the present one in part, and of points that may remain."""
     number = max(results.traces, default=None)
     if number is None:
         return 0.0, float(len(results.sweep.points))
@@ -40,31 +40,31 @@ def points_done(results: Results) -> tuple[float, float]:
 
 
 def skipped(results: Results) -> str:
-    """Return how many runs an axis skips because its reading is known already, in words."""
+    """Return a phrase on the runs that an axis skips because their reading is known; empty without any."""
     runs = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
 
 
 def records_done(trace: Trace) -> int:
-    """Return the number of finished records; a learner that ended early has none left to compute."""
+    """Return the number of finished records; a learner that ended early has no records left."""
     return sum(curve.capacity if curve.ended else curve.length for curve in trace.curves)
 
 
 def records_in_all(trace: Trace) -> int:
-    """Return the number of records of all learners."""
+    """Return the planned number of records of all learners."""
     return sum(curve.capacity for curve in trace.curves)
 
 
 class Remaining:
-    """Estimates the remaining time from the speed of the last seconds of work."""
+    """Estimate of the remaining time from the speed of the last seconds of work."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque([(0.0, 0.0)])
         self._left = math.inf
 
     def see(self, seconds: float, done: float, remaining: float) -> None:
-        """Record how much is done after `seconds` more of work, and how much remains."""
+        """Record the finished and the remaining amount after `seconds` more of work."""
         worked, self._left = self._seen[-1][0] + seconds, remaining
         self._seen.append((worked, done))
         while len(self._seen) > 2 and self._seen[1][0] <= worked - SPAN:
@@ -72,7 +72,7 @@ class Remaining:
 
     @property
     def words(self) -> str:
-        """Remaining time, as "about 2 min left"; empty if it is unknown."""
+        """Remaining time, as "about 2 min left"; empty while it is unknown."""
         (then, before), (now, done) = self._seen[0], self._seen[-1]
         if now - then < SHORTEST or done <= before or not 0 < self._left < math.inf:
             return ""
@@ -80,7 +80,7 @@ class Remaining:
 
 
 def duration_in_words(seconds: float) -> str:
-    """Return a waiting time as people say it."""
+    """Return a rounded duration in words."""
     if seconds < 10:
         return "a few seconds"
     if seconds < 55:
@@ -91,7 +91,7 @@ def duration_in_words(seconds: float) -> str:
 
 
 class EngineTime:
-    """Counts the seconds in which the engine works on a trace; pauses do not count."""
+    """Clock of the engine's work on a trace, which stops during pauses."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._axes = sweep.axes
@@ -104,7 +104,7 @@ class EngineTime:
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Add the time until now; from now on count if the engine `is_running`."""
+        """Add the time since the last call; continue counting if the engine `is_running`."""
         self._worked, now = self.seconds, time.perf_counter()
         self._since = now if is_running else None
 
@@ -119,19 +119,19 @@ class EngineTime:
         return self._worked + (0.0 if self._since is None else time.perf_counter() - self._since)
 
     def speed(self, x: float) -> float:
-        """Units of the x-axis per second of work, for a run that has come to x."""
+        """Return the units of the x-axis per second of work, for a run that has reached x."""
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:
-        """Record the progress of the points of the axes after `seconds` more of work."""
+        """Record the progress along the axes after `seconds` more of work."""
         if self._axes and self.is_counting:
             self._remaining.see(seconds, *points_done(results))
 
     @property
     def remaining(self) -> str:
-        """Time that the remaining points of the axes need, in words; empty if it is unknown.
+        """Time that the remaining points of the axes need, in words; empty while it is unknown.
 
-        It is an upper limit if some points may be skipped.
+        It is an upper limit if points may be skipped.
         """
         words = self._remaining.words if self.is_counting else ""
         return f"at most {words}" if words and any(axis.until for axis in self._axes) else words

@@ -1,4 +1,4 @@
-"""Finished runs that are kept for comparison."""
+"""Finished runs, kept for comparison."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ if TYPE_CHECKING:
     from hadamard_tui.running.session import Session
 
 MOST_DIFFERENCES = 2
-"""Number of differences from the run on the screen up to which a pinned run is named by them."""
+"""Largest number of differences that are used as the name of a pinned run."""
 
 MOST_BYTES, MOST_RUNS = 128 << 20, 32
-"""Limits for runs that are neither pinned nor on the screen; above them the oldest is dropped."""
+"""Limits of all runs that are neither pinned nor on the screen; beyond them the oldest are dropped."""
 
 
 @dataclass(eq=False)
 class Kept:
-    """A finished run. While it is pinned, its curves are drawn with those on the screen."""
+    """Finished run. While it is pinned, its curves are drawn with those on the screen."""
 
     name: str
     session: Session
     trace: Trace
-    """That at the last point."""
+    """Trace of the last point."""
 
     results: Results
     pinned: bool = False
     renamed: bool = False
     views: Viewed = field(default_factory=Viewed)
     missing: str = ""
-    """Why a picture lacks replicas, of the last picture that lacked some; empty until then."""
+    """Reason why the run lacks replicas for a picture; empty until a picture needs more."""
 
     @property
     def document(self) -> Raw:
-        """Set-up of the run, as a preset would write it."""
+        """Set-up of the run as a preset document."""
         return self.session.document
 
     @property
     def preset(self) -> str | None:
-        """Preset that the set-up came from."""
+        """Preset of the set-up; None for a set-up of its own."""
         return self.session.preset
 
     @property
@@ -60,7 +60,7 @@ class Kept:
 
     @property
     def bytes(self) -> int:
-        """Memory of the curves."""
+        """Memory of the curves, in bytes."""
         curves = (curve for trace in self.results.traces.values() for curve in trace.curves)
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
@@ -72,7 +72,7 @@ class Kept:
         return self.name if self.renamed or not name else name, change
 
     def view(self, picture: Picture, all_points: bool) -> View | None:
-        """Return a picture of this run, over all points of its sweep or of the last point alone.
+        """Return a picture of this run, over all points of its sweep or of the last point only.
 
         None if the run has no such picture.
         """
@@ -91,7 +91,7 @@ class Kept:
 
 
 class Runs:
-    """The finished runs, in their order."""
+    """Finished runs in order."""
 
     def __init__(self) -> None:
         self.kept: list[Kept] = []
@@ -105,7 +105,8 @@ class Runs:
     def keep(self, session: Session) -> Kept:
         """Keep a finished run once, under a new name.
 
-        A run after a step of a number replaces the last such run: a person who steps wants the last value.
+        A run after a step of a number replaces the previous such run, because a person who steps wants the
+        last value.
         """
         assert session.trace is not None, "a run that has ended has a trace"
         assert session.point.results is not None, "a sweep begins before it ends"
@@ -146,7 +147,7 @@ class Runs:
         return next((run for run in self.kept if run.trace is trace), None)
 
     def holds(self, trace: Trace) -> bool:
-        """Whether the run with this trace is kept."""
+        """Return whether the run with this trace is kept."""
         return self.of(trace) is not None
 
     def remove(self, run: Kept) -> None:
@@ -154,15 +155,15 @@ class Runs:
         self.kept.remove(run)
 
     def others(self, trace: Trace | None) -> list[Kept]:
-        """Return the pinned runs without the one on the screen."""
+        """Return the pinned runs except the one on the screen."""
         return [run for run in self.pinned if run.trace is not trace]
 
     def last_but(self, trace: Trace | None) -> Kept | None:
-        """Return the run that ended last, other than the one on the screen."""
+        """Return the last run, except the one on the screen."""
         return next((run for run in reversed(self.kept) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
-        """Return the pinned runs that have a picture, under different names, without the run of `session`."""
+        """Return the pinned runs that have a picture, under unique names, except the run of `session`."""
         pinned: dict[str, Pinned] = {}
         for run in self.others(session.trace):
             if (view := run.view(picture, all_points)) is not None:
@@ -172,7 +173,7 @@ class Runs:
         return list(pinned.values())
 
     def difference_of(self, number: int) -> str:
-        """Return the difference of run `number` from the one before; for the first, its title."""
+        """Return the difference between run `number` and its predecessor; the title for the first run."""
         run = self.kept[number]
         if number == 0:
             return run.experiment.title or "your own experiment"
@@ -180,12 +181,12 @@ class Runs:
 
 
 def changes(before: Raw, after: Raw) -> str:
-    """Return the differences between two runs, in one line."""
+    """Return the differences between two runs in one line."""
     return ", ".join(map(str, differences(before, after))) or "the same set-up"
 
 
 def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
-    """Return the values of a set-up that another one changes, and the changes: "d = 128", "d 128 → 256".
+    """Return the changed values of a set-up, and the changes: "d = 128", "d 128 → 256".
 
     Both are empty if nothing differs, or more than MOST_DIFFERENCES values do.
 
@@ -201,7 +202,7 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
 
 
 def _title(change: SetupDifference, experiment: Experiment) -> str:
-    """Return the title and the owner of the field that differs: "rate η of EGU"."""
+    """Return the title of the changed field and its owner, as in "rate η of EGU"."""
     first, *learner_name = change.part
     if learner_name:
         names = [learner.name for learner in experiment.learners]

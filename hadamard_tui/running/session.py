@@ -1,4 +1,4 @@
-"""One run as it is shown: the engine's worker, the trace that it fills, its shown point, and the playback."""
+"""Session: one run on the screen with its engine worker, its trace, its point and its playback."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class ShownPoint(msgspec.Struct, frozen=True, eq=False):
-    """A point of a sweep.
+    """Point of a sweep.
 
     Args:
         number: its position among the points of the sweep.
@@ -55,7 +55,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at this point, without the learners that are skipped here."""
+        """Experiment at this point, without skipped learners."""
         if self.results is None:
             return self.sweep.points[self.number].experiment
         return self.results.experiment(self.number)
@@ -67,7 +67,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def last(self) -> float:
-        """Last place on the x-axis of the run."""
+        """Last x of the run."""
         return float(self._extent.last)
 
     @property
@@ -87,22 +87,22 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def skipped(self) -> str:
-        """Runs of the sweep that need not be computed, in words; empty if there are none."""
+        """Phrase on the skipped runs of the sweep; empty without any."""
         return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
-        """Return picture 1, 2, … of the experiment; 0 is the picture of the run at this point."""
+        """Return picture 1, 2, … of the experiment, or for 0 the live losses at this point."""
         if number:
             return drawn(self.sweep.experiment)[number - 1]
         picture = of_run(self.experiment)
         return msgspec.structs.replace(picture, title=", ".join(filter(None, (picture.title, self.label))))
 
     def x_at(self, record: int) -> float:
-        """Return the place of a record on the x-axis of the run; 0 without a run."""
+        """Return the x of a record; 0 without a run."""
         return 0.0 if self.trace is None else float(self.trace.x[min(record, len(self.trace.x) - 1)])
 
     def record_at(self, x: float, log: bool = False) -> int:
-        """Return the record nearest to x, by factors on a logarithmic axis; 0 without a run."""
+        """Return the record nearest to x, by ratios on a logarithmic axis; 0 without a run."""
         if self.trace is None:
             return 0
         grid = self.trace.x
@@ -114,7 +114,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
     def at_place_of(self, look: Look) -> ShownPoint:
         """Return the point at the selected place of a picture.
 
-        Of several points the last one, unless this point is among them.
+        If several points are there, return this point or else the last one.
         """
         if self.results is None:
             return self
@@ -130,11 +130,11 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
 
 class Session:
-    """Joins what the engine has computed with what the screen shows.
+    """One run: the engine's results, and their playback on the screen.
 
-    `document` is the set-up as a preset would write it, and `left_out` the claims that do not fit it. Of
-    sessions with the same `turn`, one engine works at a time. `at_once` shows curves as they come, whatever
-    the pace. A `store` keeps finished points of axes.
+    `document` is the set-up as a preset document, and `left_out` lists the claims that do not fit it. Among
+    sessions with the same `turn`, a single engine works at a time. `at_once` shows results without a pace. A
+    `store` keeps finished points of axes.
     """
 
     def __init__(
@@ -153,21 +153,21 @@ class Session:
     ) -> None:
         self.sweep, self.document, self.preset, self.left_out = sweep, document, preset, left_out
         self.letters = letters
-        """Numbers of the learners for letters and colours, by name."""
+        """Numbers of the learners by name, for letters and colours."""
 
         self.views = Viewed(letters)
         self._pace, self.at_once = pace, at_once
         self.point = ShownPoint(sweep)
-        """Point on the screen: the one that is computed now, the last one, or one chosen in a picture."""
+        """Point on the screen: the present one, the last one, or one chosen in a picture."""
 
         self.playback = self._new_playback()
         self.engine_time = EngineTime(sweep)
         self.outcomes: list[Outcome] | None = None
         self.retraining = Retraining()
         self.guesses: dict[str, float | None] = {}
-        """Guessed places where learners fall below a tenth, None for never, by name."""
+        """Guessed x at which learners fall below a tenth, by name; None for "never"."""
         self._former_retraining: list[Retraining] = []
-        """Retrainings of points that are no longer on the screen."""
+        """Retrainings of points that have left the screen."""
         self._looks: dict[tuple[int, bool], Look] = {}
         self._engine: engine.State = "idle"
         self._stopped = False
@@ -212,7 +212,7 @@ class Session:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the point on the screen, without learners that are skipped there."""
+        """Experiment at the point on the screen, without skipped learners."""
         return self.point.experiment
 
     @property
@@ -230,12 +230,12 @@ class Session:
         ghost: Pinned | None = None,
         stored: Sequence[Series] = (),
     ) -> Look:
-        """What there is to see of a picture by now, once there is a trace.
+        """Return the present look at a picture; this requires a trace.
 
         Args:
             pinned: the same picture of pinned runs.
 
-        Raises: BadInput for a picture that these results do not have.
+        Raises: BadInput if these results do not have the picture.
         """
         point, playback = self.point, self.playback
         assert point.trace is not None, "there is nothing to look at"
@@ -265,7 +265,7 @@ class Session:
         return self._looks[wanted]
 
     def go_to(self, look: Look) -> None:
-        """Show the run at the place that is selected in a picture, once all runs are over."""
+        """Show the run at the selected place of a picture, once all runs are over."""
         if not self.over or (point := self.point.at_place_of(look)) is self.point:
             return
         assert point.trace is not None, "a point with results has a trace"
@@ -278,7 +278,7 @@ class Session:
 
     @property
     def state(self) -> str:
-        """State of the run in one word, for the person."""
+        """State of the run in a word or two."""
         if self._engine == "failed":
             return "failed"
         if self.playback.replaying:
@@ -302,13 +302,13 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """Whether the engine has finished the run, and the screen shows its end."""
+        """Whether the engine has finished the run and the playback has reached its end."""
         trace = self.trace
         return self._engine == "finished" and trace is not None and self.playback.shown >= trace.frontier
 
     @property
     def is_moving(self) -> bool:
-        """Whether the screen changes without a key and without an event of the engine."""
+        """Whether the screen changes without a key or an event of the engine."""
         if self.retraining.is_at_work:
             return True
         if self.trace is None:
@@ -349,7 +349,7 @@ class Session:
                 self._worker.step()  # to the first record, which a run held that early has not come to
 
     def step(self) -> None:
-        """Pause and show one record more, which is computed first if necessary."""
+        """Pause and show one more record, which the engine computes first if necessary."""
         if self.playback.looking_back:
             self.playback.move(1)
             return
@@ -363,7 +363,7 @@ class Session:
             self._owed += 1
 
     def stop(self) -> None:
-        """Stop the engine and its measurements; the screen stays where it is."""
+        """Stop the engine and its measurements; the screen keeps its place."""
         self.retraining.stop()
         if self._engine != "failed" and not self.over:
             self._worker.stop()

@@ -1,8 +1,8 @@
-"""Stored pictures: the curves of a preset as shipped, shown before a run of it ends.
+"""Stored pictures: curves of shipped presets, shown until a run of the preset ends.
 
 `docs/gallery.py` writes a file for every preset. Curves along records and along axes are stored; heat maps
 are not, as they have no curves. A stored picture is not a result: tables, claims, headlines and files never
-read one.
+read it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A series of a chart.
+    """Series of a stored chart.
 
     Args:
         x, y: points; None makes a gap.
-        ink: position of its colour among those of charts, so that it is drawn in every theme.
-        mark: the letter of a curve; nothing for a line of the theory or a mark.
+        ink: position of the colour in the palette, so that every theme can draw it.
+        mark: the letter of a curve; None for a theory line or a mark.
     """
 
     x: tuple[float | None, ...]
@@ -45,7 +45,7 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     formula: str = ""
 
     def drawn(self, faint: bool) -> Series:
-        """The series in the colours of the theme."""
+        """Return the series in the colours of the theme."""
         return Series(
             self.name,
             np.array(self.x, dtype=float),
@@ -59,18 +59,18 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A chart, and for the picture of a sweep its headline."""
+    """Stored chart, with a headline for a sweep."""
 
     axes: Axes
     series: tuple[StoredSeries, ...]
     headline: str = ""
 
     def plot(self, note: str, faint: bool) -> Plot:
-        """The chart, with a note in its legend."""
+        """Return the chart, with a note in its legend."""
         return Plot([series.drawn(faint) for series in self.series], self.axes, f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:
-        """The curves, to be drawn faint behind those of a run, and one name for all of them."""
+        """Return faint curves to draw behind a run, and one legend entry for all of them."""
         nothing = np.empty(0)
         curves = [
             Series("", curve.x, curve.y, curve.colour, "sparse", faint=True)
@@ -80,12 +80,12 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
 
 
 class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The stored pictures of a preset.
+    """Stored pictures of a preset.
 
     Args:
-        digest: that of the preset when it was run.
-        first: the picture that the preset opens with; None for a heat map.
-        law: what a sweep of the preset reads off against the number that it varies.
+        digest: the digest of the preset when it was run.
+        first: the first picture of the preset; None for a heat map.
+        law: the reading of a sweep, against the number that it varies.
     """
 
     digest: str
@@ -94,14 +94,16 @@ class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 def file_of(name: str) -> Path:
-    """The file with the stored pictures of a shipped preset."""
+    """Return the file with the stored pictures of a shipped preset."""
     return presets.folder() / "stored" / f"{name}.json"
 
 
 @lru_cache(maxsize=8)
 def read(name: str) -> Stored | None:
-    """The stored pictures of a shipped preset; None for one that has none. Raises: OSError;
-    msgspec.ValidationError."""
+    """Return the stored pictures of a shipped preset; None without any.
+
+    Raises: OSError, msgspec.ValidationError.
+    """
     file = file_of(name)
     return msgspec.json.decode(file.read_bytes(), type=Stored) if file.exists() else None
 
@@ -115,13 +117,13 @@ def write(name: str, stored: Stored) -> None:
 
 
 def digest(document: Raw) -> str:
-    """A digest of all that the curves of a preset depend on: not of its claims and the titles of pictures."""
+    """Return a digest of everything in a preset that its curves depend on, without claims and titles."""
     pictures = [{**picture, "title": ""} for picture in document["pictures"]]
     return preset_index.digest({**document, "pictures": pictures, "claims": []})
 
 
 def stored_of(editable: EditableExperiment) -> Stored | None:
-    """The stored pictures of a set-up that is a shipped preset, unchanged; None for any other."""
+    """Return the stored pictures of a set-up; None unless it is an unchanged shipped preset."""
     if editable.preset is None or editable.changed or presets.name_of(editable.preset) != editable.preset:
         return None
     stored = read(editable.preset)

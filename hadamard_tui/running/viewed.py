@@ -1,4 +1,4 @@
-"""Views, headlines and retrained learners of growing results, computed when a reader needs them.
+"""Views, headlines and retrained learners of growing results, computed on demand.
 
 The code of views and workers is imported with the first results or request, because the first paint does not
 need it.
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Viewed:
-    """Remembers the last view of each picture, and the results that it was made of."""
+    """Cache of the last view of each picture."""
 
     def __init__(self, letters: Mapping[str, int] = MappingProxyType({})) -> None:
-        """`letters`: numbers of the learners, by name, for the letters and colours of their curves."""
+        """Start an empty cache; `letters` are numbers of learners by name, for letters and colours."""
         self._letters = letters
         self._views: dict[str, tuple[object, View]] = {}
 
@@ -60,10 +60,10 @@ def _extent(results: Results) -> object:
 
 
 def with_letters(view: View, learners: Mapping[str, int]) -> View:
-    """Return a view whose curves have their learners' numbers, by name, for letters and colours.
+    """Return a view with the learners' numbers by name, which give letters and colours.
 
-    Of a learner with several curves, one per rate, the first has its number, and the others get numbers that
-    no learner has. If curves are split by axes, letters count the curves instead.
+    If a learner has several curves, one per rate, the first one has its number, and the others have unused
+    numbers. If axes split the curves, letters count the curves instead.
     """
     if not learners or any(curve.apart for curve in view.curves):
         return view
@@ -79,7 +79,7 @@ def with_letters(view: View, learners: Mapping[str, int]) -> View:
 def headline_of_look(
     look: Look, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> str:
-    """Return what a picture shows; beside a pinned run, the difference and how it moves the curves."""
+    """Return the finding of a picture; beside a pinned run, the change and its effect on the curves."""
     from engine.results.headlines import (
         comparison,  # here, as no headline is shown before a run
         headline,
@@ -96,10 +96,10 @@ def headline_of_look(
 
 @dataclass(eq=False)
 class Retraining:
-    """The workers of one finished run; a worker is None until it is requested.
+    """Workers of a finished run; a worker is None until it is requested.
 
     Args:
-        run: the experiment and its trace; None until the run has finished, when requests are ignored.
+        run: the experiment and its trace; None before the end of the run, when requests are ignored.
     """
 
     run: tuple[Experiment, Trace] | None = None
@@ -107,9 +107,9 @@ class Retraining:
     snapshots: SnapshotWorker | None = None
 
     def measure_certificates(self, learner: str, again: bool = False) -> None:
-        """Measure the certificates of all learners once, the certificate of `learner` next.
+        """Measure the certificates of all learners once, and that of `learner` next.
 
-        A measurement that was stopped starts again only with `again`.
+        A stopped measurement restarts only with `again`.
         """
         from hadamard_tui.running.workers import CertificateWorker
 
@@ -120,7 +120,7 @@ class Retraining:
             self.certificates.request(learner)
 
     def take_snapshots(self, learner: str, target: int | None) -> None:
-        """Take snapshots of all learners once, of `learner` first."""
+        """Take snapshots of all learners once, starting with `learner`."""
         from hadamard_tui.running.workers import SnapshotWorker
 
         if self.run is not None and self.snapshots is None:
@@ -128,16 +128,16 @@ class Retraining:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether there may be more to show."""
+        """Whether a worker is still computing."""
         return any(worker.is_at_work for worker in self._workers)
 
     def stop(self) -> None:
-        """Stop the workers; their results stay."""
+        """Stop the workers; their results remain."""
         for worker in self._workers:
             worker.stop()
 
     def join(self, seconds: float) -> bool:
-        """Wait for each thread, at most `seconds`, and return whether all have ended."""
+        """Wait at most `seconds` for each thread, and return whether all have ended."""
         return all(worker.join(seconds) for worker in self._workers)
 
     @property

@@ -1,4 +1,4 @@
-"""Workers that train the learners of a run again in a thread: for certificates, and for snapshots."""
+"""Threads that train the learners of a run again, for certificates and for snapshots."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class CertificateWorker:
-    """Judges the learners of a finished run, the requested one first.
+    """Thread that judges the learners of a finished run, the requested one first.
 
     Each learner trains three more times, or twelve times if rotations change its predictions. `judged` and
-    `failed` grow while the thread works; panels read them whenever they draw.
+    `failed` grow meanwhile; panels read them at every redraw.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace) -> None:
@@ -28,7 +28,7 @@ class CertificateWorker:
         self.at: str | None = None
         """Name of the learner that is being measured."""
         self.percent = 0
-        """Share of its measurement that is done."""
+        """Finished share of its measurement, in percent."""
         self._experiment, self._trace = experiment, trace
         self._first: str | None = None
         self._stop = threading.Event()
@@ -42,7 +42,7 @@ class CertificateWorker:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Value that changes whenever there is something new to show."""
+        """Value that changes with every new result."""
         return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
 
     def request(self, learner: str) -> None:
@@ -50,16 +50,16 @@ class CertificateWorker:
         self._first = learner
 
     def stop(self) -> None:
-        """End after the current record; finished measurements stay."""
+        """Stop after the current record; finished measurements remain."""
         self._stop.set()
 
     @property
     def is_at_work(self) -> bool:
-        """Whether there may be more to show."""
+        """Whether the thread is running."""
         return self._thread.is_alive()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the thread, at most `seconds`, and return whether it has ended."""
+        """Wait at most `seconds` for the thread, and return whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
@@ -85,9 +85,9 @@ class CertificateWorker:
 
 
 class SnapshotWorker:
-    """Trains the learners of a run once more, one after the other, and keeps snapshots of them.
+    """Thread that trains the learners of a run once more, one by one, and stores snapshots of them.
 
-    `found` and its snapshots grow while the thread works; panels read them whenever they draw.
+    `found` grows meanwhile; panels read it at every redraw.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace, target: int | None, first: str) -> None:
@@ -95,7 +95,7 @@ class SnapshotWorker:
         """Snapshots by learner."""
 
         self.reasons: dict[str, str] = {}
-        """Why a learner has no snapshots, by learner."""
+        """Reason why a learner has no snapshots, by learner."""
 
         self._experiment, self._trace, self._target, self._first = experiment, trace, target, first
         self._stop = threading.Event()
@@ -104,20 +104,20 @@ class SnapshotWorker:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Value that changes whenever there is something new to show."""
+        """Value that changes with every new result."""
         return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.found.values()))
 
     def stop(self) -> None:
-        """End after the current record; finished snapshots stay."""
+        """Stop after the current record; finished snapshots remain."""
         self._stop.set()
 
     @property
     def is_at_work(self) -> bool:
-        """Whether there may be more to show."""
+        """Whether the thread is running."""
         return self._thread.is_alive()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the thread, at most `seconds`, and return whether it has ended."""
+        """Wait at most `seconds` for the thread, and return whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
