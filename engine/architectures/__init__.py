@@ -271,7 +271,7 @@ class Architecture(Part, frozen=True):
         """Return the start that matches `params` if every instance x becomes U x; `turn` maps w to U w.
 
         For a random start with a rotation-invariant distribution this couples the two starts. A fixed start
-        does not change.
+        is returned unchanged.
         """
         return params
 
@@ -309,7 +309,7 @@ def vector_jacobian(
 ) -> tuple[torch.Tensor, ...]:
     """Return Σ_i v_i ∂y_i/∂x of every input x, for outputs y and a vector v of their shape.
 
-    This is `torch.autograd.grad` with `grad_outputs`, which imports sympy at its first call: half a second.
+    Equivalent to `torch.autograd.grad` with `grad_outputs`, whose first call imports sympy (half a second).
     """
     with torch.enable_grad():
         total = (outputs * vector).sum()

@@ -57,32 +57,37 @@ class Scaling(NamedTuple):
 class Dense(Architecture, frozen=True, tag="dense"):
     """A fully connected neural net: ŷ = W_L σ(… σ(W_1 x)), any depth and width, with or without biases.
 
-    `widths` says how many units each hidden layer has, or `depth` and `width` how many layers of one width
-    there are. Starts, with s² = C_w: `gaussian` draws every weight of layer l from N(0, C_w/fan-in); `zero`
-    does the same but starts the first layer at 0; `orthogonal` makes every layer a uniformly random
-    semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`; `identity` makes every hidden matrix
-    s·I and every output weight s; `diagonal` makes every hidden matrix diagonal with N(0, s²) entries, with a
-    Gaussian output. The last two are not rotation invariant, the others are, in law. With `output_signs` the
-    output weights start as ±s/√fan-in by fair coins, but for `identity`; with `balanced_signs` half of them
-    have +, and one more if their number is odd. Either `scale` says s, or `cw` C_w, one for all layers or one
-    for each, the output too. With `biases`, or C_b = `cb` > 0, there are biases b_l, trained, that start as
-    N(0, C_b) (once or for each layer, too); a bias is the weight of an input that is always 1, and depends on
-    no coordinates. With `alternating_biases` their sizes are uniform on [0, √(3C_b)], and from unit to unit
-    their signs +, −, +, … The output has none with `output_bias = false`.
+    `widths` lists the number of units of each hidden layer; alternatively `depth` and `width` give the number
+    of layers and their common width.
 
-    With `outputs = "m"` one net predicts all m targets: they share its hidden layers, and each has weights of
-    its own in the last layer. The loss that it is trained on is the sum of those of its outputs, of which the
-    mean is measured; cross-entropy is one loss of them all. With `l2_penalty` λ a net is trained on λ/2 ‖θ‖²
-    more, θ all trained numbers, biases too: gradients and Hessians include it, the measured losses do not.
+    The start has s² = C_w. Set either `scale` = s or `cw` = C_w, as one number or one for each layer
+    including the output. `init` selects the distribution. `gaussian`: every weight of layer l is N(0,
+    C_w/fan-in). `zero`: as `gaussian`, but the first layer starts at 0. `orthogonal`: every layer is a
+    uniformly random semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`. `identity`: every
+    hidden matrix is s·I and every output weight s. `diagonal`: every hidden matrix is diagonal with N(0, s²)
+    entries; the output is Gaussian. The last two are not rotation invariant; the others are, in law.
 
-    `parametrisation`: layer l of n_l units acts as m_l W_l, and the rate of W_l is r_l η, for plain gradient
-    descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}), the numbers trained start as N(0, 1), r = 1
+    With `output_signs` the output weights start as ±s/√fan-in by fair coins (not for `identity`); with
+    `balanced_signs` half of them are positive, and one more if their number is odd.
+
+    With `biases`, or C_b = `cb` > 0, layers have trained biases b_l that start as N(0, C_b); C_b is one
+    number or one for each layer. A bias is the weight of an input that is always 1, and depends on no
+    coordinates. With `alternating_biases` their sizes are uniform on [0, √(3C_b)] and their signs alternate
+    from unit to unit, starting with +. `output_bias = false` removes the bias of the output.
+
+    With `outputs = "m"` one net predicts all m targets: the hidden layers are shared, and each target has its
+    own weights in the last layer. Training uses the sum of the losses of the outputs, measures use their
+    mean; cross-entropy is one loss of all outputs. `l2_penalty` λ adds λ/2 ‖θ‖² to the training loss, θ all
+    trained numbers including biases: gradients and Hessians include it, measured losses do not.
+
+    `parametrisation`: layer l of n_l units acts as m_l W_l, and W_l has the rate r_l η, for plain gradient
+    descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}), the trained numbers start as N(0, 1), r = 1
     (Jacot, Gabriel, Hongler 2018). `mean-field`, for one hidden layer of n units: the output has m = 1/n and
-    starts as N(0, C_w), and all but its bias r = n (Mei, Montanari, Nguyen 2018). `mup`: m = 1, the output
-    starts as N(0, C_w/n_L²); r = n_1 at the input, n_l/n_{l−1} between hidden layers, 1/n_L at the output,
-    n_l for hidden biases, 1 for that of the output (Yang, Hu 2021); for one hidden layer it does what
-    mean-field does. Other starts are scaled alike.
-    Source: WKA21 Thm 2; Bernstein et al. 2023; theory.md §§3, 8, 9; theory-nets.md §§0, 24, 27.
+    starts as N(0, C_w), and r = n for all tensors except its bias (Mei, Montanari, Nguyen 2018). `mup`: m =
+    1, the output starts as N(0, C_w/n_L²); r = n_1 at the input, n_l/n_{l−1} between hidden layers, 1/n_L at
+    the output, n_l for hidden biases, 1 for that of the output (Yang, Hu 2021); for one hidden layer it is
+    equivalent to mean-field. Other starts are scaled alike. Source: WKA21 Thm 2; Bernstein et al. 2023;
+    theory.md §§3, 8, 9; theory-nets.md §§0, 24, 27.
     """
 
     widths: Annotated[

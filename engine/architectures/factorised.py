@@ -20,10 +20,10 @@ from engine.problems.instances import Instances
 class Factorised(Architecture, frozen=True, tag="factorised"):
     """xᵀWz on instances x zᵀ, W = A₁ᵀ A₂ ⋯ A_L a product of L matrices with `width` hidden units between.
 
-    x has as many entries as W has rows, z as many as it has columns: `factors`. Starts, s = `scale`:
-    `gaussian`, all entries independent N(0, s²), so that rotations of x and of z, each by itself, change
-    nothing in law; `orthogonal`, A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ and s I between, so that W = 0 and its tangent
-    kernel for L = 2 is 2s² I, with as many hidden units as W has rows and columns together, or more; and
+    `factors` gives the lengths of x (rows of W) and z (columns of W). Starts, with s = `scale`: `gaussian`,
+    all entries independent N(0, s²), so that separate rotations of x and of z leave the distribution
+    unchanged; `orthogonal`, A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ and s I between, so that W = 0 and its tangent
+    kernel for L = 2 is 2s² I, with at least as many hidden units as W has rows and columns together; and
     `identity`, all s I, so that W = s^L I. From a small start gradient descent prefers matrices of low rank.
     Source: Gunasekar et al. 2017; Razin, Cohen 2020; theory-open.md §17; theory-bias.md §49.
     """

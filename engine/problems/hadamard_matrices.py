@@ -173,8 +173,8 @@ WHOLE_BITS, FACTOR_BITS = 7, 5
 class Sylvester(Instances):
     """Instances x_k = s_k h, with h row number `order` [R, n] of Sylvester's matrix and s_k = `signs` [R, n].
 
-    If `shifted` they are ½(s_k h + 1), with entries 0 and 1. Inner products with all of them are one
-    Walsh–Hadamard transform. `balanced` means that every row of the matrix comes equally often; then XᵀX/n =
+    If `shifted` they are ½(s_k h + 1), with entries 0 and 1. All inner products with them are computed by one
+    Walsh–Hadamard transform. `balanced` means that every row of the matrix occurs equally often; then XᵀX/n =
     I, and by Parseval the mean of (xᵀe)² is ‖e‖².
     """
 

@@ -34,11 +34,11 @@ C = Annotated[
 class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     """L2-regularised logistic regression: w minimises C Σ_j ln(1 + e^(−y_j x_jᵀw)) + ½‖w‖₂².
 
-    Labels are ±1 and there is no bias. Without a strength `C` it is the power of ten from `least` to `most`
-    with which a fit to the first 70 % of the examples mistakes the fewest of the others, the smallest of
-    several; then all are fitted with it. Newton's method of scikit-learn, in the span of the examples, anew
-    for every k; ArithmeticError if more than 1e-4 of the slope at w = 0 is left. Source: Ng 2004;
-    theory-symmetry.md §19.
+    Labels are ±1, and the model has no bias. Without a set `C`, the powers of ten from `least` to `most` are
+    tried. Each is fitted to the first 70 % of the examples, and the one with the fewest mistakes on the
+    others, the smallest of several, is fitted to all. By scikit-learn's Newton method in the span of the
+    examples, anew for every k. ArithmeticError if more than 1e-4 of the slope at w = 0 is left. Source: Ng
+    2004; theory-symmetry.md §19.
     """
 
     C: C = None

@@ -27,13 +27,12 @@ DEPENDENT = 1e-12
 class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     """The w of least Bregman divergence D_Ψ(w, w₀) among those with Xw = y on the examples so far.
 
-    There mirror descent with the potential Ψ ends from w₀, whatever its step size, as ∇Ψ(w) − ∇Ψ(w₀) stays in
-    the span of the instances. For the entropy Ψ = Σ w_i ln w_i − w_i from w₀ = `w0` for every weight (default
+    Mirror descent with the potential Ψ tends to it from w₀ for any step size, as ∇Ψ(w) − ∇Ψ(w₀) stays in the
+    span of the instances. For the entropy Ψ = Σ w_i ln w_i − w_i from w₀ = `w0` for every weight (default
     1/d) it is w = w₀ exp(Xᵀν), of `egu`: only w ≥ 0 are possible. For Ψ = ½‖w‖_q², 1/p + 1/q = 1, from 0 it
-    is the w of least ‖w‖_q, of `p-norm`; default p = 2 ln d. scipy's trust-region Newton method on the dual,
-    anew for every k; ArithmeticError if a label is missed by more than a share of 1e-9. Labels that no w, or
-    no w ≥ 0, fits are replaced by those that least squares with such w fits. Source: GLSS18a; theory-bias.md
-    §47.
+    is the w of least ‖w‖_q, of `p-norm`; default p = 2 ln d. By scipy's trust-region Newton method on the
+    dual, anew for every k. ArithmeticError if a label is missed by more than a share of 1e-9. Labels that no
+    such w fits are replaced by the fit of least squares with such w. Source: GLSS18a; theory-bias.md §47.
     """
 
     potential: Annotated[
@@ -125,7 +124,7 @@ class Power:
 
 
 def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
-    """Return w = ∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k], or with Xw nearest to y if there is none.
+    """Return w = ∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k], or with Xw nearest to y without one.
 
     ν minimises Ψ*(Aᵀν) − ν·b, for orthonormal rows A and labels b with the same solutions.
 

@@ -30,10 +30,10 @@ EVALUATIONS = 1000
 class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
     """f(x) = Σ_j v_j ln(1 + e^(w_j·x)) with k hidden units of least Σ (f(x) − y)², the best of several fits.
 
-    Levenberg and Marquardt's method in a trust region, with the exact Jacobian, from starts whose entries are
-    N(0, s²), the same for all replicas. Nothing guarantees that what it finds is the least there is. With
-    fewer parameters than labels, p = k (d + 1) < n, only labels of a set of measure 0 can be fitted. Raises
-    ArithmeticError if a search meets numbers that are not finite. Source: theory-bias.md §43.
+    Levenberg and Marquardt's method in a trust region, with the exact Jacobian, from starts with entries N(0,
+    s²), the same for all replicas. It may miss the global minimum. With fewer parameters than labels, p = k
+    (d + 1) < n, only labels of a set of measure 0 can be fitted. Raises ArithmeticError if a search meets
+    non-finite numbers. Source: theory-bias.md §43.
     """
 
     units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4

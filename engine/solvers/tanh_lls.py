@@ -18,9 +18,9 @@ SATURATED = 1e-8
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
     """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)), w = X⁺y, on rows outside the span of those seen.
 
-    Inside, the rows seen among them, it is xᵀw, which is the label there. On random signs an unseen row with
-    the label y = ±1 has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)), ρ = k/d, and the posterior mean of y given xᵀw alone is
-    this tanh; from k = d on it is a sign. It costs O(d²) per example, and O(n d²) per record. Source:
+    Inside the span, which has the rows seen, it is xᵀw, the label of such a row. On random signs an unseen
+    row with the label y = ±1 has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)), ρ = k/d, and this tanh is the posterior mean of
+    y given xᵀw alone. From k = d on it is a sign. It costs O(d²) per example, and O(n d²) per record. Source:
     theory-open.md §18b.
     """
 

@@ -1,4 +1,4 @@
-"""Theory lines: what theory says of a measure, for a combination of problem, protocol and learner."""
+"""Theory lines: statements about a measure for a combination of problem, protocol and learner."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class RunData:
         order: Callable[[], Order | None] = lambda: None,
         labels: Callable[[], Rows] | None = None,
     ) -> None:
-        """Take functions, so that nothing is drawn before it is used.
+        """Store functions, so that nothing is drawn before its first use.
 
         Args:
             begin: puts a learner with an update rule at its start.
-            order: the numbers of the rows that are seen first, second, … in every replica, [R, K]; None if
-                they are seen in their order.
+            order: the numbers of the rows in the order in which every replica sees them, [R, K]; None if they
+                are seen in stored order.
             labels: the labels [R, m, n] as an array, if they are known without tensors.
         """
         self._draw, self._begin, self._order, self._given = draw, begin, order, labels
@@ -220,7 +220,7 @@ class Line(Part, frozen=True):
     """A statement of theory about a measure: its values, its conditions, and the learners that it binds.
 
     A line is about the hypothesis that has learned from exactly k different rows, unless its structure sets
-    `needs_k_rows` to False, as lower bounds that decrease with k do. Those also hold for the mean of the
+    `needs_k_rows` to False. Lower bounds that decrease with k do so: they also hold for the mean of the
     hypotheses up to k, for clipped predictions, and for examples drawn with replacement, of which at most k
     are different.
     """
@@ -353,8 +353,8 @@ class RotationInvariant(Line, frozen=True):
 def bound_by_turning(learner: Learner, predicate: str) -> Finding:
     """Return that randomly rotated data bind a learner to a bound for rotation-invariant learners.
 
-    On such data every learner does what it would do after rotating all data at random, and a learner that
-    rotates all data at random is rotation invariant.
+    On such data a learner has the same law of results as the learner that first rotates all data at random,
+    and the latter is rotation invariant.
     """
     return Finding(
         True, f"{learner.name} {predicate}, yet it is bound, because the data are rotated at random"
@@ -396,8 +396,8 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
     """Return whether an unknown sign of a row's label costs c on average over rows, with `reason` if it does.
 
     The sign is unknown if the label is an independent fair coin, or changes sign with a row of unknown sign.
-    It costs c where labels are ±1. For square loss it costs y², whose mean over rows in random order is
-    ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only raises the cost.
+    For labels ±1 it costs c. For square loss it costs y²; the mean of y² over rows in random order is ‖w*‖² =
+    1 on orthogonal rows of length √d. Label noise only raises the cost.
     """
     problem = experiment.problem
     if problem.labels_are_coins:
@@ -592,8 +592,8 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
     """Return whether weights of a linear learner stay in the span of its start and the instances seen.
 
     The orthogonal map that flips the complement of the instances seen leaves these unchanged, so the weights
-    of an invariant learner that starts at 0 have no part in the complement. Predictions that are linear in
-    the labels seen have the same rank, for every kernel.
+    of an invariant learner that starts at 0 have no component in the complement. Predictions that are linear
+    in the labels seen have the same rank, for every kernel.
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:

@@ -15,10 +15,10 @@ from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 
 class GPBand(Line, frozen=True, tag="gp-band"):
-    """A standard deviation above and below the posterior mean of f ~ GP(0, K), after labels with noise.
+    """One standard deviation above and below the posterior mean of f ~ GP(0, K), given noisy labels.
 
-    The noise has the variance λ. The mean k(K + λI)⁻¹y is what kernel ridge regression with the penalty λ
-    predicts, and the variance is K(x, x) − k(K + λI)⁻¹kᵀ, for the kernels k of x with the examples.
+    The noise has the variance λ. The mean k(K + λI)⁻¹y equals the prediction of kernel ridge regression with
+    the penalty λ, and the variance is K(x, x) − k(K + λI)⁻¹kᵀ, for the kernels k of x with the examples.
     Source: theory-nets.md §32.
     """
 

@@ -16,7 +16,7 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
     """2/η: full-batch gradient descent diverges along directions of a higher curvature, and hovers there.
 
     On a quadratic of curvature S steps are stable where ηS < 2, with heavy-ball momentum where ηS < 2(1 + μ).
-    Nets sharpen until they come there and stay about there while the loss still falls. Source: CKL21;
+    The sharpness of nets rises to this value and stays near it while the loss still falls. Source: CKL21;
     theory-nets.md §30.
     """
 

@@ -16,9 +16,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
     """Full-matrix AdaGrad: A ← A + g gᵀ, w ← w − η A^(−1/2) g, from A = ε I.
 
-    A matrix W [h, d] keeps one A [d, d] over its inputs, A ← A + GᵀG, and moves by η G A^(−1/2): an x ↦ Ux
-    turns G into GUᵀ and A into UAUᵀ, so W into WUᵀ. Each step costs an eigendecomposition in float64, O(d³).
-    Source: Duchi, Hazan, Singer 2011; theory.md §4.
+    A matrix W [h, d] has one A [d, d] over its inputs, A ← A + GᵀG, and changes by η G A^(−1/2). If x becomes
+    Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Each step requires an eigendecomposition in
+    float64, O(d³). Source: Duchi, Hazan, Singer 2011; theory.md §4.
     """
 
     lr: Rate = 0.0884

@@ -17,7 +17,7 @@ class Adam(Diagonal, frozen=True, tag="adam"):
     """Adam: m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², w ← w − η m̂ / √(ε + v̂), from m = v = 0.
 
     m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) correct the bias of the start. ε stands inside the root (the paper
-    and torch add theirs to the root). With `decay` of its learner it is AdamW (Loshchilov, Hutter 2019).
+    and torch add theirs to the root). If the learner sets `decay`, it is AdamW (Loshchilov, Hutter 2019).
     Source: Kingma, Ba 2015; theory.md §4.
     """
 

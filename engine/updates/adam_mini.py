@@ -16,8 +16,8 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 class AdamMini(Update, frozen=True, tag="adam-mini"):
     """Adam-mini: Adam with one v for a neuron, or for a tensor, v ← β₂v + (1 − β₂) mean(g²).
 
-    The mean is over the weights of the inputs of a neuron, which are a row of its layer, or over all weights
-    of the layer. w ← w − η m̂ / √(ε + v̂) as `adam` has it. Source: Zhang et al. 2024; theory-symmetry.md §65.
+    The mean is over the input weights of a neuron (a row of its layer), or over all weights of the layer. w ←
+    w − η m̂ / √(ε + v̂) as in `adam`. Source: Zhang et al. 2024; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.0078125

@@ -36,13 +36,14 @@ class AGD(Automatic, frozen=True, tag="agd"):
     """Automatic gradient descent: W_l ← W_l − (η/L) s_l ∇_l/‖∇_l‖_F over L layers, with no rate to choose.
 
     s_l = √(d_l/d_{l−1}), G = (c/L) Σ_l s_l ‖∇_l‖_F and η = ln((1 + √(1 + 4G))/2), which minimises the bound
-    −ηG + ½(e^η − 1)² on the change of half a mean square. A net of m outputs is trained on the sum of their
-    squares, of which that is the part c = 1/(2m). A layer has d_{l−1} inputs and d_l outputs; a weight vector
-    has one output. It keeps the architecture's start; that of the paper is semi-orthogonal times s_l.
+    −ηG + ½(e^η − 1)² on the change of half the mean square error. A net of m outputs is trained on the sum of
+    their squares; half the mean square is c = 1/(2m) times this sum. A layer has d_{l−1} inputs and d_l
+    outputs; a weight vector has one output. The architecture's start is used; the paper starts with
+    semi-orthogonal matrices times s_l.
 
-    With `l2_penalty` λ, that of the net, the bound gains ½ aη², a = cλ d̃/L for the mean d̃ of d_l/d_{l−1}:
-    the rate is ln((1 + √(1 + 4G/(1 + a)))/2), from e^η − 1 ≥ η, or if `exact` the minimiser itself, by
-    Newton's method. Source: Bernstein et al. 2023; theory.md §9, theory-symmetry.md §22.
+    With the net's `l2_penalty` λ the bound has the additional term ½ aη², a = cλ d̃/L for the mean d̃ of
+    d_l/d_{l−1}. The rate is then ln((1 + √(1 + 4G/(1 + a)))/2), from e^η − 1 ≥ η, or with `exact` the
+    minimiser itself, by Newton's method. Source: Bernstein et al. 2023; theory.md §9, theory-symmetry.md §22.
     """
 
     l2_penalty: Annotated[

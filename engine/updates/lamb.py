@@ -15,10 +15,10 @@ from engine.updates.adam import Adam
 
 
 class LAMB(Diagonal, frozen=True, tag="lamb"):
-    """LAMB: the step u = m̂ / √(ε + v̂) of Adam in a length of the weights', W ← W − η u ‖W‖/‖u‖ per layer.
+    """LAMB: Adam's step u = m̂ / √(ε + v̂), scaled to the weights' length: W ← W − η u ‖W‖/‖u‖ per layer.
 
-    Where W is 0, or m is only rounding beside those of other layers, the factor ‖W‖/‖u‖ is 1: else a layer
-    that starts at 0 would stay there. Source: You et al. 2020; theory-symmetry.md §65.
+    The factor ‖W‖/‖u‖ is 1 where W is 0, because a layer that starts at 0 would otherwise stay there, and
+    where m is only rounding error relative to other layers. Source: You et al. 2020; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.0078125

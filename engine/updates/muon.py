@@ -34,11 +34,11 @@ ITERATIONS = 5
 class Muon(Update, frozen=True, tag="muon"):
     """Muon: M ← μM + G, W ← W − η √max(1, h/d) O(G + μM) for a layer of h outputs and d inputs, from M = 0.
 
-    O makes all singular values about 1: by five steps X ← aX + (bA + cA²)X with A = XXᵀ, from the direction
-    X = ·/‖·‖_F (`newton-schulz`), which is an odd polynomial of the matrix; or exactly, UVᵀ of its singular
-    vectors (`svd`), which are arbitrary where it has not full rank. With `hidden` only hidden layers take
-    such steps, as is recommended, and the first, the last and all biases those of Adam with its usual
-    constants. Source: Jordan et al. 2024; theory-symmetry.md §65.
+    O sets all singular values to about 1. With `newton-schulz` it applies five steps X ← aX + (bA + cA²)X
+    with A = XXᵀ, from the direction X = ·/‖·‖_F: an odd polynomial of the matrix. With `svd` it is exact, UVᵀ
+    of the singular vectors, which are arbitrary for a matrix without full rank. With `hidden` only hidden
+    layers take these steps, as recommended; the first layer, the last layer and all biases take steps of Adam
+    with its usual constants. Source: Jordan et al. 2024; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.02

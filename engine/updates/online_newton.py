@@ -16,9 +16,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 class OnlineNewton(Update, frozen=True, tag="online-newton"):
     """The online Newton step: A ← A + g gᵀ, w ← w − η A⁻¹ g, from A = ε I.
 
-    A⁻¹ is kept, in float64, and follows g by Sherman–Morrison in O(d²). A matrix W [h, d] keeps one A over
-    its inputs, A ← A + GᵀG, moves by η G A⁻¹, and follows G by Woodbury, in O(h³ + h d²): an x ↦ Ux turns G
-    into GUᵀ and A into UAUᵀ, so W into WUᵀ. Source: Hazan, Agarwal, Kale 2007; theory.md §4.
+    A⁻¹ is stored in float64 and updated by Sherman–Morrison in O(d²). A matrix W [h, d] has one A over its
+    inputs, A ← A + GᵀG, changes by η G A⁻¹, and A⁻¹ is updated by Woodbury in O(h³ + h d²). If x becomes Ux,
+    then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Source: Hazan, Agarwal, Kale 2007; theory.md §4.
     """
 
     lr: Rate = 2.0

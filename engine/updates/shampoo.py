@@ -18,11 +18,11 @@ from engine.updates.adam import Adam
 class Shampoo(Update, frozen=True, tag="shampoo"):
     """Shampoo: L ← L + GGᵀ, R ← R + GᵀG, W ← W − η L^(−1/4) G R^(−1/4), from L = R = εI, layer by layer.
 
-    An x ↦ Ux turns G into GUᵀ and R into URUᵀ, and leaves L as it is. With `factors` = left it is L^(−1/2) G.
-    `grafting` keeps the direction and takes the length of another rule's step: of G (sgd) or of that of Adam
-    with its usual constants. With `block` each block of so many columns of G is a matrix by itself, with an L
-    and an R of its own, as is done where d is large. Each step costs an eigendecomposition of each factor, in
-    float64. Source: Gupta, Koren, Singer 2018; Anil et al. 2020; theory-symmetry.md §65.
+    If x becomes Ux, then G becomes GUᵀ, R becomes URUᵀ, and L stays. With `factors` = left the step is
+    L^(−1/2) G. `grafting` keeps the direction and takes the length of another rule's step: of G (sgd) or of
+    Adam with its usual constants. `block` splits G into blocks of that many columns, each with its own L and
+    R, as is usual for large d. Each step requires an eigendecomposition of each factor, in float64. Source:
+    Gupta, Koren, Singer 2018; Anil et al. 2020; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.05

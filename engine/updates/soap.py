@@ -21,14 +21,16 @@ They would have full steps like all others.
 
 
 class SOAP(Update, frozen=True, tag="soap"):
-    """SOAP: Adam in the eigenvectors of Shampoo, W ← W − η Q_L [(Q_LᵀM̂Q_R) / √(ε + V̂)] Q_Rᵀ, layer by layer.
+    """SOAP: Adam in the eigenvectors of Shampoo, W ← W − η Q_L [(Q_LᵀM̂Q_R) / √(ε + V̂)] Q_Rᵀ, per layer.
 
-    L and R are averages of GGᵀ and GᵀG with β₂, Q_L and Q_R their eigenvectors, M that of G with β₁, and V
-    that of (Q_LᵀGQ_R)² with β₂, entry by entry; M̂ and V̂ correct the bias of the start as Adam does. L and R
-    include the gradient of the step, and there is no step along eigenvectors that rounding makes uncertain.
-    With `refresh` it is as released: the first gradient moves nothing, and steps take the basis of the step
-    before, which after every so many of them is refreshed by a QR decomposition of L Q_L and of R Q_R; so
-    gradients have parts along eigenvectors that were arbitrary. Source: Vyas et al. 2025;
+    L and R are averages of GGᵀ and GᵀG with β₂, Q_L and Q_R their eigenvectors. M is the average of G with
+    β₁, and V the entrywise average of (Q_LᵀGQ_R)² with β₂; M̂ and V̂ correct the bias of the start as in
+    Adam. L and R include the gradient of the step, and eigenvectors that are uncertain by rounding get no
+    step.
+
+    `refresh` gives the released variant: the first gradient changes nothing, and steps use the basis of the
+    previous step, which is refreshed after that many steps by a QR decomposition of L Q_L and of R Q_R.
+    Gradients then have components along eigenvectors that were arbitrary. Source: Vyas et al. 2025;
     theory-symmetry.md §65.
     """
 
@@ -126,7 +128,7 @@ def _certain(sizes: torch.Tensor) -> torch.Tensor:
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the order [B, d] of Q's columns by their share of S, largest first, and Q of S Q sorted so.
 
-    Only members of the batch that are due change; the others keep their Q.
+    Only members of the batch that are due change.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

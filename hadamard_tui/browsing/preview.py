@@ -24,11 +24,10 @@ from engine.core import files
 from hadamard_tui.browsing.preset_list import NEW
 from hadamard_tui.charts.frame import frame
 from hadamard_tui.charts.heat_sheet import BLACK, DIGITS, GROUND, INKS, WHITE, compose
-from hadamard_tui.charts.legend import elided
-from hadamard_tui.charts.raster import paint_series, runs, write_text
+from hadamard_tui.charts.raster import elided, paint_series, runs, write_text
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import faded, parse_colour
-from hadamard_tui.colours.palette import STEPS, colour_map
+from hadamard_tui.colours.palette import STEPS, colour_map, hex_colour
 from hadamard_tui.running.progress import duration_in_words
 from hadamard_tui.tours import talks
 
@@ -170,17 +169,13 @@ def _of_heat_map(ink: str, ground: str) -> Style:
     if ink == OVER:
         colour = "#000000" if colours.light[behind] else "#ffffff"
     elif (step := STEP_LETTERS.find(ink)) >= 0:
-        colour = _hex(colours.colours[step])
+        colour = hex_colour(colours.colours[step])
     else:
         return Style(dim=True)
     return Style(
         color=parse_colour(colour),
-        bgcolor=parse_colour(_hex(colours.colours[behind])) if behind >= 0 else None,
+        bgcolor=parse_colour(hex_colour(colours.colours[behind])) if behind >= 0 else None,
     )
-
-
-def _hex(colour: np.ndarray) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*colour.tolist())
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from rich.cells import cell_len, set_cell_size
 
-from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
+from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, elided
 from hadamard_tui.charts.scales import Scale, Tick, ticks, x_ticks
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def top_line(axes: Axes, columns: int) -> TopLine:
     """
     title, _, y_label = labels(axes)
     room = columns - _ENDS
-    y_label = elided(y_label, room)
+    y_label = _label(y_label, room)
     room -= cell_len(y_label) + (_APART + 1 if y_label else 0)
-    title = elided(title, room) if 2 * room >= cell_len(title) else ""
+    title = _label(title, room) if 2 * room >= cell_len(title) else ""
     label, heading = (f"{BORDER} {word} " if word else "" for word in (y_label, title))
     if not y_label:
         text = heading.ljust(columns, BORDER)[:columns]
@@ -91,7 +91,7 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
     begin, end = (ends[-1] + _APART if ticks else 0), width
     if len(ticks) > 1 and end - begin < cell_len(name):
         begin, end = ends[0] + _APART, starts[-1] - _APART
-    name = elided(name, end - begin)
+    name = _label(name, end - begin)
     start = end - cell_len(name)
     shown = [
         number
@@ -104,11 +104,9 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
     return TickLine(set_cell_size(line, width), tuple(ticks[number] for number in shown))
 
 
-def elided(text: str, room: int) -> str:
-    """Return the text within `room` cells, ending in an ellipsis if it is cut; empty if too little fits."""
-    if cell_len(text) <= room:
-        return text
-    return set_cell_size(text, room - 1).rstrip() + "…" if room >= _LEAST else ""
+def _label(text: str, room: int) -> str:
+    """Return the text within `room` cells; empty if too little fits."""
+    return elided(text, room) if room >= min(_LEAST, cell_len(text)) else ""
 
 
 # plotext has one figure for the whole process.
@@ -266,7 +264,7 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
         slot = up.slot(y)
         if slot is not None and slot // dots != last:
             last = slot // dots
-            named_ticks.append((float(y), elided(name, width // _WIDEST_NAME)))
+            named_ticks.append((float(y), _label(name, width // _WIDEST_NAME)))
     return tuple(named_ticks)
 
 

@@ -9,11 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from engine.core.expressions import briefer
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.marks import owned
+from hadamard_tui.charts.raster import elided
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle, Series
@@ -463,8 +464,3 @@ def whole_remarks(note: str, width: int) -> str:
     while cell_len(note) > width and BETWEEN in note:
         note = note.rpartition(BETWEEN)[0]
     return elided(note, width)
-
-
-def elided(text: str, width: int) -> str:
-    """Return the text within `width` cells, ending in an ellipsis if it is cut."""
-    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
 from hadamard_tui.charts.marks import EdgeMark, MarkAt, NameAt, curve_marks, edge_marks, line_names, zeros
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 WIDE = 0
 """Filler for the second cell of a wide character."""
+
+
+def elided(text: str, width: int) -> str:
+    """Return the text within `width` cells, ending in an ellipsis if it is cut."""
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 @lru_cache(maxsize=1024)

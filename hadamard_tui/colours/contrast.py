@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
 from rich.color import Color, ColorParseError
 
 from hadamard_tui.colours import palette
+from hadamard_tui.colours.palette import luminance
 
 
 @lru_cache(maxsize=256)
@@ -15,9 +17,8 @@ def parse_colour(colour: str) -> Color:
     try:
         return Color.parse(colour)
     except ColorParseError:
-        from textual.color import (
-            Color as TextualColor,
-        )  # here: printed charts need no Textual for most colours
+        # Here, because printed charts need no Textual for most colours.
+        from textual.color import Color as TextualColor
 
         return TextualColor.parse(colour).rich_color
 
@@ -42,17 +43,8 @@ _STEPS, _MOST = 20, 0.5
 
 def contrast(colour: str, other: str) -> float:
     """Return the ratio of the luminances of two colours, 1 … 21. Source: WCAG 2.2."""
-    low, high = sorted((luminance(colour), luminance(other)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def luminance(colour: str) -> float:
-    """Return the relative luminance of a colour, 0 … 1. Source: WCAG 2.2."""
-    parts = (part / 255 for part in triplet(colour))
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    low, high = sorted(luminance(np.array([triplet(colour), triplet(other)])).tolist())
+    return float((high + 0.05) / (low + 0.05))
 
 
 def faded(colour: str) -> str:

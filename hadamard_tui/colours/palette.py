@@ -11,7 +11,7 @@ Fernandes 2009), among colours that stand out from the ground as lines have to (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -182,12 +182,17 @@ def colour_map(dark_is_more: bool) -> ColourMap:
     low, high = _GREYS_ON_LIGHT if dark_is_more else _GREYS_ON_DARK
     greys = np.repeat(np.linspace(low, high, STEPS).round().astype(np.uint8)[:, None], 3, axis=1)
     tints = np.concatenate([colours, greys])
-    return ColourMap(colours, greys, _luminance(tints) > _BLACK_FROM)
+    return ColourMap(colours, greys, luminance(tints) > _BLACK_FROM)
 
 
-def _luminance(colours: np.ndarray) -> np.ndarray:
-    """Relative luminance of sRGB colours, 0 … 1."""
+def luminance(colours: np.ndarray) -> np.ndarray:
+    """Return the relative luminance of sRGB colours, 0 … 1. Source: WCAG 2.2."""
     share = colours / 255.0
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-    luminance: np.ndarray = linear @ np.array([0.2126, 0.7152, 0.0722])
-    return luminance
+    weighted: np.ndarray = linear @ np.array([0.2126, 0.7152, 0.0722])
+    return weighted
+
+
+def hex_colour(colour: Iterable[int]) -> str:
+    """Return a colour of red, green and blue as "#440154"."""
+    return "#{:02x}{:02x}{:02x}".format(*colour)

@@ -18,7 +18,7 @@ from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint_ser
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Limits, is_line
 from hadamard_tui.charts.spans import drawable, drawable_band, lay
-from hadamard_tui.colours.palette import STEPS, colour_map
+from hadamard_tui.colours.palette import STEPS, colour_map, hex_colour
 from hadamard_tui.sharing.svg_page import (
     AREA_HEIGHT,
     CELL_HEIGHT,
@@ -366,7 +366,7 @@ def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
     if -1 in boxes:
         _pattern(page)
     for step, paths in sorted(boxes.items()):
-        fill = f"url(#{MISSING})" if step < 0 else "#{:02x}{:02x}{:02x}".format(*colours[step])
+        fill = f"url(#{MISSING})" if step < 0 else hex_colour(colours[step])
         put(cells, "path", d="".join(paths), fill=fill)
 
 
@@ -414,7 +414,7 @@ def _bar(
     for step, colour in enumerate(colour_map(dark_is_more=True).colours.tolist()):
         place = {"x": f"{bar_x:.2f}", "y": f"{page.bottom - (step + 1) * height:.2f}"}
         size = {"width": f"{BAR:g}", "height": f"{height + 0.3:.2f}"}
-        put(bar, "rect", fill="#{:02x}{:02x}{:02x}".format(*colour), **place, **size)
+        put(bar, "rect", fill=hex_colour(colour), **place, **size)
     axes = Axes("", "", "", (0.0, 1.0), scale.limits, y_log=scale.log)
     for value, text in marked:
         y = float(page.down(axes, np.array([value]))[0])

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from engine.core.texts import printable
 from hadamard_tui.charts.frame import labels, ticks_along, ticks_up
-from hadamard_tui.charts.legend import elided
+from hadamard_tui.charts.raster import elided
 from hadamard_tui.charts.scales import Scale
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from textual.widgets import DataTable, Static
 from engine.core.expressions import WHOLE, written
 from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, CurveView, View, along_records
 from engine.pictures.wording import x_name
-from hadamard_tui.charts.legend import BETWEEN, elided, within
+from hadamard_tui.charts.legend import BETWEEN, within
+from hadamard_tui.charts.raster import elided
 from hadamard_tui.charts.series_builder import colour, mark
 from hadamard_tui.charts.values import ShownValue, values
 from hadamard_tui.colours.contrast import legible

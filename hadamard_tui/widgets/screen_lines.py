@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -14,6 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from engine.core.parts import BadInput
+from hadamard_tui.charts.raster import elided
 from hadamard_tui.editing.history import place_in_words
 from hadamard_tui.keyboard import AT_REST, FOOTER, IN_A_RUN
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Caption(Static):
-    """A line of words, or two if they are too long for one."""
+    """A line of words, or two if they are too long for one; what is too long for two ends in an ellipsis."""
 
     DEFAULT_CSS = """
     Caption { height: 1; padding: 0 1; text-style: bold; text-wrap: wrap; text-overflow: ellipsis; }
@@ -37,15 +39,17 @@ class Caption(Static):
         """Show these words."""
         if words != self._said:
             self._said = words
-            self.update(words, layout=False)
             self._fit()
 
     def on_resize(self, event: events.Resize) -> None:
         self._fit()
 
     def _fit(self) -> None:
-        """Take a second line if one is too short."""
-        lines = 2 if 0 < self.content_size.width < cell_len(self._said) else 1
+        """Take a second line if one is too short, and cut what is longer."""
+        width = self.content_size.width
+        lines = 2 if 0 < width < cell_len(self._said) else 1
+        first, *rest = wrap(self._said, width) if lines == 2 else [self._said]
+        self.update(f"{first} {elided(' '.join(rest), width)}".rstrip(), layout=False)
         if self.size.height != lines:
             self.styles.height = lines
 

@@ -363,7 +363,7 @@ class SelectionBar(Horizontal):
         self._fit()
 
     def _fit(self) -> None:
-        """Give each choice its cells: labels go first, then the longest words are cut."""
+        """Give each choice its cells: labels go first, the longest before others, then words are cut."""
         width = self.content_size.width
         if not width:
             return
@@ -373,7 +373,10 @@ class SelectionBar(Horizontal):
         labelled = [
             length + cell_len(f"{choice.label} ") for length, choice in zip(words, choices, strict=True)
         ]
-        cells = labelled if width >= LABELLED and sum(labelled) <= room else words
+        cells = labelled if width >= LABELLED else words
+        for at in sorted(range(len(choices)), key=lambda at: words[at] - labelled[at]):
+            if sum(cells) > room:
+                cells[at] = words[at]
         while sum(cells) > room and max(cells) > LEAST_WORDS:
             cells[cells.index(max(cells))] -= 1
         for choice, count in zip(choices, cells, strict=True):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from hadamard_tui.charts.raster import elided
 from hadamard_tui.keyboard import key
 
 UNNAMED = "·"
@@ -56,8 +57,8 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
     chosen_length = min(cell_len(names[chosen]), max(room - sum(other_lengths), room // 2))
     if (max_length := _most(other_lengths, room - chosen_length)) is None:
         return _neighbours(names, short, chosen, width)
-    shown = [_cut(name, max_length) for name in short]
-    shown[chosen] = _cut(names[chosen], chosen_length)
+    shown = [elided(name, max_length) for name in short]
+    shown[chosen] = elided(names[chosen], chosen_length)
     return shown
 
 
@@ -73,13 +74,13 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
     """Return the chosen name, its neighbours as far as they have room, and signs."""
     room = width - 2 * (len(names) - 1)  # beside signs and blanks
     shown = [UNNAMED] * len(names)
-    shown[chosen] = _cut(names[chosen], max(room - 2 * (LEAST - 1), width // 3))
+    shown[chosen] = elided(names[chosen], max(room - 2 * (LEAST - 1), width // 3))
     remaining = room - cell_len(shown[chosen])
     around = sorted(range(len(names)), key=lambda number: abs(number - chosen))[1:]
     near = [number for number in around if abs(number - chosen) == 1]
     max_length = _most([cell_len(short[number]) for number in near], remaining + len(near)) or 1
     for number in around:
-        text = _cut(short[number], max_length) if number in near else short[number]
+        text = elided(short[number], max_length) if number in near else short[number]
         if max_length == 1 or cell_len(text) - 1 > remaining:
             break
         shown[number], remaining = text, remaining - (cell_len(text) - 1)
@@ -107,10 +108,6 @@ def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
 def _linked(number: int, name: str, chosen: bool) -> Content:
     style = " bold reverse" if chosen else ""
     return Content.from_markup(f"[@click=screen.picture({number}){style}]$text[/]", text=name)
-
-
-def _cut(name: str, width: int) -> str:
-    return name if cell_len(name) <= width else f"{set_cell_size(name, width - 1).rstrip()}…"
 
 
 GAP = 2

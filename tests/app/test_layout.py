@@ -386,6 +386,16 @@ async def test_the_table_cuts_long_names_only_as_far_as_they_differ(editable: Ed
         assert all(cell_len(name) <= board.shape["learner"] for name in shown)
 
 
+async def test_a_headline_that_is_cut_ends_in_an_ellipsis(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        caption = app.laboratory.query_one(Caption)
+        for count, is_cut in ((25, False), (40, True)):
+            caption.say(" ".join(["words"] * count))
+            await until(pilot, lambda: caption.size.height == 2)
+            second = lines_of(app, caption)[1].rstrip()
+            assert second.endswith("words" if not is_cut else "…")
+
+
 @pytest.mark.slow
 async def test_a_long_table_and_a_long_headline_leave_the_chart_its_rows(app: HadamardApp):
     async with opened(app, SMALL) as pilot:

@@ -493,7 +493,7 @@ class LAMB(Adam):
 
 
 class AdamMini(GD):
-    """m and v are weighted means of all g and of all means of g² over what shares a rate."""
+    """m is a weighted mean of all g, and v of the means of g² over the weights that share a rate."""
 
     def __init__(
         self,
@@ -1089,7 +1089,7 @@ class TwoLayerDecoder:
 
 
 class SparseInput:
-    """ŷ = Σ_j a_j σ(Σ_i W_ji x_i) over the edges there are; all, if none are named."""
+    """ŷ = Σ_j a_j σ(Σ_i W_ji x_i) over the given edges; over all by default."""
 
     def __init__(self, activation: str = "identity") -> None:
         self.transfer, self.slope = TRANSFERS[activation]

@@ -419,8 +419,7 @@ def test_a_line_is_that_of_the_curve_at_the_same_values_of_the_axes():
 
 
 def paired(spread):
-    """Two curves whose replicas differ from place to place in the same way, and by 0.1 and `spread` from
-    each other, [R, S] both."""
+    """Two curves [R, S] with the same course in each replica, which differ by −0.1 + `spread`."""
     common = np.outer(SPREAD, K + 1)
     return 1 + common - 0.1 + spread[:, None], 1 + common
 

@@ -301,7 +301,7 @@ class Cubic(Square, frozen=True, tag="cubic"):
 
 
 class Squaring(Dense, frozen=True, tag="squaring"):
-    """A net whose first layer gets the squares of the entries."""
+    """A net with the squares of the entries as inputs of its first layer."""
 
     def first(self, params, instances):
         return (instances.rows**2 @ params["W1"].mT).mT
@@ -411,7 +411,7 @@ def test_the_recorded_loss_of_a_neuron_is_the_one_that_it_is_trained_on():
 
 
 def of_signs(adaptive):
-    """A class derived from a rule, or from a base of rules, whose steps are signs."""
+    """A rule with sign steps, of a class derived from this rule or base of rules."""
 
     class Signed(adaptive, frozen=True, tag="signed-sizes", kw_only=True):
         """A step by signs."""

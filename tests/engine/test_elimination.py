@@ -21,7 +21,7 @@ def described(n=12, d=BITS, replicas=6, **solver):
 
 
 def fitting(rows, labels):
-    """All sets S, as vectors of bits, whose products are the labels of the rows, by trial."""
+    """All sets S, as vectors of bits, for which the products over S are the labels of the rows; by trial."""
     all_sets = np.array(list(product([0, 1], repeat=rows.shape[1])))
     products = np.where(all_sets[:, None] == 1, rows, 1).prod(2)  # [2^d, k]
     return all_sets[(products == labels).all(1)]

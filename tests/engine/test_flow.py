@@ -108,8 +108,9 @@ KERNEL_OF_START = {
     3: {0.1: 0.133, 0.3: 0.844, 0.6: 0.996, 1.0: 0.9998},
     4: {0.3: 0.49, 0.6: 0.986, 1.0: 0.9998},
 }
-"""Time until a thousandth of the loss is left of u^D − v^D from u = v = α, by D and α, in units in which the
-kernel at the start is that of the linear flow, over the time that this takes. Source: theory-bias.md §34."""
+"""Ratio of the time in which the loss of u^D − v^D from u = v = α falls to a thousandth to that of the linear
+flow, by D and α. Time is scaled so that the kernels at the start are equal. Source: theory-bias.md §34.
+"""
 
 
 def test_diagonal_nets_take_the_printed_times_on_the_printed_draw():
@@ -252,7 +253,7 @@ def test_evaluations_are_counted_and_no_more_are_made_than_allowed():
 
 @pytest.mark.parametrize("allowed", range(26, 31))
 def test_evaluations_for_places_between_two_steps_are_among_those_allowed(allowed):
-    """The first two steps of dop853 take 26 of them, and what lies between their ends three more."""
+    """The first two steps of dop853 take 26 evaluations, and interpolation between them three more."""
     with pytest.raises(BadInput) as caught:
         measured(flow(evaluations=allowed), gd(1.0))
     assert caught.value.where == "protocol.evaluations"

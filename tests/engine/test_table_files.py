@@ -422,7 +422,7 @@ DECIDED: dict[str, tuple[str, str | bytes, str, dict[Any, Any]]] = {
     "dates": ("X.csv", "day,a\n2020-01-01,1.5\n2020-01-02,2.5\n", "label", {}),
     "an archive of several arrays": ("X.npz", npz(X=REALS, y=SIGNS), "array", {"X": REALS, "y": SIGNS}),
 }
-"""File, content, the setting that the refusal names, and what is read with its values."""
+"""File, content, the setting in the refusal, and the values read with it."""
 
 REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "nothing": ("X.csv", "", "is empty"),
@@ -536,7 +536,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "SVMlight in disorder": ("X.svm", "1 2:0.5 1:3\n", "cannot be read as a table of numbers"),
     "SVMlight with a missing number": ("X.svm", "1 1:nan\n2 1:1\n", "row 1, feature 0, has no value"),
 }
-"""File, content and a part of what is said; no setting would help."""
+"""File, content and a part of the message; no setting would help."""
 
 
 def table_of(folder: Any, name: str, content: str | bytes, label: Any = None, **chosen: Any) -> Table:

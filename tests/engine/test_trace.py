@@ -20,7 +20,7 @@ SURE = Verdict(True, "it is made by hand")
 
 
 def hand_made(capacity=101, replicas=1, block=7, d=None):
-    """A curve whose loss is 2x and whose weights are x, written in blocks."""
+    """A curve with loss 2x and weights x, written in blocks."""
     curve = Curve("it", capacity, replicas, SURE)
     for start in range(0, capacity, block):
         x = np.arange(start, min(start + block, capacity), dtype=float)

@@ -32,17 +32,17 @@ Digit = Annotated[int, Meta(ge=0, le=9)]
 class Digits(Matrix, frozen=True, tag="digits"):
     """Handwritten digits: the 1797 images of 8 × 8 pixels that come with scikit-learn.
 
-    Pixels are standardised by one mean and one standard deviation, those of all pixels of the images chosen:
-    (x − mean)/std. With `normalised` the mean image of those chosen is subtracted, and each is scaled to
-    length 1. `digits` chooses those of some digits; n of them, or all, come in a random order or else in that
-    of the collection, and with `in_turns` the digits take turns, as long as there are images of each. The
-    target `classes` names them, in the order in which `digits` does.
+    Pixels are standardised, (x − mean)/std, by the mean and standard deviation of all pixels of the selected
+    images. With `normalised` the mean selected image is subtracted, and each image is scaled to length 1.
+    `digits` selects images by their digit. n of them, or all, appear in random order, or in the order of the
+    collection; with `in_turns` the digits alternate as long as there are images of each. The target `classes`
+    uses the digits as classes, in the order of `digits`.
 
-    In place of these they may be your own images of ten classes: `images` names an IDX file, as MNIST has
-    them, and `labels` the one of its labels; or `images` alone a batch of CIFAR-10 in its binary form, or
-    mnist.npz, of which x_train and y_train are taken. IDX and CIFAR-10 files may be packed by gzip; paths are
-    relative to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al.
-    1998; Krizhevsky 2009; theory-symmetry.md §23, theory-bias.md §45.
+    You can use your own images of ten classes instead. `images` is an IDX file, the format of MNIST, and
+    `labels` the IDX file of their labels; or `images` alone is a binary batch of CIFAR-10, or mnist.npz, of
+    which x_train and y_train are used. IDX and CIFAR-10 files may be compressed by gzip; paths are relative
+    to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al. 1998; Krizhevsky 2009; theory-symmetry.md
+    §23, theory-bias.md §45.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = "images", "labels"

@@ -23,14 +23,15 @@ Floats = NDArray[np.float64]
 class Classes(Target, frozen=True, tag="classes"):
     """The class of an instance is its label: +1 and −1 for two classes, and one-hot for more.
 
-    Of two classes the first has +1, unless they have a target `each`. K > 2 classes are K targets, each 1 for
-    one class and 0 for the others: learned by a net each, or by one net with K outputs. With `size` √K it is
-    √K in place of 1, so that the K labels of an instance have the mean square 1. Of them the 0/1 error is the
-    share of instances whose largest prediction is that of another class. A share `corrupted` of the instances
-    of every cluster, or of every class where there are no clusters, has the label of another class, each as
-    likely as the others: one drawn at random from each of so many equal stretches of them, so that the rows
-    to train on have that share, too. Measures take these labels, but for the error on the true ones. Source:
-    theory-bias.md §§44–46, theory-symmetry.md §23.
+    With two classes the first is +1, unless `each` gives each class its own target. K > 2 classes are K
+    targets, each 1 for one class and 0 for the others, learned by separate nets or by one net with K outputs.
+    `size` √K replaces 1 by √K, so that the K labels of an instance have the mean square 1. The 0/1 error of
+    these targets is the share of instances with the largest prediction at a wrong class.
+
+    A share `corrupted` of the instances of every cluster, or of every class if there are no clusters, has the
+    label of another class, chosen uniformly. One instance is drawn from each of that many equal stretches, so
+    that training rows have the same share. Measures use these labels, except for the error on true labels.
+    Source: theory-bias.md §§44–46, theory-symmetry.md §23.
     """
 
     corrupted: Annotated[
