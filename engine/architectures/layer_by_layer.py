@@ -26,10 +26,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     """A dense net at its start, as k instances see it: each unit of a layer draws k signals from N(0, K).
 
     K_ab = C_b + C_w mean σ(z_a)σ(z_b) over the units below, and x_aᵀx_b/d in place of the mean at first. The
-        draws are √K g with g ~ N(0, I), and the g are the tensors g_l. For k instances this is exactly the law of
-        a fully connected net with Gaussian weights, at kn numbers a layer instead of n². More instances are drawn
-        in groups of k: each group has this law, but all groups share the g_l. Training changes the g_l, which are
-        not weights of a net. Source: theory-nets.md §0.
+    draws are √K g with g ~ N(0, I), and the g are the tensors g_l. For k instances this is exactly the law of
+    a fully connected net with Gaussian weights, at kn numbers a layer instead of n². More instances are drawn
+    in groups of k: each group has this law, but all groups share the g_l. Training changes the g_l, which are
+    not weights of a net. Source: theory-nets.md §0.
     """
 
     depth: Annotated[int, Meta(ge=1, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 3
@@ -104,7 +104,8 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     def _products(self, sent: torch.Tensor) -> torch.Tensor:
         """Return inner products of the columns of `sent` [B, units, n], for k in a row: [B, ⌈n/k⌉, k, k]."""
         missing = -sent.shape[2] % self.inputs
-        groups = torch.nn.functional.pad(sent, (0, missing)).unflatten(2, (-1, self.inputs))
+        padded = torch.nn.functional.pad(sent, (0, missing))
+        groups = padded.view(*sent.shape[:2], -1, self.inputs)
         return torch.einsum("bugi,bugj->bgij", groups, groups)
 
     def invariance(self, d: int) -> Verdict:
