@@ -273,7 +273,28 @@ def _without(name: str, curve: str) -> str:
 def wrapped(
     entries: tuple[LegendEntry, ...], width: int, lines: int, most_lines: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return the legend of entries on at most `lines` lines, or `most_lines`; for the order see `legend`."""
+    """Return the legend of entries on at most `lines` lines, or `most_lines`; for the order see `legend`.
+
+    The last remark of a note goes before the names of all curves.
+    """
+    rows = _wrapped(entries, width, lines, most_lines, note)
+    if BETWEEN not in note or _are_named(rows, entries):
+        return rows
+    briefer_rows = _wrapped(entries, width, lines, most_lines, note.rpartition(BETWEEN)[0])
+    return briefer_rows if _are_named(briefer_rows, entries) else rows
+
+
+def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
+    """Whether some curve has more than its letter, or all have none."""
+    parts = _parts_of([group.parts for group in entries])
+    letters = {part.at: f"{part.relation}{part.mark}" for part in parts if part.mark}
+    texts = [(piece.text, letters[piece.index]) for row in rows for piece in row if piece.index in letters]
+    return not texts or any(text != letter for text, letter in texts)
+
+
+def _wrapped(
+    entries: Sequence[LegendEntry], width: int, lines: int, most_lines: int, note: str
+) -> tuple[tuple[Piece, ...], ...]:
     note_end = width - _NOTE_MARGIN
     note = whole_remarks(note, note_end)
     names = [[(part.text, part.at) for part in entry.parts] for entry in entries]

@@ -466,7 +466,9 @@ def _around(value: float, is_whole: bool) -> Iterator[float]:
 def _pictures(editable: EditableExperiment, symbol: str) -> list[dict[str, Any]]:
     """Return a picture against the axis and, if runs have a clock, one of all curves along it.
 
-    The picture against the axis shows where the loss is first below THRESHOLD, or else the last value.
+    The picture against the axis shows where the loss is first below THRESHOLD, or else the last value. Where
+    it stays below would hide the law: in hadamard-128 one row of equal entries lifts EGU above THRESHOLD at
+    whatever place it comes.
     """
     experiment = editable.experiment
     clock = experiment.protocol.clock

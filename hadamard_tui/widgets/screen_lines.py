@@ -48,8 +48,9 @@ class Caption(Static):
         """Take a second line if one is too short, and cut what is longer."""
         width = self.content_size.width
         lines = 2 if 0 < width < cell_len(self._said) else 1
-        first, *rest = wrap(self._said, width) if lines == 2 else [self._said]
-        self.update(f"{first} {elided(' '.join(rest), width)}".rstrip(), layout=False)
+        first_line, *more_lines = wrap(self._said, width) if lines == 2 else [self._said]
+        text = f"{first_line} {elided(' '.join(more_lines), width)}".rstrip()
+        self.update(text, layout=False)
         if self.size.height != lines:
             self.styles.height = lines
 

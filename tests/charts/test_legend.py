@@ -173,6 +173,16 @@ def test_of_a_sweep_each_learner_is_named_once_before_the_letters_of_its_curves(
     assert all(curves[piece.index].mark == piece.text for piece in letters)
 
 
+def test_the_last_remark_of_a_note_goes_before_the_names_of_curves():
+    names = ("GD, standardised", "GD, LayerNorm of the input", "Adam, cosine", "Adam, rates by layer",
+             "GD, clipped by value", "GD, L1 decay")  # fmt: skip
+    curves = [curve([n], name=name, mark=chr(65 + n)) for n, name in enumerate(names)]
+    note = "stored · r computes it · 4 points not drawn (0 up to rounding)"
+    pieces = [piece for row in legend(curves, 78, 2, note) for piece in row]
+    assert pieces[-1].text == "stored · r computes it"
+    assert sum(len(piece.text) > 1 for piece in pieces[:-1]) == len(names)
+
+
 def test_before_words_are_cut_lines_that_differ_by_values_alone_are_named_once():
     curves = [curve([n], name=f"ηS = {n}.5", mark=chr(65 + n)) for n in range(7)]
     recursions = [curve([9 + n], name=f"sharpness recursion, ηS = {n}.5", style="dashed") for n in range(7)]
