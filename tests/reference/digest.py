@@ -40,8 +40,15 @@ from engine.spec.documents import sweep_of
 
 FOLDER = Path(__file__).resolve().parent / "digests"
 
-PLAIN = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "OPENBLAS_CORETYPE": "Nehalem"}
-"""Environment that restricts libraries to instructions of every x86-64 processor.
+PLAIN = {
+    "ATEN_CPU_CAPABILITY": "default",
+    "MKL_CBWR": "COMPATIBLE",
+    "OPENBLAS_CORETYPE": "Nehalem",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
+    "NUMBA_CPU_NAME": "generic",
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA",
+}
+"""Environment that restricts all libraries, libm too, to instructions of every x86-64 processor.
 
 Other instructions round otherwise, and runs at the edge of stability magnify the difference."""
 
