@@ -46,9 +46,8 @@ PLAIN = {
     "OPENBLAS_CORETYPE": "Nehalem",
     "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
     "NUMBA_CPU_NAME": "generic",
-    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA",
 }
-"""Environment that restricts all libraries, libm too, to instructions of every x86-64 processor.
+"""Environment that restricts torch, MKL, OpenBLAS, numpy and numba to the instructions of every x86-64.
 
 Other instructions round otherwise, and runs at the edge of stability magnify the difference."""
 
