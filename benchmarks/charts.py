@@ -22,11 +22,11 @@ from rich.table import Table
 from textual.app import App, ComposeResult
 
 from hadamard_tui.charts import heat_sheet
-from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.frame import frame
 from hadamard_tui.charts.heat_map import HeatMap, value_scale
-from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.raster import paint_series
 from hadamard_tui.charts.series import Axes, Series
+from hadamard_tui.colours.palette import colour_map
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 
@@ -97,7 +97,7 @@ def measure(view: ChartView, lines: int, points: int) -> dict[str, float | int]:
     return {
         "lines": lines,
         "points": points,
-        "raster": median_ms(lambda n: paint(moved[n % 2], axes, area.columns, area.rows)),
+        "raster": median_ms(lambda n: paint_series(moved[n % 2], axes, area.columns, area.rows)),
         "redraw": median_ms(lambda n: view.show(moved[n % 2], axes)),
         "grow": median_ms(lambda n: view.show(longer[n % 2], axes)),
         "static": median_ms(lambda n: view.show(moved[0], axes)),
@@ -122,7 +122,7 @@ def measure_heat(view: HeatMapView, columns: int, rows: int) -> dict[str, float 
         "x": columns,
         "y": rows,
         "plot area": median_ms(
-            lambda n: heat_sheet.paint(maps[n % 2], scale, HEAT_WIDTH - 12, HEAT_HEIGHT - 6, colours)
+            lambda n: heat_sheet.paint_cells(maps[n % 2], scale, HEAT_WIDTH - 12, HEAT_HEIGHT - 6, colours)
         ),
         "redraw": median_ms(lambda n: view.show(maps[n % 2])),
         "cursor": median_ms(lambda n: view.action_move(1 - 2 * (n % 2), 0)),

@@ -73,7 +73,7 @@ FAMILIES = {
 WIDE = {
     "engine.pictures.view": ("View", "CurveView"),
     "engine.results.trace": ("TheoryLine",),
-    "hadamard_tui.panels.context": ("PanelContext",),
+    "hadamard_tui.panels.panel": ("PanelContext",),
     "hadamard_tui.running.session": ("Session",),
 }
 """Classes outside the families that many files read."""

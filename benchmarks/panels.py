@@ -26,7 +26,7 @@ from engine.spec.experiment import RUN, Experiment
 from engine.training.descent import kept_records
 from hadamard_tui.charts.look import ChartOptions
 from hadamard_tui.panels import ABOUT
-from hadamard_tui.panels.context import PanelContext
+from hadamard_tui.panels.panel import PanelContext
 from hadamard_tui.widgets.stage import PanelView, Stage
 
 WIDTH, HEIGHT = 120, 40

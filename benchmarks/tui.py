@@ -92,7 +92,7 @@ def spied_focus(self, widget, *more, **options):
     note(type(widget).__name__)
     focus(self, widget, *more, **options)
 Laboratory.set_focus = spied_focus
-from hadamard_tui.screens.failure import Failure
+from hadamard_tui.screens.modal import Failure
 def spied_f12(self, event):
     if event.key == "f12":
         self.push_screen(Failure("ValueError: none"))

@@ -23,25 +23,22 @@ from engine.results.outcomes import judge
 from engine.results.results import Results
 from engine.spec import presets
 from engine.spec.experiment import SUBJECTS, drawn
-from engine.spec.preset_index import Entry, index
+from engine.spec.preset_index import PresetEntry, index
 from engine.spec.reading import Raw
-from hadamard_tui.browsing import preview, thumbnail
-from hadamard_tui.browsing.preview import takes
-from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.browsing import preview
+from hadamard_tui.browsing.preview import Thumbnail, takes
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.editing.sweeping import swept
+from hadamard_tui.colours import palette
+from hadamard_tui.editing.editable_experiment import EditableExperiment, swept
 from hadamard_tui.headless import console
 from hadamard_tui.headless.compute import compute_all
-from hadamard_tui.looks import palette
 from hadamard_tui.running import stored
-from hadamard_tui.running.progress import in_words
+from hadamard_tui.running.progress import duration_in_words
 from hadamard_tui.running.stored import Stored, StoredPicture, StoredSeries
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import Shown
-from hadamard_tui.sharing.svg import outline, svg
-from hadamard_tui.sharing.svg_heat_map import heat_map_svg
+from hadamard_tui.sharing.svg import heat_map_svg, outline, svg
 
 DOCS = Path(__file__).resolve().parent
 PAGE, PICTURES = DOCS / "gallery.md", DOCS / "gallery"
@@ -81,7 +78,9 @@ def main() -> int:
         presets.path_of(name)
     errors = console.errors()
     thumbnails = {
-        name: thumbnail for name, thumbnail in preview.read(preview.FILE).items() if name in presets.names()
+        name: thumbnail
+        for name, thumbnail in preview.read_file(preview.FILE).items()
+        if name in presets.names()
     }
     due = [entry for entry in index() if entry.name in names or (not names and _is_stale(entry, thumbnails))]
     failed = _run_all(due, thumbnails, errors)
@@ -94,14 +93,14 @@ def main() -> int:
     return int(failed)
 
 
-def _is_stale(entry: Entry, thumbnails: dict[str, Thumbnail]) -> bool:
+def _is_stale(entry: PresetEntry, thumbnails: dict[str, Thumbnail]) -> bool:
     """Whether a preset has no chart, or a chart of an earlier version."""
     files = PICTURES / f"{entry.name}.svg", stored.file_of(entry.name)
     has_chart = entry.name in thumbnails and all(file.exists() for file in files)
     return not has_chart or thumbnails[entry.name].digest != entry.digest
 
 
-def _run_all(due: Sequence[Entry], thumbnails: dict[str, Thumbnail], errors: Console) -> bool:
+def _run_all(due: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail], errors: Console) -> bool:
     """Run presets, add their thumbnails, and print the remaining time; return whether one failed."""
     failed = False
     expected = {
@@ -115,16 +114,16 @@ def _run_all(due: Sequence[Entry], thumbnails: dict[str, Thumbnail], errors: Con
             errors.print(f"{entry.name}: {error}")
             failed = True
             continue
-        preview.write(preview.FILE, thumbnails)
+        preview.write_file(preview.FILE, thumbnails)
         done += expected[entry.name]
         seconds_left = sum(expected[later.name] for later in due[number:]) * (time.monotonic() - began) / done
         size = (PICTURES / f"{entry.name}.svg").stat().st_size / 1000
         progress = f"{number} of {len(due)}  {entry.name}  {thumbnail.seconds:.1f} s, {size:.0f} kB"
-        errors.print(f"{progress}; {in_words(seconds_left)} left" if number < len(due) else progress)
+        errors.print(f"{progress}; {duration_in_words(seconds_left)} left" if number < len(due) else progress)
     return failed
 
 
-def make(entry: Entry, errors: Console) -> Thumbnail:
+def make(entry: PresetEntry, errors: Console) -> Thumbnail:
     """Run a preset on one thread, write the picture of its chart and make its thumbnail. Raises: BadInput."""
     document = presets.document(entry.name)
     sweep = presets.sweep_of(entry.name, document)
@@ -139,12 +138,12 @@ def make(entry: Entry, errors: Console) -> Thumbnail:
     heat = None if shown.pictures is None else shown.pictures.heat
     if heat is not None:
         (PICTURES / f"{entry.name}.svg").write_bytes(heat_map_svg(heat))
-        drawn_small = thumbnail.of_heat_map(heat)
+        drawn_small = preview.of_heat_map(heat)
     else:
         assert shown.axes is not None, "what was run has a chart"
         (PICTURES / f"{entry.name}.svg").write_bytes(svg(shown.series, shown.axes, within=WITHIN))
         with palette.on_paper():
-            drawn_small = thumbnail.of_chart(shown.series, shown.axes)
+            drawn_small = preview.of_chart(shown.series, shown.axes)
     return Thumbnail(entry.digest, float(f"{seconds:.2g}"), shown.caption, **drawn_small)
 
 
@@ -196,23 +195,23 @@ def _law(name: str, document: Raw, errors: Console) -> StoredPicture | None:
     return replace(picture, headline=shown.caption)
 
 
-def page(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> str:
+def page(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> str:
     """Page of all presets with a chart, by subject."""
     return "\n".join([HEAD, *_contents(entries, thumbnails), "", *_sections(entries, thumbnails)])
 
 
-def _of(subject: str, entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> list[Entry]:
+def _of(subject: str, entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> list[PresetEntry]:
     return [entry for entry in entries if entry.subject == subject and entry.name in thumbnails]
 
 
-def _contents(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
+def _contents(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
         if entries_of_subject := _of(subject, entries, thumbnails):
             links = ", ".join(f"[{entry.name}](#{entry.name})" for entry in entries_of_subject)
             yield f"- **{subject}**: {links}"
 
 
-def _sections(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
+def _sections(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) -> Iterator[str]:
     for subject in SUBJECTS:
         if entries_of_subject := _of(subject, entries, thumbnails):
             yield f"## {subject}\n"
@@ -220,7 +219,7 @@ def _sections(entries: Sequence[Entry], thumbnails: dict[str, Thumbnail]) -> Ite
                 yield from _section(entry, thumbnails[entry.name])
 
 
-def _section(entry: Entry, thumbnail: Thumbnail) -> Iterator[str]:
+def _section(entry: PresetEntry, thumbnail: Thumbnail) -> Iterator[str]:
     yield f"### {entry.name}\n\n**{entry.title}**\n"
     yield f"![{entry.title}](gallery/{entry.name}.svg)\n"
     yield f"{thumbnail.caption}\n"

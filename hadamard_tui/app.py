@@ -33,26 +33,26 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from engine.core.parts import BadInput
+from hadamard_tui import keyboard
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.themes import COLOUR_THEMES, after
 from hadamard_tui.headless import exit_codes
-from hadamard_tui.keyboard import keymap
-from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.themes import LOOKS, after
+from hadamard_tui.keyboard import ACTIONS
 from hadamard_tui.panels import ABOUT, DIGITS, story
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.serving import NOTICE, served
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
-from hadamard_tui.state import own_presets, state_file
+from hadamard_tui.state import state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView, Memory
 from hadamard_tui.terminal import clipboard
 from hadamard_tui.terminal.ascii_text import AsciiFilter
 from hadamard_tui.terminal.signals import heeded
-from hadamard_tui.terminal.steady_notification import SteadyNotification
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
 from hadamard_tui.terminal.textual_internals import FailingApp, driver_of, lay_out, notifications_of
-from hadamard_tui.widgets.item_forms import KINDS
-from hadamard_tui.widgets.preset_choice import PresetChoice
+from hadamard_tui.terminal.timing import SteadyNotification
+from hadamard_tui.widgets.controls import PresetChoice
+from hadamard_tui.widgets.item_lists import KINDS
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.sharing.exporting import Shown
     from hadamard_tui.state.launch import Launch
-    from hadamard_tui.tours.tour import Tour
+    from hadamard_tui.tours import Tour
 
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to come out of its last round."""
@@ -111,10 +111,10 @@ class HadamardApp(FailingApp):
         self._copied = ""
         self._loop_of_app: asyncio.AbstractEventLoop | None = None
         self._is_ending = False
-        for look in LOOKS.values():
+        for look in COLOUR_THEMES.values():
             self.register_theme(look.theme)
         self.set_keymap(self.config.keys)
-        keymap.use(self.config.keys)
+        keyboard.use(self.config.keys)
         clipboard.use(self.config.clipboard)
         view = view or KeptView()
         self.wear(view.theme or self.config.theme)
@@ -147,7 +147,7 @@ class HadamardApp(FailingApp):
         if self._guide is not None:
             self.call_after_refresh(self._guide.start)
         elif self._first:
-            from hadamard_tui.screens.welcome import Welcome
+            from hadamard_tui.screens.help import Welcome
 
             self.push_screen(Welcome(), self._welcomed)
         if served():
@@ -156,8 +156,8 @@ class HadamardApp(FailingApp):
             self.notify(note, severity="warning", timeout=15)
 
     async def _welcomed(self, preset: str | None) -> None:
-        from hadamard_tui.browsing.catalogue import NEW
-        from hadamard_tui.tours.talk import talks
+        from hadamard_tui.browsing.preset_list import NEW
+        from hadamard_tui.tours import talks
 
         if preset == NEW or preset in talks():
             await self.choose_preset(preset)
@@ -212,7 +212,7 @@ class HadamardApp(FailingApp):
             self.push_screen(Commands())
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        from hadamard_tui.tours.talk import is_path, talks
+        from hadamard_tui.tours import is_path, talks
 
         for action in ACTIONS:
             if self.check_action(action.name.removeprefix("app."), ()):
@@ -253,7 +253,7 @@ class HadamardApp(FailingApp):
 
     def action_new_experiment(self) -> None:
         """Choose a problem and a learner, and put up the experiment that they make."""
-        from hadamard_tui.screens.new_experiment import NewExperiment
+        from hadamard_tui.screens.browser import NewExperiment
 
         self.push_screen(NewExperiment(), self._begin_new)
 
@@ -269,8 +269,8 @@ class HadamardApp(FailingApp):
 
     async def choose_preset(self, name: str | None) -> None:
         """Put up a preset, walk a path or start a new experiment, as choosing it from the list does."""
-        from hadamard_tui.browsing.catalogue import NEW
-        from hadamard_tui.tours.talk import talks
+        from hadamard_tui.browsing.preset_list import NEW
+        from hadamard_tui.tours import talks
 
         if name is None:
             return
@@ -287,8 +287,7 @@ class HadamardApp(FailingApp):
     async def walk(self, path: str) -> None:
         """Walk a path that comes with the program, up to its end or until a preset is chosen."""
         from hadamard_tui.screens.guide import Guide
-        from hadamard_tui.tours.talk import stops_to
-        from hadamard_tui.tours.tour import Tour
+        from hadamard_tui.tours import Tour, stops_to
 
         if self._guide is not None:
             await self._guide.leave()
@@ -304,13 +303,13 @@ class HadamardApp(FailingApp):
 
     def show_part(self, family: str, kind: str) -> None:
         """Say what a part is, and which presets show it."""
-        from hadamard_tui.screens.part_page import PartPage
+        from hadamard_tui.screens.help import PartPage
 
         self.push_screen(PartPage(family, kind), self.choose_preset)
 
     def wear(self, look: str) -> None:
         """Take on a look, with the palette of its curves."""
-        palette.use(LOOKS[look].palette)  # type: ignore[index]
+        palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
         self.theme = look
 
     def action_theme(self) -> None:
@@ -357,8 +356,7 @@ class HadamardApp(FailingApp):
             await self._guide.break_stop()
             return
         from hadamard_tui.editing.editable_experiment import EditableExperiment
-        from hadamard_tui.tours.talk import break_at
-        from hadamard_tui.tours.tour import Stop, broken
+        from hadamard_tui.tours import Stop, break_at, broken
 
         preset = self.laboratory.editable.preset
         change = break_at(preset) if preset is not None else None
@@ -366,10 +364,10 @@ class HadamardApp(FailingApp):
             self.notify("No change is known that breaks the theorem of this set-up.")
             return
         await self.laboratory.present(EditableExperiment(broken(Stop(preset), change), preset))
-        self.notify(f"{', '.join(change.set)}: {change.text} {keymap.key('undo')} goes back.")
+        self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} goes back.")
 
     def action_blank(self) -> None:
-        from hadamard_tui.screens.blank import Blank
+        from hadamard_tui.screens.modal import Blank
 
         self.push_screen(Blank())
 
@@ -395,7 +393,7 @@ class HadamardApp(FailingApp):
     def _saved(self, path: Path, document: Experiment | Raw) -> None:
         """A preset was saved: it is in the list from now on, and the set-up is this preset."""
         try:
-            own_presets.add(path)
+            state_file.add_own_preset(path)
         except BadInput as error:
             self.notify(str(error), severity="warning")
         self.laboratory.query_one(SetupPane).saved(str(path.absolute()), msgspec.to_builtins(document))

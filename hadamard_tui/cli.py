@@ -29,7 +29,7 @@ from hadamard_tui.terminal.standard_streams import (
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw
-    from hadamard_tui.headless.outcome import Done
+    from hadamard_tui.headless.compute import Done
 
 DEFAULT_PRESET = "hadamard-128"
 
@@ -57,7 +57,7 @@ class _Command(_PlainHelp, TyperCommand):
     """A single command."""
 
 
-class Commands(_PlainHelp, TyperGroup):
+class CommandGroup(_PlainHelp, TyperGroup):
     """The commands; a preset in the place of one is answered by the two commands that take it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -72,7 +72,7 @@ def _flag(name: str, help: str, **more: Any) -> Any:
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
-app = typer.Typer(cls=Commands, add_completion=False, context_settings=HELP)
+app = typer.Typer(cls=CommandGroup, add_completion=False, context_settings=HELP)
 command = partial(app.command, cls=_Command)
 
 Settings = Annotated[
@@ -235,7 +235,7 @@ def run_headless(
             exporting.check(file, "--export")
     document = _load(preset, settings, device, path)
     from hadamard_tui.headless import console
-    from hadamard_tui.headless.outcome import computed
+    from hadamard_tui.headless.compute import computed
 
     done = computed(preset, document, console.errors(), fresh)
 
@@ -244,7 +244,7 @@ def run_headless(
             echo(done.as_json(by_replica), nl=False)
         else:
             from hadamard_tui.headless import summary
-            from hadamard_tui.tours.onward import onward
+            from hadamard_tui.tours import onward
 
             steps = onward(preset)
             summary.show(done, console.output(), bool(settings), bounds, notes, steps)
@@ -285,15 +285,15 @@ def share_page(
         raise BadInput(f"--out {page}", "writes an HTML page, so its name must end in .html")
     files.check(page)
     from hadamard_tui.headless import console
-    from hadamard_tui.headless.outcome import computed
+    from hadamard_tui.headless.compute import computed
     from hadamard_tui.sharing.file_writer import place_file
     from hadamard_tui.sharing.web_page import web_page
-    from hadamard_tui.tours.talk import stops_of, title_of
+    from hadamard_tui.tours import stops_of, title_of
 
     if (stops := stops_of(preset)) is not None:
         if settings:
             raise BadInput("--set", "a path has its own set-ups; share one of its presets to change it")
-        from hadamard_tui.headless.shared_path import shared_path
+        from hadamard_tui.headless.pages import shared_path
 
         content, exit_code = shared_path(title_of([preset]), stops, console.errors(), device, fresh)
         console.output().print(place_file(page, content))
@@ -318,7 +318,7 @@ def write_report(
     """
     from engine.spec import presets
     from hadamard_tui.headless import console
-    from hadamard_tui.headless.report import report
+    from hadamard_tui.headless.pages import report
 
     failed, chosen, errors = False, names or presets.names(), console.errors()
     for number, reported in enumerate(report(folder, chosen, errors, fresh), start=1):
@@ -611,7 +611,7 @@ def _load(
         if not settings or are_own or "claims[" not in error.where:
             raise
         remedy = "the claims are about the preset's own settings; --set 'claims=[]' drops them"
-        raise BadInput(error.where, f"{error.what}; {remedy}") from error
+        raise BadInput(error.where, f"{error.fault}; {remedy}") from error
 
 
 def _export(file: Path, done: Done) -> None:
@@ -634,8 +634,8 @@ def _write_sheet(stops: list[str], file: Path) -> None:
     """Write the sheet of a path, talk or preset. Raises: BadInput."""
     from engine.core import files
     from hadamard_tui.headless import console
-    from hadamard_tui.headless.sheet import sheet
-    from hadamard_tui.tours.talk import stops_to, title_of
+    from hadamard_tui.headless.pages import sheet
+    from hadamard_tui.tours import stops_to, title_of
 
     files.check(file, "--sheet")
     questions = stops_to(stops)

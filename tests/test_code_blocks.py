@@ -14,7 +14,7 @@ import pytest
 from code_blocks import PAGES, Block, blocks, blocks_of
 
 from engine.results.outcomes import judge
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 
 CHECKED = ("sh", "python", "toml")

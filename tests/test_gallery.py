@@ -14,11 +14,11 @@ from rich.console import Console
 
 from engine.spec import presets
 from engine.spec.experiment import SUBJECTS
-from engine.spec.preset_index import Entry, entry_of, index
+from engine.spec.preset_index import PresetEntry, entry_of, index
 from hadamard_tui.browsing import preview
-from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.browsing.preview import Thumbnail
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 from hadamard_tui.running import stored
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -45,7 +45,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     module = gallery()
     module.ran = []
 
-    def make(entry: Entry, errors: Console) -> Thumbnail:
+    def make(entry: PresetEntry, errors: Console) -> Thumbnail:
         module.ran.append(entry.name)
         module.PICTURES.mkdir(exist_ok=True)
         stored.file_of(entry.name).write_text("{}")
@@ -63,7 +63,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_every_chart_that_comes_with_the_program_is_of_a_preset_and_has_its_picture_on_the_page():
-    thumbnails, page = preview.read(preview.FILE), (DOCS / "gallery.md").read_text(encoding="utf-8")
+    thumbnails, page = preview.read_file(preview.FILE), (DOCS / "gallery.md").read_text(encoding="utf-8")
     assert thumbnails.keys() <= set(presets.names())
     assert {file.stem for file in (DOCS / "gallery").glob("*.svg")} == thumbnails.keys()
     assert set(re.findall(r"\]\(gallery/(.+?)\.svg\)", page)) == thumbnails.keys()

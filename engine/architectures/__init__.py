@@ -249,7 +249,7 @@ class Architecture(Part, frozen=True):
         `slope` maps ŷ [B, n] to ∂L/∂ŷ [B, n]. Members of the batch are independent, so a single backward pass
         of their sum computes all gradients.
         """
-        leaves = {name: params[name].detach().requires_grad_() for name in self.layers}
+        leaves = {layer: params[layer].detach().requires_grad_() for layer in self.layers}
         with torch.enable_grad():
             predictions = self.predict({**params, **leaves}, instances)
         gradients = vector_jacobian(predictions, slope(predictions.detach()), list(leaves.values()))
@@ -268,7 +268,7 @@ class Architecture(Part, frozen=True):
         """Return the start that matches `params` if every instance x becomes U x; `turn` maps w to U w.
 
         For a random start with a rotation-invariant distribution this couples the two starts. A fixed start
-        does not change.
+        is returned unchanged.
         """
         return params
 
@@ -296,8 +296,8 @@ def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Para
     if not penalties:
         return gradients
     return {
-        name: gradient + penalties[name] * params[name] if name in penalties else gradient
-        for name, gradient in gradients.items()
+        layer: gradient + penalties[layer] * params[layer] if layer in penalties else gradient
+        for layer, gradient in gradients.items()
     }
 
 
@@ -306,7 +306,7 @@ def vector_jacobian(
 ) -> tuple[torch.Tensor, ...]:
     """Return Σ_i v_i ∂y_i/∂x of every input x, for outputs y and a vector v of their shape.
 
-    This is `torch.autograd.grad` with `grad_outputs`, which imports sympy at its first call: half a second.
+    Equivalent to `torch.autograd.grad` with `grad_outputs`, whose first call imports sympy (half a second).
     """
     with torch.enable_grad():
         total = (outputs * vector).sum()

@@ -57,7 +57,7 @@ class Conv(Architecture, frozen=True, tag="conv"):
 
     def _spectra(self, params: Params) -> torch.Tensor:
         """Return Fourier coefficients of the filters, [L, B, d//2 + 1]."""
-        spectra: torch.Tensor = torch.fft.rfft(torch.stack([params[name] for name in self.layers]))
+        spectra: torch.Tensor = torch.fft.rfft(torch.stack([params[layer] for layer in self.layers]))
         return spectra
 
     def _back(self, spectra: torch.Tensor, params: Params) -> torch.Tensor:

@@ -57,32 +57,37 @@ class Scaling(NamedTuple):
 class Dense(Architecture, frozen=True, tag="dense"):
     """A fully connected neural net: ŷ = W_L σ(… σ(W_1 x)), any depth and width, with or without biases.
 
-    `widths` says how many units each hidden layer has, or `depth` and `width` how many layers of one width
-    there are. Starts, with s² = C_w: `gaussian` draws every weight of layer l from N(0, C_w/fan-in); `zero`
-    does the same but starts the first layer at 0; `orthogonal` makes every layer a uniformly random
-    semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`; `identity` makes every hidden matrix
-    s·I and every output weight s; `diagonal` makes every hidden matrix diagonal with N(0, s²) entries, with a
-    Gaussian output. The last two are not rotation invariant, the others are, in law. With `output_signs` the
-    output weights start as ±s/√fan-in by fair coins, but for `identity`; with `balanced_signs` half of them
-    have +, and one more if their number is odd. Either `scale` says s, or `cw` C_w, one for all layers or one
-    for each, the output too. With `biases`, or C_b = `cb` > 0, there are biases b_l, trained, that start as
-    N(0, C_b) (once or for each layer, too); a bias is the weight of an input that is always 1, and depends on
-    no coordinates. With `alternating_biases` their sizes are uniform on [0, √(3C_b)], and from unit to unit
-    their signs +, −, +, … The output has none with `output_bias = false`.
+    `widths` lists the number of units of each hidden layer; alternatively `depth` and `width` give the number
+    of layers and their common width.
 
-    With `outputs = "m"` one net predicts all m targets: they share its hidden layers, and each has weights of
-    its own in the last layer. The loss that it is trained on is the sum of those of its outputs, of which the
-    mean is measured; cross-entropy is one loss of them all. With `l2_penalty` λ a net is trained on λ/2 ‖θ‖²
-    more, θ all trained numbers, biases too: gradients and Hessians include it, the measured losses do not.
+    The start has s² = C_w. Set either `scale` = s or `cw` = C_w, as one number or one for each layer
+    including the output. `init` selects the distribution. `gaussian`: every weight of layer l is N(0,
+    C_w/fan-in). `zero`: as `gaussian`, but the first layer starts at 0. `orthogonal`: every layer is a
+    uniformly random semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`. `identity`: every
+    hidden matrix is s·I and every output weight s. `diagonal`: every hidden matrix is diagonal with N(0, s²)
+    entries; the output is Gaussian. The last two are not rotation invariant; the others are, in law.
 
-    `parametrisation`: layer l of n_l units acts as m_l W_l, and the rate of W_l is r_l η, for plain gradient
-    descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}), the numbers trained start as N(0, 1), r = 1
+    With `output_signs` the output weights start as ±s/√fan-in by fair coins (not for `identity`); with
+    `balanced_signs` half of them are positive, and one more if their number is odd.
+
+    With `biases`, or C_b = `cb` > 0, layers have trained biases b_l that start as N(0, C_b); C_b is one
+    number or one for each layer. A bias is the weight of an input that is always 1, and depends on no
+    coordinates. With `alternating_biases` their sizes are uniform on [0, √(3C_b)] and their signs alternate
+    from unit to unit, starting with +. `output_bias = false` removes the bias of the output.
+
+    With `outputs = "m"` one net predicts all m targets: the hidden layers are shared, and each target has its
+    own weights in the last layer. Training uses the sum of the losses of the outputs, measures use their
+    mean; cross-entropy is one loss of all outputs. `l2_penalty` λ adds λ/2 ‖θ‖² to the training loss, θ all
+    trained numbers including biases: gradients and Hessians include it, measured losses do not.
+
+    `parametrisation`: layer l of n_l units acts as m_l W_l, and W_l has the rate r_l η, for plain gradient
+    descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}), the trained numbers start as N(0, 1), r = 1
     (Jacot, Gabriel, Hongler 2018). `mean-field`, for one hidden layer of n units: the output has m = 1/n and
-    starts as N(0, C_w), and all but its bias r = n (Mei, Montanari, Nguyen 2018). `mup`: m = 1, the output
-    starts as N(0, C_w/n_L²); r = n_1 at the input, n_l/n_{l−1} between hidden layers, 1/n_L at the output,
-    n_l for hidden biases, 1 for that of the output (Yang, Hu 2021); for one hidden layer it does what
-    mean-field does. Other starts are scaled alike.
-    Source: WKA21 Thm 2; Bernstein et al. 2023; theory.md §§3, 8, 9; theory-nets.md §§0, 24, 27.
+    starts as N(0, C_w), and r = n for all tensors except its bias (Mei, Montanari, Nguyen 2018). `mup`: m =
+    1, the output starts as N(0, C_w/n_L²); r = n_1 at the input, n_l/n_{l−1} between hidden layers, 1/n_L at
+    the output, n_l for hidden biases, 1 for that of the output (Yang, Hu 2021); for one hidden layer it is
+    equivalent to mean-field. Other starts are scaled alike. Source: WKA21 Thm 2; Bernstein et al. 2023;
+    theory.md §§3, 8, 9; theory-nets.md §§0, 24, 27.
     """
 
     widths: Annotated[
@@ -150,9 +155,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.init == "zero" and self.activation in KINKED:
             raise BadField("init", kinked(self.activation))
         if self.widths is not None:
-            for name in ("depth", "width"):
-                if getattr(self, name) is not None:
-                    raise BadField(name, "widths says this too; give widths, or depth and width")
+            for field in ("depth", "width"):
+                if getattr(self, field) is not None:
+                    raise BadField(field, "widths says this too; give widths, or depth and width")
         elif (self.depth is None) != (self.width is None):
             missing, present = ("width", "depth") if self.width is None else ("depth", "width")
             raise BadField(missing, f"missing; {present} needs it beside it")
@@ -163,13 +168,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.scale is not None and self.cw is not None:
             raise BadField("cw", "scale says this too, C_w = s²; give one of them")
         count = len(self.hidden) + 1
-        for name in ("cw", "cb"):
-            value = getattr(self, name)
+        for field in ("cw", "cb"):
+            value = getattr(self, field)
             if isinstance(value, tuple) and len(value) != count:
                 message = (
                     f"{len(value)} values for {count} layers, the output too; give one for all, or {count}"
                 )
-                raise BadField(name, message)
+                raise BadField(field, message)
         if self.parametrisation == "mean-field" and count > 2:
             raise BadField(
                 "parametrisation",
@@ -220,17 +225,17 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
-        """s = √C_w of every layer."""
+        """Return s = √C_w of every layer."""
         if self.cw is None:
             return [1.0 if self.scale is None else self.scale] * len(self._numbers)
         return [math.sqrt(variance) for variance in self._each(self.cw)]
 
     def _fans(self, d: int) -> list[tuple[int, int]]:
-        """(fan-out, fan-in) of every layer."""
+        """Return (fan-out, fan-in) of every layer."""
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """Scalings of every layer by the parametrisation."""
+        """Return the scalings of every layer by the parametrisation."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -406,7 +411,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
             by_weight = self._by_first(params, back, instances) if inputs is None else back @ inputs.mT
             forward = params.get(f"m{number}")
             gradients[f"W{number}"] = by_weight if forward is None else forward * by_weight
-        return {name: gradients[name] for name in self.layers}
+        return {layer: gradients[layer] for layer in self.layers}
 
     def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
         """Return ∂L/∂W₁ [B, h, d] from ∂L/∂z [B, h, n] for the signals z of `first`."""
@@ -443,14 +448,14 @@ class Dense(Architecture, frozen=True, tag="dense"):
             if (forward := params.get(f"m{number}")) is not None:
                 right = forward * right
         names, rights = self.layers, [right]
-        for name in names[:-1]:
-            rights.append(rights[-1] @ params[name].mT)
+        for layer in names[:-1]:
+            rights.append(rights[-1] @ params[layer].mT)
         above, gradients = None, {}
-        for name, right in zip(reversed(names), reversed(rights), strict=True):
-            gradients[name] = right if above is None else above.mT @ right
-            if name != names[0]:
-                above = params[name] if above is None else above @ params[name]
-        return {name: gradients[name] for name in names}
+        for layer, right in zip(reversed(names), reversed(rights), strict=True):
+            gradients[layer] = right if above is None else above.mT @ right
+            if layer != names[0]:
+                above = params[layer] if above is None else above @ params[layer]
+        return {layer: gradients[layer] for layer in names}
 
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
@@ -505,7 +510,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Whether permuting the inputs permutes units of every hidden layer, as these start alike."""
+        """Return whether permuting the inputs permutes units of every hidden layer, as these start alike."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 

@@ -21,10 +21,10 @@ from engine.problems.instances import Instances
 class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     """A fully connected layer, trained, and a spindly net on top: ŷ = Σ_j (W₁x)_j (u_j^L − v_j^L).
 
-    The second half is there only when signed. W₁ [h, d] starts with independent N(0, s²/d) weights, which is
-    rotation invariant, so the spindly part on top does not help; with `init` = identity it starts at s·I,
-    s = `scale`, which is not. The top starts at u^L = w₀, by default 1/h, and at u^L = v^L = 1/(2h) when
-    signed. Source: WKA21 Thm 2; the talk; theory.md §3.
+    The v_j exist only when signed. W₁ [h, d] starts with independent N(0, s²/d) weights, which is rotation
+    invariant, so the spindly part on top does not help; with `init` = identity it starts at s·I, s = `scale`,
+    which is not rotation invariant. The top starts at u^L = w₀, by default 1/h, and at u^L = v^L = 1/(2h)
+    when signed. Source: WKA21 Thm 2; the talk; theory.md §3.
     """
 
     width: Annotated[Count | None, Meta(title="width h", description="units; none: as many as inputs")] = None
@@ -57,7 +57,7 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
 
     def layout(self, d: int) -> Layout:
         h = self.width or d
-        return Layout({name: (h, d) if name == "W1" else (h,) for name in self.layers})
+        return Layout({layer: (h, d) if layer == "W1" else (h,) for layer in self.layers})
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
         return instances.products(self.weights(params))
@@ -73,7 +73,7 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
         return top - params["v"] ** self.depth if self.signed else top
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
-        parts = [params[name][:, :units] for name in self.layers[1:]]
+        parts = [params[layer][:, :units] for layer in self.layers[1:]]
         first = params["W1"][:, :units, inputs]
         return [Edges(first), *chains(parts, self.depth)]
 

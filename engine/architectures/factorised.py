@@ -20,10 +20,10 @@ from engine.problems.instances import Instances
 class Factorised(Architecture, frozen=True, tag="factorised"):
     """xᵀWz on instances x zᵀ, W = A₁ᵀ A₂ ⋯ A_L a product of L matrices with `width` hidden units between.
 
-    x has as many entries as W has rows, z as many as it has columns: `factors`. Starts, s = `scale`:
-    `gaussian`, all entries independent N(0, s²), so that rotations of x and of z, each by itself, change
-    nothing in law; `orthogonal`, A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ and s I between, so that W = 0 and its tangent
-    kernel for L = 2 is 2s² I, with as many hidden units as W has rows and columns together, or more; and
+    `factors` gives the lengths of x (rows of W) and z (columns of W). Starts, with s = `scale`: `gaussian`,
+    all entries independent N(0, s²), so that separate rotations of x and of z leave the distribution
+    unchanged; `orthogonal`, A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ and s I between, so that W = 0 and its tangent
+    kernel for L = 2 is 2s² I, with at least as many hidden units as W has rows and columns together; and
     `identity`, all s I, so that W = s^L I. From a small start gradient descent prefers matrices of low rank.
     Source: Gunasekar et al. 2017; Razin, Cohen 2020; theory-open.md §17; theory-bias.md §49.
     """
@@ -78,13 +78,15 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
 
     def start(self, stream: Stream, d: int) -> Start:
         if self.init == "gaussian":
-            return {name: self.scale * stream.normal(*shape) for name, shape in self.layout(d).shapes.items()}
+            return {
+                layer: self.scale * stream.normal(*shape) for layer, shape in self.layout(d).shapes.items()
+            }
         below = -self._sides(d)[0] if self.init == "orthogonal" else 0
         tensors: Start = {}
-        for name, shape in self.layout(d).shapes.items():
+        for layer, shape in self.layout(d).shapes.items():
             units, inputs = shape
-            matrix = np.eye(units, inputs, below if name == self.layers[-1] else 0)
-            tensors[name] = np.tile(self.scale * matrix, (stream.replicas, 1, 1))
+            matrix = np.eye(units, inputs, below if layer == self.layers[-1] else 0)
+            tensors[layer] = np.tile(self.scale * matrix, (stream.replicas, 1, 1))
         return tensors
 
     def _sides(self, d: int) -> tuple[int, int]:
@@ -99,7 +101,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
 
     def _factors(self, params: Params) -> list[torch.Tensor]:
         """Return the factors of W, from the left."""
-        first, *rest = (params[name] for name in self.layers)
+        first, *rest = (params[layer] for layer in self.layers)
         return [first.mT, *rest]
 
     def _before(self, params: Params) -> list[torch.Tensor]:
@@ -121,7 +123,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
             gradients[self.layers[number]] = before[number - 1].mT @ rest
             rest = rest @ factors[number].mT
         gradients["A1"] = rest.mT
-        return {name: gradients[name] for name in self.layers}
+        return {layer: gradients[layer] for layer in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         """Return the start for instances U x (V z)ᵀ; `turn` maps a matrix W, as a vector, to U W Vᵀ."""

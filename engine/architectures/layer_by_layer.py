@@ -19,11 +19,11 @@ from engine.problems.instances import Instances
 class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     """A dense net at its start, as one instance sees it: z^{l+1} = √(C_b + C_w mean σ(z^l)²) g_{l+1}.
 
-    g_l ~ N(0, I) has a number for each unit of layer l, and z¹ has ‖x‖²/d in place of the mean: given a
+    g_l ~ N(0, I) has one entry for each unit of layer l, and z¹ has ‖x‖²/d in place of the mean: given a
     layer, the signals of the next are independent N(0, C_b + C_w mean σ²). For a single instance this is
     exactly the law of a fully connected net with Gaussian weights, at n numbers a layer instead of n². For
-    several instances it holds for each by itself, and not jointly, and training moves the g_l, which are no
-    weights of a net. Source: theory-nets.md §0.
+    several instances it holds for each one separately, but not jointly. Training changes the g_l, which are
+    not weights of a net. Source: theory-nets.md §0.
     """
 
     depth: Annotated[int, Meta(ge=1, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 3
@@ -58,10 +58,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         return [self.width] * self.depth + [1]
 
     def start(self, stream: Stream, d: int) -> Start:
-        return {name: stream.normal(n, 1) for name, n in zip(self.layers, self._units(), strict=True)}
+        return {layer: stream.normal(n, 1) for layer, n in zip(self.layers, self._units(), strict=True)}
 
     def layout(self, d: int) -> Layout:
-        shapes = {name: (n, 1) for name, n in zip(self.layers, self._units(), strict=True)}
+        shapes = {layer: (n, 1) for layer, n in zip(self.layers, self._units(), strict=True)}
         return Layout(shapes, units=self.depth * self.width)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -76,10 +76,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         """Yield the signals before σ of every layer, [B, n_l, n], input first; the last are predictions."""
         rows = instances.rows
         mean = rows.square().mean(-1).repeat_interleave(len(params["g1"]) // len(rows), 0)  # [B, n]
-        for name in self.layers:
+        for layer in self.layers:
             least = torch.finfo(mean.dtype).tiny  # keeps √ away from 0, where it has no slope
             variance = (self.cb + self.cw * mean).clamp(min=least)
-            signal = params[name] * variance.sqrt()[:, None]
+            signal = params[layer] * variance.sqrt()[:, None]
             yield signal
             mean = transfer(self.activation, signal).square().mean(1)
 

@@ -20,10 +20,11 @@ from engine.problems.instances import Instances
 class Linearised(Dense, frozen=True, tag="linearised"):
     """A dense net to first order in its parameters: ŷ(x; θ₀) + ∂ŷ(x; θ₀)/∂θ (θ − θ₀), θ₀ where it starts.
 
-    It starts as the dense net of the same fields, and has its tangent kernel throughout: by gradient descent
-    with rate η on square loss the residual in the direction of a left singular vector of the Jacobian, with
-    singular value λ, is multiplied by 1 − 2ηλ²/n at every step. Whatever a net does differently is due to the
-    change of its features. Source: Jacot, Gabriel, Hongler 2018; theory-bias.md §§43, 45.
+    It starts as the dense net of the same fields and keeps its initial tangent kernel throughout. Under
+    gradient descent with rate η on square loss, the residual in the direction of a left singular vector of
+    the Jacobian, with singular value λ, is multiplied by 1 − 2ηλ²/n at every step. Any difference from the
+    net itself is due to the change of its features. Source: Jacot, Gabriel, Hongler 2018; theory-bias.md
+    §§43, 45.
     """
 
     def structure(self) -> ArchitectureStructure:
@@ -37,11 +38,11 @@ class Linearised(Dense, frozen=True, tag="linearised"):
 
     def start(self, stream: Stream, d: int) -> Start:
         tensors = super().start(stream, d)
-        return {**tensors, **{_at_start(name): np.copy(tensors[name]) for name in self.layers}}
+        return {**tensors, **{_at_start(layer): np.copy(tensors[layer]) for layer in self.layers}}
 
     def layout(self, d: int) -> Layout:
         layout = super().layout(d)
-        fixed = {_at_start(name): layout.shapes[name] for name in self.layers}
+        fixed = {_at_start(layer): layout.shapes[layer] for layer in self.layers}
         return layout._replace(shapes={**layout.shapes, **fixed})
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -56,13 +57,13 @@ class Linearised(Dense, frozen=True, tag="linearised"):
     ) -> torch.Tensor:
         """Return the predictions, from the inputs and signals of the layers at the start."""
         start = self._started(params)
-        moved = {name: params[name] - start[name] for name in self.layers}
+        moved = {layer: params[layer] - start[layer] for layer in self.layers}
         change = self.first(moved, instances)
         for number, (inputs, _) in zip(self._numbers, layers, strict=True):
-            name = f"W{number}"
+            layer = f"W{number}"
             if inputs is not None:
                 change = sent_back(self.activation, change, layers[number - 2][1], inputs)  # times slopes
-                change = moved[name] @ inputs + start[name] @ change
+                change = moved[layer] @ inputs + start[layer] @ change
             if (forward := params.get(f"m{number}")) is not None:
                 change = forward * change
             if f"b{number}" in moved:
@@ -99,7 +100,7 @@ class Linearised(Dense, frozen=True, tag="linearised"):
 
     def _started(self, params: Params) -> Params:
         """Return the tensors with the trained ones replaced by their starting values."""
-        started = {name: params[_at_start(name)] for name in self.layers}
+        started = {layer: params[_at_start(layer)] for layer in self.layers}
         started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # a narrowed net has fewer inputs
         return {**params, **started}
 

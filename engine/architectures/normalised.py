@@ -27,10 +27,10 @@ CONSTANT = 8
 class Normalised(Dense, frozen=True, tag="normalised"):
     """A dense net that sees (x − mean)/deviation: of every feature over all rows, or of every instance.
 
-    `of = "features"` standardises each feature by its mean and deviation over all rows of the problem, and
-    leaves one that is constant at 0; `of = "instances"` is LayerNorm without gains: it standardises the
-    entries of each instance among themselves. Both are part of the learner, computed from the instances that
-    it sees, and both treat the coordinate axes unlike other directions. Source: theory-symmetry.md §21.
+    `of = "features"` standardises each feature by its mean and deviation over all rows of the problem; a
+    constant feature becomes 0. `of = "instances"` is LayerNorm without gains: it standardises the entries
+    within each instance. Both are part of the learner, computed from the instances that it sees, and both
+    treat the coordinate axes unlike other directions. Source: theory-symmetry.md §21.
     """
 
     of: Annotated[

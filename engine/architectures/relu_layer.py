@@ -17,12 +17,12 @@ from engine.problems.instances import Instances
 
 
 class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
-    """A net of one hidden layer of rectified units: f(x) = Σ_j a_j relu(w_jᵀx + b_j) + c, all of it trained.
+    """A net of one hidden layer of rectified units, all trained: f(x) = Σ_j a_j relu(w_jᵀx + b_j) + c.
 
-    It starts with ‖w_j‖ = |a_j| = `scale` s, w_j in uniformly random directions and a_j of fair signs, c = 0,
+    It starts with ‖w_j‖ = |a_j| = `scale` s, w_j in uniformly random directions, a_j of random sign, c = 0,
     and b_j = −s t_j with t_j uniform between −`reach` and `reach`: the unit bends f at the distance t_j from
-    the origin. `l2_penalty` λ adds λ/2 Σ_j (a_j² + ‖w_j‖²) to the loss that is trained on, and leaves b and c
-    free. Of functions of one number the least of ½ Σ_j (a_j² + w_j²) over all units that make f is
+    the origin. `l2_penalty` λ adds λ/2 Σ_j (a_j² + ‖w_j‖²) to the training loss; b and c are not penalised.
+    For a function f of one number, the minimum of ½ Σ_j (a_j² + w_j²) over all units that represent f is
     max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19; theory-bias.md §51.
     """
 

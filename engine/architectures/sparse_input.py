@@ -20,10 +20,10 @@ from engine.problems.instances import Instances
 class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     """A two-layer net with a random sparse input layer: ŷ = Σ_j a_j σ(Σ_{i ∈ S_j} W_ji x_i).
 
-    Every hidden unit j sees a random set S_j of c inputs, c = `connectivity`, drawn once and never changed;
-    absent edges have no gradient. W_ji starts as N(0, s²/c) and a_j as N(0, s²/h), s = `scale`. From one
-    edge per unit (c = 1) it goes to all (c ≥ d), where it is `dense` and rotation invariant; with any fewer
-    it is not. Source: WKA21 Thm 2; theory.md §§3, 8.
+    Every hidden unit j sees a random set S_j of c inputs, c = `connectivity`, drawn once and then fixed;
+    absent edges have no gradient. W_ji starts as N(0, s²/c) and a_j as N(0, s²/h), s = `scale`. It ranges
+    from one edge per unit (c = 1) to all (c ≥ d), where it equals `dense` and is rotation invariant; with c <
+    d it is not. Source: WKA21 Thm 2; theory.md §§3, 8.
     """
 
     connectivity: Annotated[

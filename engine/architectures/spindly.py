@@ -64,7 +64,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return super().structure_at(d)._replace(kernel_at_start=kernel)
 
     def _alpha(self, d: int) -> float:
-        """Starting value of every parameter."""
+        """Return the starting value of every parameter."""
         w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
         return float(w0 ** (1.0 / self.depth))
 
@@ -83,7 +83,7 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return w - params["v"] ** self.depth if self.signed else w
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
-        return chains([params[name][:, inputs] for name in self.layers], self.depth)
+        return chains([params[layer][:, inputs] for layer in self.layers], self.depth)
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]

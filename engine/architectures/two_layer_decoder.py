@@ -25,12 +25,13 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
 
     h = d/2 + 1 hidden units, W₁ = [L·I, 0], w₂ = 0; φ = (ψ, m) ∈ ℝ^2h, for unit vectors e_0, e_1, … of ℝ^h:
     the first row has Lψ = e_0, m = μe_0; the second Lψ = √½(√(1−ε²) e_1 + ε e_0), m = √½ e_1; and row t of
-    the next d/2 − 1 has Lψ = e_t, m = μe_t. One pass of gradient descent at rate ½ then has in v = W₁ᵀw₂ the
-    label y_t in (v_ψ)_t, and a multiple of it plus κ y_t y_0 y_1, κ = ε/√2, in (v_m)_t. φ of row t + d/2 − 1,
-    which is never seen, is the functional of v that takes the latter from the two; so the feature map has
-    the multiplication table of the rows in it, and entries as large as √2/(με). After k ≤ d/2 + 1 examples
-    the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)), less than the 1 − (k+1)/d that was conjectured
-    of any start and any φ. Derived here, we know of no earlier statement. Source: theory-open.md §18.
+    the next d/2 − 1 has Lψ = e_t, m = μe_t. After one pass of gradient descent at rate ½, v = W₁ᵀw₂ contains
+    the label y_t in (v_ψ)_t, and a multiple of it plus κ y_t y_0 y_1, κ = ε/√2, in (v_m)_t. φ of row t + d/2
+    − 1, which is never seen, is the functional of v that recovers y_t y_0 y_1 from these two. So the feature
+    map encodes the multiplication table of the rows, with entries as large as √2/(με). After k ≤ d/2 + 1
+    examples the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)), less than 1 − (k+1)/d, the conjectured
+    minimum for any start and any φ. Derived here; no earlier statement is known to us. Source: theory-open.md
+    §18.
     """
 
     eps: Annotated[

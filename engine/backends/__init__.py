@@ -1,6 +1,6 @@
-"""Backends: ways to compute a training run, all the same up to rounding. A file here is one of them.
+"""Backends: implementations of a training run, equal up to rounding. Each file here is one of them.
 
-What a backend is made of beside its file lies in a folder here.
+A backend's further modules are in a folder here.
 """
 
 from __future__ import annotations
@@ -30,101 +30,101 @@ WIDE = 8 << 20
 """Bytes of all weight vectors of a learner from which on the C library scatters them."""
 
 LONG = 4 << 20
-"""Bytes of a single weight vector from which on free memory is returned before every round."""
+"""Bytes of a weight vector from which on free memory is returned before every round."""
 
 HOLES = 2
-"""By how much such a batch of shorter vectors was seen to take more than it needs."""
+"""Measured ratio of the memory that such a batch of shorter vectors takes to its size."""
 
 COPIES = 7
-"""Numbers held at once for every parameter: it, its gradient, the state of the rule, their successors."""
+"""Numbers held at once per parameter: it, its gradient, the state of the rule, and their successors."""
 
 RESTING = 4
-"""Numbers held at once for every parameter where models are trained one group after the other."""
+"""Numbers held at once per parameter if groups of models are trained one after the other."""
 
 
 class Needs(NamedTuple):
-    """What a backend needs. The defaults are those of steps on the matrix."""
+    """Requirements of a backend. The defaults are those of steps on the matrix."""
 
     matrix: bool = False
-    """Whether it has instances as a matrix where they are drawn without one."""
+    """Whether it needs a matrix of instances that are drawn without one."""
 
     torch: bool = True
     """Whether it needs torch, which takes longer to load than a small run."""
 
     predictions: bool = True
-    """Whether losses are made of predictions of all rows that it does not hold anyway."""
+    """Whether losses need predictions of all rows that it does not hold anyway."""
 
     new_tensors: bool = True
-    """Whether steps make new tensors, which the C library scatters, and do not change them in their place."""
+    """Whether steps make new tensors, which the C library scatters, instead of changing them in place."""
 
 
 class Backend:
-    """A way to compute the training runs of those learners that it can serve.
+    """Implementation of training runs for the learners that it can serve.
 
-    Rules, losses, measures and protocols say what they are, and know of no backend: a backend decides by what
-    they say. What it does not know it refuses, so that a part without a word about backends is computed on
-    the matrix, slower and never wrong.
+    Rules, losses, measures and protocols declare their properties, and know no backend; a backend decides by
+    these properties. It refuses unknown fields, so that a part that declares nothing is computed on the
+    matrix: slower, never wrong.
     """
 
     place: ClassVar[int] = 100
-    """Backends are tried in the order of these numbers, those that save most first."""
+    """Order in which backends are tried, fastest first."""
 
     words: ClassVar[str] = ""
-    """How a curve was computed, after "computed"; nothing needs to be said of one on a matrix."""
+    """Description of the computation, after "computed"; empty on a matrix."""
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
-    """The fields of a learner that it takes account of; those that set others are refused."""
+    """Fields of a learner that it takes into account; learners with other fields set are refused."""
 
     needs: ClassVar[Needs] = Needs()
-    """What it needs, for the estimate of memory and the loading of torch."""
+    """Requirements, for the memory estimate and the loading of torch."""
 
     @property
     def name(self) -> str:
-        """What `run.path` and the JSON call it: its file."""
+        """Name in `run.path` and in JSON: that of its file."""
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Why it cannot serve a learner, whatever is measured, in one sentence; None if it can."""
+        """Return why it cannot serve a learner, for any measure, in one sentence; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it serves no learner with {field.replace('_', ' ')} of its own"
         return None
 
     def serves(self, measure: Measure) -> bool:
-        """Whether it measures this of the learners that it serves."""
+        """Return whether it takes this measure of the learners that it serves."""
         return True
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Bytes that nets and their predictions of one round take."""
+        """Return the bytes of nets and of their predictions in one round."""
         vectors, short = sizes.models * sizes.batch, sizes.d * sizes.item < LONG
         holes = HOLES if short and self.needs.new_tensors and vectors * sizes.d * sizes.item >= WIDE else 1
         copies = RESTING if sizes.models > 1 else holes * COPIES
         return (sizes.nets * copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        """Whether it is faster there than those after it."""
+        """Return whether it is faster here than the backends after it."""
         return True
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
-        """What it has compiled for a learner that it serves; None if it needs no such thing."""
+        """Return its compiled code for a learner that it serves; None if it needs none."""
         return None
 
     def sample(self, learner: Learner) -> dict[str, object]:
-        """The words of a small experiment that has this compiled, on this backend, for such a learner."""
+        """Return a small experiment whose run compiles the code for such a learner."""
         raise NotImplementedError
 
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
-        """The training run of a learner that it serves, whose data it draws as it wants them."""
+        """Return the training run of a learner that it serves, with data drawn in its own form."""
         return self.training_run(undrawn.drawn(), experiment)
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
-        """The training run of a learner that it serves, on data as they were drawn."""
+        """Return the training run of a learner that it serves, on drawn data."""
         raise NotImplementedError
 
 
 @cache
 def backends() -> dict[str, Backend]:
-    """Every backend by its name, in their order."""
+    """Return every backend by name, in the order of use."""
     modules = (
         import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__) if not module.ispkg
     )
@@ -152,6 +152,7 @@ def backend_choice(
         return backends()[forced], None
     faster = None
     for backend in backends().values():
+        # `pays` first: it is arithmetic, and `why_not` may need a verdict.
         if not backend.pays(learner, experiment) or why_not(backend, learner, experiment, measures):
             continue
         code = backend.code(learner, experiment)
@@ -164,7 +165,7 @@ def backend_choice(
 def why_not(
     backend: Backend, learner: Learner, experiment: Experiment, measures: Sequence[Measure]
 ) -> str | None:
-    """Why a backend cannot serve a learner with what is measured of it, in one sentence; None if it can."""
+    """Return why a backend cannot serve a learner with these measures, in one sentence; None if it can."""
     if reason := backend.refuses(learner, experiment):
         return reason
     lacking = (measure.name for measure in measures if not backend.serves(measure))
@@ -172,7 +173,7 @@ def why_not(
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
-    """Why targets do not each learn along single examples in one pass, in one sentence; None if they do."""
+    """Return why targets do not learn separately in one pass of single examples; None if they do."""
     protocol = experiment.protocol
     if not protocol.schedule().online:
         return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
@@ -182,14 +183,14 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
 
 
 def weight_vectors(learner: Learner, experiment: Setup) -> int:
-    """How many weight vectors learn side by side: one for every replica, rate and target."""
+    """Return the number of weight vectors side by side: one for every replica, rate and target."""
     targets = experiment.m
     return experiment.run.replicas * len(rates_of(learner)) * targets
 
 
 @cache
 def _defaults(struct: type[msgspec.Struct]) -> dict[str, object]:
-    """What every field holds if nothing is set; NODEFAULT if something must be."""
+    """Return the default of every field; NODEFAULT for required fields."""
     return {
         field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(struct)

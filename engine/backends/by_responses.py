@@ -1,4 +1,4 @@
-"""Orthogonal examples by what each of them has moved so far, for rules that are linear in gradients."""
+"""Orthogonal examples by their responses so far, for rules that are linear in gradients."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class ByResponses(Backend):
     """A linear neuron and a rule with a `response`, in one pass over orthogonal examples, each seen once.
 
-    The prediction of an example stays as it was until it is seen, and then moves by the response to its own
+    The prediction of an example is constant until it is seen, and then moves by the response to its own
     gradient alone, which is known before the first step. So is the mean square loss after every step.
     """
 
@@ -57,7 +57,7 @@ class ByResponses(Backend):
         return not (needs.parameters or needs.coordinates or needs.under)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Labels apart: predictions at first and now, what moves them, and those of a record."""
+        """Return the bytes of first and present predictions, their moves, and a record, without labels."""
         return sizes.batch * 4 * sizes.n * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
@@ -78,9 +78,9 @@ class Responses:
     def __init__(self, inputs: TrainingInputs, steps: int) -> None:
         learner, data = inputs.learner, inputs.data
         assert isinstance(data.instances, ScaledIdentity), "orthogonal instances come as a scaled identity"
-        assert learner.update is not None, "the backend serves no other learner"
-        response = learner.update.response(steps)
+        response = learner.trained.update.response(steps)
         assert response is not None, "the backend serves no other learner"
+        # A descent that never steps: it makes starts, rates and speeds as every other backend has them.
         start = Descent(inputs)
         rate = next(iter(start.rates.values()))
         self._data, self._seen = data, 0
@@ -91,11 +91,11 @@ class Responses:
         self._backwards = torch.from_numpy(response[::-1].copy()).to(self._first)
 
     def learn_next(self) -> None:
-        """Go on to the next example."""
+        """Advance to the next example."""
         self._seen += 1
 
     def squares(self) -> torch.Tensor:
-        """The mean square losses after 0 … k steps for every possible k, [S, R, V] in float64."""
+        """Return the mean square losses after 0 … k steps for every possible k, [S, R, V] in float64."""
         steps, together = len(self._response), max(1, CELLS // len(self._data.labels))
         products: list[torch.Tensor] = []  # e², e m and m² of some rows, [3, rows, R, V]
         for row in range(0, self._data.instances.n, together):
@@ -107,25 +107,26 @@ class Responses:
         squares = np.broadcast_to(error_squares.sum(0), (steps + 1, *error_squares.shape[1:])).copy()
         squares[1:] -= 2 * _convolved(between[:steps], self._response)
         squares[1:] += _convolved(moved[:steps], self._response**2)
+        # The three sums cancel where the loss is 0; rounding can leave them below it.
         return torch.from_numpy(squares.clip(0) / self._data.instances.n).to(self._first.device)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         if instances is self._data.instances:
             return self._now(slice(None))
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """The weights [B, d] for instances along the axes: predictions of these over their length."""
+        """Return the weights [B, d] for instances along the axes: their predictions over their length."""
         return self._now(slice(None)) / math.sqrt(self._data.instances.d)
 
-    def kept(self) -> torch.Tensor:
-        """Those of the first replica and target [V, d]."""
+    def first_weights(self) -> torch.Tensor:
+        """Return the weights of the first replica and target [V, d]."""
         first_target = slice(0, self._data.variants * self._data.targets, self._data.targets)
         return self._now(first_target) / math.sqrt(self._data.instances.d)
 
     def _now(self, members: slice) -> torch.Tensor:
-        """What some members of the batch predict after the examples so far."""
+        """Return the predictions of some members of the batch after the examples so far."""
         now, seen = self._first[members].clone(), self._seen
         if seen:
             now[:, :seen].addcmul_(self._moves[members, :seen], self._backwards[-seen:], value=-1)
@@ -133,7 +134,7 @@ class Responses:
 
 
 def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Σ_(s≤k) values_s kernel_(k−s) along the first axis, by fast Fourier transforms."""
+    """Return Σ_(s≤k) values_s kernel_(k−s) along the first axis, by fast Fourier transforms."""
     size = 2 * len(kernel)
     shaped = kernel.reshape(-1, *(1,) * (values.ndim - 1))
     spectrum = np.fft.rfft(values, size, axis=0) * np.fft.rfft(shaped, size, axis=0)
@@ -159,7 +160,7 @@ class ResponsesLearner:
 
 
 class KnownSquares:
-    """Mean square losses that are known before the first step."""
+    """Mean square losses, computed before the first step."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -168,18 +169,18 @@ class KnownSquares:
     ) -> None:
         self._data, self._squares = data, hypothesis.squares()
         self._mistakes = Mistakes(data, loss, records, measures)
-        self._published = self._taken = 0
+        self._published = self._records_taken = 0
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
-        self._taken += 1
+        self._records_taken += 1
 
     def looks(self, record: int) -> bool:
         return self._mistakes.counts(record)
 
     def measured(self) -> Measures:
-        new = slice(self._published, self._taken)
-        self._published = self._taken
+        new = slice(self._published, self._records_taken)
+        self._published = self._records_taken
         losses = {"loss": [self._squares[new]]} if new.start < new.stop else {}
         return losses | self._mistakes.measured()
 

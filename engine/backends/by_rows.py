@@ -1,4 +1,4 @@
-"""Single examples by the inner products of instances, which all weight vectors of a replica share."""
+"""Single examples by inner products of instances, shared by all weight vectors of a replica."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 AHEAD = 64
-"""Examples whose inner products with all rows are made together."""
+"""Number of examples whose inner products with all rows are computed together."""
 
 SQUARES, PASS = 10, 90
-"""What a record costs for every prediction, in terms of matrix products: square losses alone, and others."""
+"""Cost of a record per prediction, in terms of a matrix product: for square losses alone, and for others."""
 
 WORTH = 1 << 30
-"""So many terms of matrix products must be saved: some hundredths of a second."""
+"""Terms of matrix products that must be saved: some hundredths of a second."""
 
 
 class ByRows(Backend):
@@ -65,7 +65,7 @@ class ByRows(Backend):
         return not (needs.parameters or needs.under or (needs.weights and not measure.schedule().expensive))
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Weights, predictions and their errors, steps, and what is made of a block of examples."""
+        """Return the bytes of weights, predictions, errors, steps, and the products of a block."""
         per_member = 3 * sizes.d + 6 * sizes.n + 4 * AHEAD
         return (sizes.batch * per_member + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
 
@@ -84,19 +84,18 @@ class ByRows(Backend):
 
 
 class Predictions:
-    """A linear neuron by its predictions of all rows before a block of examples, and its steps along these.
+    """A linear neuron by its predictions of all rows before a block of examples, and by its steps since.
 
-    With the inner products K of the examples of the block and all rows predictions are P − S K after steps S.
-    Those of the examples themselves are brought up to date step by step, and the others where they are needed
-    for. For the square loss, ‖P − S K − y‖² follows from ‖P − y‖² and the products of P − y and of K with K.
+    With the inner products K of the block's examples and all rows, predictions are P − S K after steps S.
+    Predictions of the examples are updated step by step, the others where needed. For the square loss, ‖P − S
+    K − y‖² follows from ‖P − y‖² and the products of P − y and of K with K.
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
-        """For examples in this order of the rows [R, n], or in their own."""
+        """Take the examples in this order of the rows [R, n], or in their own for None."""
         learner, data = inputs.learner, inputs.data
-        assert learner.architecture is not None, "the backend serves no other learner"
-        assert learner.update is not None, "the backend serves no other learner"
-        scalar_step = learner.update.scalar_step(learner.architecture)
+        architecture, update = learner.trained
+        scalar_step = update.scalar_step(architecture)
         assert scalar_step is not None, "the backend serves no other learner"
         start = Descent(inputs)
         self._scalar_step, self._loss, self._data, self._order = scalar_step, inputs.loss, data, order
@@ -114,7 +113,7 @@ class Predictions:
         examples = data.instances.n if order is None else order.shape[1]
         self._all_steps = self._predictions.new_zeros(*self._labels.shape[:2], examples)
         self._learnt, self._place = 0, 0  # examples before the block, and in it
-        self._here = self._labels_here = self._along = self._steps = self._predictions[:, :, :0]
+        self._block_predictions = self._block_labels = self._along = self._steps = self._predictions[:, :, :0]
         self._squares = self._memory.double()
         self._begin_block()
 
@@ -123,28 +122,30 @@ class Predictions:
         self._step(self._place)
         self._place += 1
         if self._place == AHEAD:
-            self._predictions, self._first = self._now(), self.kept()
+            self._predictions, self._first = self._now(), self.first_weights()
             self._learnt, self._place = self._learnt + AHEAD, 0
             self._begin_block()
 
     def _step(self, place: int) -> None:
         """Make the step along the example at a place of the block."""
-        before, labels = self._here[:, :, place], self._labels_here[:, :, place]
+        before, labels = self._block_predictions[:, :, place], self._block_labels[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
         step = steps[0]
-        self._here = torch.baddbmm(self._here, step[:, :, None], self._among[:, place, None], alpha=-1)
+        self._block_predictions = torch.baddbmm(
+            self._block_predictions, step[:, :, None], self._among[:, place, None], alpha=-1
+        )
         self._steps[:, :, place] = step
         if self._loss.is_square:
             self._follow(step.double(), place)
 
     def _begin_block(self) -> None:
-        """Find what the steps of the next examples need."""
+        """Compute the products that the steps of the next examples need."""
         block = slice(self._learnt, self._learnt + AHEAD)
         self._steps = self._all_steps[:, :, block]  # S
         self._examples = self._rows(block)  # [R, b, d]
         self._products = with_rows(self._examples, self._data.instances.rows)  # K [R, b, n]
-        self._among, self._here, self._labels_here = (
+        self._among, self._block_predictions, self._block_labels = (
             self._of_rows(values, block) for values in (self._products, self._predictions, self._labels)
         )
         if self._loss.is_square:
@@ -154,17 +155,18 @@ class Predictions:
             self._lengths = products @ products.mT  # [R, b, b]
 
     def _follow(self, step: torch.Tensor, place: int) -> None:
-        """Bring ‖P − S K − y‖² and the products of P − S K − y with K up to date."""
+        """Update ‖P − S K − y‖² and the products of P − S K − y with K."""
         change = self._lengths[:, None, place, place] * step - 2 * self._along[:, :, place]
+        # In float64 and clamped: the recursion subtracts nearly equal squares as the loss falls to 0.
         self._squares = (self._squares + step * change).clamp_(min=0)
         self._along.baddbmm_(step[:, :, None], self._lengths[:, place, None], alpha=-1)
 
     def mean_square(self) -> torch.Tensor:
-        """The mean square loss now [B], in float64."""
+        """Return the present mean square loss [B], in float64."""
         return self._squares.flatten() / self._data.instances.n
 
     def _now(self) -> torch.Tensor:
-        """P − S K, [R, G, n]."""
+        """Return P − S K, [R, G, n]."""
         if not self._place:
             return self._predictions
         learnt = slice(0, self._place)
@@ -173,26 +175,26 @@ class Predictions:
         )
 
     def _of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
-        """Of values [R, g, n] for all rows those for the rows of these examples, [R, g, b]."""
+        """Return the part of values [R, g, n] for the rows of these examples, [R, g, b]."""
         if self._order is None:
             return values[:, :, examples]
         rows = self._order[:, None, examples].expand(-1, values.shape[1], -1)
         return values.gather(2, rows)
 
     def _rows(self, examples: slice) -> torch.Tensor:
-        """The instances [R, b, d] of these examples."""
+        """Return the instances [R, b, d] of these examples."""
         instances = self._data.instances
         selected = instances.at(examples) if self._order is None else instances.pick(self._order[:, examples])
         return selected.rows
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         if instances is self._data.instances:
             return self._now().flatten(0, 1)
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """The weights [B, d], to which steps are added when somebody asks for them."""
+        """Return the weights [B, d]; pending steps are added at this call only."""
         pending = slice(self._added, self._learnt + self._place)
         if pending.start < pending.stop:
             steps, rows = self._all_steps[:, :, pending], self._rows(pending)
@@ -200,21 +202,21 @@ class Predictions:
             self._added = pending.stop
         return self._weights.flatten(0, 1)
 
-    def kept(self) -> torch.Tensor:
-        """Those of the first replica and target [V, d]."""
+    def first_weights(self) -> torch.Tensor:
+        """Return the weights of the first replica and target [V, d]."""
         learnt = slice(0, self._place)
         steps = self._steps[0, :: self._data.targets, learnt]
         return torch.addmm(self._first, steps, self._examples[0, learnt], alpha=-1)
 
 
 class SolvedPredictions(Predictions):
-    """The same for steps w ← w − η c x along the slopes c = 2(ŷ − y) of square loss: a block of them at once.
+    """Predictions by steps w ← w − η c x along slopes c = 2(ŷ − y) of square loss: a block of them at once.
 
     The squares after every step are sums of s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
     """
 
     def _step(self, place: int) -> None:
-        """It is made."""
+        """Do nothing: the block's steps are solved already."""
 
     def _begin_block(self) -> None:
         super()._begin_block()
@@ -222,13 +224,13 @@ class SolvedPredictions(Predictions):
         by_variant = self._data.replicas, self._data.variants, targets
         rate = self._rate
         rates = rate.view(by_variant)[:, :, :1, None] if isinstance(rate, torch.Tensor) else rate
-        errors = (self._here - self._labels_here).view(*by_variant, -1)
-        self._steps.copy_(block_steps(self._among, errors, rates).reshape(self._here.shape))
+        errors = (self._block_predictions - self._block_labels).view(*by_variant, -1)
+        self._steps.copy_(block_steps(self._among, errors, rates).reshape(self._block_predictions.shape))
         self._follow_all(self._steps.double())
         self._firsts = after_each(self._first, self._steps[0, ::targets], self._examples[0])  # [V, b, d]
 
     def _follow_all(self, steps: torch.Tensor) -> None:
-        """The squares before and after every step of the block, [b + 1, R, G]."""
+        """Compute the squares before and after every step of the block, [b + 1, R, G]."""
         along = self._along - steps @ torch.triu(self._lengths, 1)
         lengths = self._lengths.diagonal(dim1=1, dim2=2)[:, None]
         changes = steps * (lengths * steps - 2 * along)
@@ -238,12 +240,12 @@ class SolvedPredictions(Predictions):
     def mean_square(self) -> torch.Tensor:
         return self._squares_after[self._place].flatten() / self._data.instances.n
 
-    def kept(self) -> torch.Tensor:
+    def first_weights(self) -> torch.Tensor:
         return self._firsts[:, self._place - 1].clone() if self._place else self._first
 
 
 class SquaresEvaluator(ByWeights):
-    """Mean square loss, as the steps themselves make it."""
+    """Mean square loss, as the steps themselves compute it."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, Predictions), "only these follow it"
@@ -252,7 +254,7 @@ class SquaresEvaluator(ByWeights):
 
 
 class RowsLearner:
-    """A learner that takes single examples in their order."""
+    """Learner of single examples in their order."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         rule = inputs.learner.update
@@ -270,10 +272,10 @@ class RowsLearner:
 
 
 def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor | float) -> torch.Tensor:
-    """The multiples η c_j of b instances that steps w ← w − η c_j x_j subtract, [R, V, T, b].
+    """Return the multiples η c_j of b instances that steps w ← w − η c_j x_j subtract, [R, V, T, b].
 
-    With slopes c_j = 2(ŷ_j − y_j) of predictions ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j the slopes solve
-    c (I + 2η U) = 2(Xw₀ − y), where U is XXᵀ above its diagonal.
+    With slopes c_j = 2(ŷ_j − y_j) of predictions ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j the slopes solve c (I +
+    2η U) = 2(Xw₀ − y), where U is XXᵀ above its diagonal.
 
     Args:
         inner: the inner products XXᵀ of the instances of every replica, [R, b, b].
@@ -289,7 +291,7 @@ def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor |
 
 
 def after_each(before: torch.Tensor, steps: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """The weights […, b, d] after every one of b steps […, b] along rows […, b, d], from `before` […, d]."""
+    """Return the weights […, b, d] after each of b steps […, b] along rows […, b, d] from `before`."""
     repeated = steps[..., None, :].expand(*steps.shape, steps.shape[-1])
     return before[..., None, :] - repeated.tril() @ rows
 

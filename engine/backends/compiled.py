@@ -1,4 +1,4 @@
-"""Compiled passes over weights, for rules whose steps multiply."""
+"""Compiled passes over weights, for rules with multiplicative steps."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 LOADING = 0.4
-"""CPU seconds that a process takes once to load the compiled loop, and numba for it."""
+"""CPU seconds that a process takes once to load the compiled loop and numba."""
 
 STEP, ALONE, AMONG = 1e-4, 6e-9, 2.4e-9
-"""CPU seconds that are saved by a step, and by each change of a weight of a single vector, or of many.
+"""CPU seconds saved per step, and per change of a weight: of a single vector, and of many.
 
 Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors: steps 0.1 to 0.2 ms; changes of single long
-vectors 5.8 to 7, of eight or more 2.3 to 4.7 ns.
+vectors 5.8 to 7 ns, of eight or more 2.3 to 4.7 ns.
 """
 
 LEARNING, STARTING = 5, 6
-"""Numbers held at once for every weight of a vector that learns, and for those of a start that targets share.
+"""Numbers held at once per weight of a learning vector, and of a start that targets share.
 
 The first are both halves, two copies of their difference, and labels.
 """
 
 SAMPLE = 64
-"""Features of a small run."""
+"""Number of features of a small run."""
 
 
 class Compiled(Backend):
-    """Rules whose steps multiply, in one pass over single ±1 rows of a Sylvester matrix, with square loss."""
+    """Multiplicative steps in one pass over single ±1 rows of a Sylvester matrix, for square loss."""
 
     place: ClassVar[int] = 10
     words: ClassVar[str] = "by a compiled loop over signs and weights"

@@ -1,4 +1,4 @@
-"""Instances as a matrix: what every learner can be computed on, step by step as its protocol says."""
+"""Instances as a matrix: serves every learner, step by step as its protocol says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OnMatrix(Backend):
-    """Every learner, whatever it is, on the matrix of its instances."""
+    """Every learner, on the matrix of its instances."""
 
     needs: ClassVar[Needs] = Needs(matrix=True)
 

@@ -1,4 +1,4 @@
-"""Single examples in arrays of numpy: small runs that end before torch would be loaded."""
+"""Single examples in numpy arrays: small runs that end before torch would be loaded."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from engine.backends import Backend, Needs, weight_vectors
 from engine.backends.structured import LARGE
+from engine.learners.learner import AtStart, Fitted, Learner, Trained
 from engine.measures import Measure
 from engine.training.descent import kept_records, rates_of
 from engine.training.recorder import Block
 from engine.training.training_run import InPieces
 
 if TYPE_CHECKING:
-    from engine.learners.learner import Learner
     from engine.problems.examples import Examples
     from engine.spec.experiment import Experiment
     from engine.training.descent import Undrawn
@@ -25,14 +25,16 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.floating[Any]]
 
 FEW, SMALL = 1 << 20, 1 << 25
-"""Predictions of all rows at every record, and products of weights and entries for them, up to which it is
-faster. The predictions of a round are held at once."""
+"""Largest number of predictions over all records, and of products of weights and entries for them, that pay.
+
+The predictions of a round are held at once.
+"""
 
 
 class Numpy(Backend):
     """Rules that multiply weights by factors or add multiples of examples, in one pass with square loss.
 
-    Every step and every record are a few operations on whole arrays, and none of torch's.
+    Every step and every record are a few operations on whole arrays, without torch.
     """
 
     place: ClassVar[int] = 5
@@ -67,11 +69,16 @@ class Numpy(Backend):
 
 
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
-    """Whether every step of a learner is one of those below."""
-    if learner.solver is not None:
-        return learner.solver.structure().projects and experiment.problem.matrix.structure().is_orthogonal
-    rule, net = learner.update, learner.architecture
-    if rule is None or net is None or not (structure := rule.structure()).by_operators:
+    """Return whether every step of a learner is one of the classes below."""
+    match learner.form:
+        case Fitted(solver):
+            orthogonal = experiment.problem.matrix.structure().is_orthogonal
+            return solver.structure().projects and orthogonal
+        case AtStart():
+            return False
+        case Trained(net, rule):
+            structure = rule.structure()
+    if not structure.by_operators:
         return False
     signs = experiment.problem.matrix.structure().entries_are_signs
     if rule.multiplicative_step(net) is not None:
@@ -82,12 +89,12 @@ def _has_step(learner: Learner, experiment: Experiment) -> bool:
 
 
 class WeightVectors(Protocol):
-    """Weight vectors [R, B, d] of R replicas, B for each, that learn example by example."""
+    """Weight vectors [R, B, d] of R replicas, B for each, that learn one example at a time."""
 
     now: Numbers
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
-        """Make the step on instances x [R, d] at predictions where the loss has these slopes [R, B]."""
+        """Make the step on instances x [R, d], given the slopes of the loss [R, B] at their predictions."""
 
 
 class Projected:
@@ -102,12 +109,11 @@ class Projected:
 
 
 class Added:
-    """A rule that adds multiples of examples to weights: w ← w − s x."""
+    """Rule that adds multiples of examples to weights: w ← w − s x."""
 
     def __init__(self, learner: Learner, start: Numbers, rates: Numbers) -> None:
-        assert learner.update is not None, "the backend serves no other learner"
-        assert learner.architecture is not None, "the backend serves no other learner"
-        step = learner.update.scalar_step(learner.architecture)
+        architecture, update = learner.trained
+        step = update.scalar_step(architecture)
         assert step is not None, "the backend serves no other learner"
         self._step: Any = step
         self.now, self._rates, self._memory = start, rates, np.zeros(start.shape[:2], start.dtype)
@@ -118,12 +124,10 @@ class Added:
 
 
 class Multiplied:
-    """A rule that multiplies, w = a^L − b^L: a by one of two factors where an entry is ±1, b by the other."""
+    """Rule that multiplies, w = a^L − b^L: a by one of two factors for entries ±1, b by the other."""
 
     def __init__(self, learner: Learner, start: dict[str, Numbers], rates: Numbers) -> None:
-        rule, net = learner.update, learner.architecture
-        assert rule is not None, "the backend serves no other learner"
-        assert net is not None, "the backend serves no other learner"
+        net, rule = learner.trained
         step = rule.multiplicative_step(net)
         assert step is not None, "the backend serves no other learner"
         tensors: Any = start
@@ -149,23 +153,22 @@ class Multiplied:
 
 
 def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
-    """The weights of a learner at their start, for every replica, rate and target."""
+    """Return the weights of a learner at their start, for every replica, rate and target."""
     learner, (replicas, targets, _) = undrawn.learner, examples.labels.shape
     d, dtype = examples.instances.shape[2], examples.instances.dtype
-    if learner.solver is not None:
+    if isinstance(learner.form, Fitted):
         return Projected(np.zeros((replicas, targets, d)))
-    assert learner.architecture is not None, "a learner without a solver has an architecture"
+    architecture, update = learner.trained
     rates = np.repeat(np.array(rates_of(learner), dtype), targets)
-    drawn = learner.architecture.start(learner.stream_of_start(undrawn.streams), d)
+    drawn = architecture.start(learner.stream_of_start(undrawn.streams), d)
     start = {name: np.repeat(tensor.astype(dtype)[:, None], len(rates), 1) for name, tensor in drawn.items()}
-    assert learner.update is not None, "an architecture is trained by an update rule"
-    if learner.update.multiplicative_step(learner.architecture) is not None:
+    if update.multiplicative_step(architecture) is not None:
         return Multiplied(learner, start, rates)
     return Added(learner, start["w"], rates)
 
 
 class NumpyRun(InPieces):
-    """A learner on one pass over the rows in their order, with a record after each."""
+    """Learner on one pass over the rows in their order, with a record after each."""
 
     def __init__(self, undrawn: Undrawn, experiment: Experiment) -> None:
         super().__init__()
@@ -185,8 +188,8 @@ class NumpyRun(InPieces):
         bits = examples.values == "bits"
         self._boundary = undrawn.loss.bit_boundary if bits else 0.0
         self._sides = 2 * self._labels - 1 if bits else self._labels
-        self._taken = 0
-        self._kept: dict[int, Numbers] = {}
+        self._records_taken = 0
+        self._weights_by_record: dict[int, Numbers] = {}
         self._predictions: list[Numbers] = []
 
     def pieces(self) -> Iterator[None]:
@@ -198,18 +201,18 @@ class NumpyRun(InPieces):
 
     @np.errstate(all="ignore")  # where a learner diverges is found from its losses
     def _learn(self, row: int) -> None:
-        """Learn the row of this number: the slope of (ŷ − y)² is 2(ŷ − y)."""
+        """Learn a row: the slope of (ŷ − y)² is 2(ŷ − y)."""
         x = self._x[row]
         errors = (self._weights.now @ x[..., None])[..., 0] - self._y[row]
         self._weights.learn(x, errors + errors)
 
     @np.errstate(all="ignore")
     def _take(self, record: int) -> None:
-        """Measure the weights on all rows, in float64, and keep the first where it is a record's turn."""
+        """Measure the weights on all rows, in float64, and keep the first ones at records that keep them."""
         weights = self._weights.now.astype(self._dtype)
         if record in self._keeps:
-            self._kept[len(self._predictions)] = weights[0, :: self._targets].copy()
-        self._taken += 1
+            self._weights_by_record[len(self._predictions)] = weights[0, :: self._targets].copy()
+        self._records_taken += 1
         self._predictions.append(self._rows @ weights.astype(np.float64).swapaxes(1, 2))  # [R, n, B]
 
     @np.errstate(all="ignore")
@@ -219,20 +222,20 @@ class NumpyRun(InPieces):
         measures = {"loss": self._over_targets(np.square(predictions - self._labels).mean(2))}
         if self._counted:
             measures["error"] = self._over_targets(self._shares_mistaken(predictions))
-        k = np.arange(self._taken - records, self._taken, dtype=float)
-        block = Block({"k": k}, measures, self._kept, {})
-        self._kept, self._predictions = {}, []
+        k = np.arange(self._records_taken - records, self._records_taken, dtype=float)
+        block = Block({"k": k}, measures, self._weights_by_record, {})
+        self._weights_by_record, self._predictions = {}, []
         return block
 
     def _shares_mistaken(self, predictions: Numbers) -> Numbers:
-        """The share of rows on the wrong side; up to √eps from the boundary count one half."""
+        """Return the share of rows on the wrong side; margins up to √eps count one half."""
         margins = (predictions - self._boundary) * self._sides
         ties = np.abs(margins) <= np.finfo(self._dtype).eps ** 0.5
         shares: Numbers = (1 - np.where(ties, 0.0, np.sign(margins)).mean(2)) / 2
         return shares
 
     def _over_targets(self, values: Numbers) -> NDArray[np.float64]:
-        """The mean over targets of values [S, R, B], [S, R, V]."""
+        """Return the mean over targets of values [S, R, B], [S, R, V]."""
         means: NDArray[np.float64] = values.reshape(*values.shape[:2], self._variants, self._targets).mean(3)
         return means
 

@@ -1,4 +1,4 @@
-"""Orthogonal examples one by one: each moves its own prediction and no other."""
+"""Orthogonal examples one by one: each moves its own prediction alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class OneByOne(Backend):
     """A linear neuron whose rule adds multiples of examples, in one pass over single orthogonal examples.
 
-    A step costs a few operations for every target, whatever d is.
+    A step costs a few operations per target, for any d.
     """
 
     place: ClassVar[int] = 20
@@ -57,11 +57,11 @@ class OneByOne(Backend):
 
 
 AHEAD = 128
-"""Rows that are learnt at once at most, where none comes twice."""
+"""Largest number of rows that are learnt at once, if none comes twice."""
 
 
 class Changes(NamedTuple):
-    """The rows that some steps had to do with, [K, R, B / R] each."""
+    """Labels and predictions of the rows of some steps, [K, R, B / R] each."""
 
     labels: torch.Tensor
     before: torch.Tensor
@@ -77,9 +77,8 @@ class OrthogonalRows:
     def __init__(self, inputs: TrainingInputs) -> None:
         learner, data = inputs.learner, inputs.data
         assert isinstance(data.instances, ScaledIdentity), "orthogonal instances come as a scaled identity"
-        assert learner.architecture is not None, "the backend serves no other learner"
-        assert learner.update is not None, "the backend serves no other learner"
-        scalar_step = learner.update.scalar_step(learner.architecture)
+        architecture, update = learner.trained
+        scalar_step = update.scalar_step(architecture)
         assert scalar_step is not None, "the backend serves no other learner"
         start = Descent(inputs)
         self._scalar_step, self._loss, self._data = scalar_step, inputs.loss, data
@@ -90,22 +89,22 @@ class OrthogonalRows:
         self._rate = rate.view(data.replicas, -1) if isinstance(rate, torch.Tensor) else rate
         self._memory = torch.zeros_like(self._predictions[0])
         self._replicas = torch.arange(data.replicas, device=data.labels.device)
-        self._kept = self._kept_of(self._predictions)  # as of the last rows written
+        self._first_weights = self._first_weights_of(self._predictions)  # as of the last rows written
         before = self._predictions[:1].clone()
         self.changes, self.place = Changes(self._labels[:1], before, before), 0
-        self._kept_after = self._kept_of(before)
+        self._first_weights_after = self._first_weights_of(before)
         self._rows: range | torch.Tensor = range(1)
         self._written = 1
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has come to the last of the rows that were learnt ahead."""
+        """Whether `step` has reached the last of the rows learnt ahead."""
         return self.place + 1 == len(self._rows)
 
     def learn_ahead(self, rows: range | torch.Tensor) -> None:
-        """Learn rows by their numbers, which are all others, or one row [1, R] by that of every replica.
+        """Learn different rows by their indices, or one row per replica [1, R].
 
-        No step along one of them changes what is predicted of another.
+        No step along one of them changes the prediction of another.
         """
         self._write()
         self._rows, self.place, self._written = rows, -1, 0
@@ -114,60 +113,60 @@ class OrthogonalRows:
         slopes = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slopes, self._rate, self._memory)
         self.changes = Changes(labels, before, torch.sub(before, steps, alpha=self._data.instances.d))
-        self._kept_after = self._kept_of(self.changes.after)
+        self._first_weights_after = self._first_weights_of(self.changes.after)
 
     def step(self) -> None:
-        """Go on to the next of the rows that were learnt ahead."""
+        """Advance to the next of the rows learnt ahead."""
         self.place += 1
 
     def _places(self, selected: slice) -> Any:
-        """Where some of these rows stand among all, [K, R]."""
+        """Return the places of some of these rows among all, [K, R]."""
         if isinstance(self._rows, range):
             rows = self._rows[selected]
             return slice(rows.start, rows.stop)
         return self._rows[selected], self._replicas
 
     def _write(self) -> None:
-        """Put what was learnt since the last call among the predictions of all rows."""
+        """Write the steps since the last call to the predictions of all rows."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._places(new)] = self.changes.after[new]
-            self._keep(self._kept, new)
+            self._keep(self._first_weights, new)
             self._written = self.place + 1
 
     def _keep(self, weights: torch.Tensor, new: slice) -> None:
-        """Put what was learnt along some rows among the weights that are kept."""
+        """Write the steps along some rows to the kept weights."""
         places = self._places(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
-        weights[:, first] = self._kept_after[:, new]
+        weights[:, first] = self._first_weights_after[:, new]
 
-    def _kept_of(self, predictions: torch.Tensor) -> torch.Tensor:
-        """The weights [V, K] of the first replica and target, from predictions [K, R, B / R]."""
+    def _first_weights_of(self, predictions: torch.Tensor) -> torch.Tensor:
+        """Return the weights [V, K] of the first replica and target, from predictions [K, R, B / R]."""
         first_target = predictions[:, 0, :: self._data.targets].T
         return first_target.contiguous() / math.sqrt(self._data.instances.d)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         if instances is self._data.instances:
             self._write()
             return self._predictions.flatten(1).T.contiguous()
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """The weights [B, d] for instances along the axes: predictions of these over their length."""
+        """Return the weights [B, d] for instances along the axes: their predictions over their length."""
         self._write()
         return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
 
-    def kept(self) -> torch.Tensor:
-        """Those of the first replica and target [V, d]."""
-        weights = self._kept.clone()
+    def first_weights(self) -> torch.Tensor:
+        """Return the weights of the first replica and target [V, d]."""
+        weights = self._first_weights.clone()
         if self._written <= self.place:
             self._keep(weights, slice(self._written, self.place + 1))
         return weights
 
 
 class OrthogonalLearner:
-    """A learner that takes single orthogonal examples in their order."""
+    """Learner of single orthogonal examples in their order."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         self.hypothesis, self._order, self._records = OrthogonalRows(inputs), order, records
@@ -175,7 +174,7 @@ class OrthogonalLearner:
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example number k, and those after it at once if they are known to be other rows."""
+        """Learn example number k, together with the following ones if all are different rows."""
         if self.hypothesis.exhausted:
             ahead = range(k - 1, min(k - 1 + AHEAD, self._records - 1))
             self.hypothesis.learn_ahead(ahead if self._order is None else self._order[:, k - 1][None])
@@ -184,7 +183,7 @@ class OrthogonalLearner:
 
 
 class ChangeEvaluator:
-    """Average losses and errors over all rows, brought up to date by the one row that changed."""
+    """Average losses and errors over all rows, updated by the one row that changed."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -205,6 +204,7 @@ class ChangeEvaluator:
     def _values(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         if self._loss.steady:
             return self._loss.value(predictions, labels)
+        # Record by record: bits of an unsteady loss depend on the place in a tensor, and curves must not.
         return torch.stack([self._loss.value(*pair) for pair in zip(predictions, labels, strict=True)])
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
@@ -225,6 +225,7 @@ class ChangeEvaluator:
         self._waiting.clear()
         n = self._data.instances.n
         changes = self._values(after, labels).double() - self._values(before, labels).double()
+        # In float64: a sum that only changes by differences collects the rounding of every step.
         totals = torch.cat((self._total, self._data.over_targets(changes))).cumsum_(0)[1:]
         self._total = totals[-1:].clone()
         measures = {"loss": [totals / n]}

@@ -1,4 +1,4 @@
-"""Instances by what is known of their structure, without a matrix."""
+"""Instances by their known structure, without a matrix."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 LARGE = 1 << 20
-"""Entries of a matrix from which on an operator is faster, measured with one weight vector."""
+"""Number of matrix entries from which on an operator is faster, measured with one weight vector."""
 
 LARGE_RECORD = 1 << 22
-"""Products with them, for predictions by all weight vectors, from which on it is with many of these."""
+"""Number of products per record from which on it is faster with many weight vectors."""
 
 
 class Structured(Backend):
     """Instances as an operator: a scaled identity, or the rows of a Sylvester matrix.
 
-    On orthogonal instances a rotation-invariant learner is given a scaled identity instead, and the invariant
-    counterpart of its rule where it is invariant on this data only. Others are given the rows of a Sylvester
-    matrix as an operator, and so are solvers that need no more.
+    On orthogonal instances a rotation-invariant learner gets a scaled identity instead, and the invariant
+    counterpart of its rule if it is invariant on these data only. Other learners get the rows of a Sylvester
+    matrix as an operator, and so do solvers that need only products.
     """
 
     place: ClassVar[int] = 30
@@ -61,18 +61,18 @@ class Structured(Backend):
 
 
 def _by_products(learner: Learner) -> bool:
-    """Whether an operator is all that a learner needs of its instances."""
+    """Return whether a learner needs only products with its instances."""
     return learner.solver is None or learner.solver.structure().by_products
 
 
 def is_large(learner: Learner, experiment: Experiment) -> bool:
-    """Whether an operator is faster than a matrix."""
+    """Return whether an operator is faster than a matrix."""
     n, d = experiment.n, experiment.d
     return n * d >= LARGE or n * d * weight_vectors(learner, experiment) >= LARGE_RECORD
 
 
 def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
-    """Why a learner would notice if its instances were rotated to the axes, in one sentence; None if not."""
+    """Return why rotating the instances to the axes would change a learner; None if it would not."""
     matrix = experiment.problem.matrix
     if learner.solver is not None:
         return "a solver takes the instances themselves"
@@ -86,7 +86,7 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
 
 
 def rotated(inputs: TrainingInputs) -> TrainingInputs:
-    """The same for an invariant learner on orthogonal instances that lie along the axes."""
+    """Return the inputs of an invariant learner on orthogonal instances, turned to the axes."""
     learner, data = inputs.learner, inputs.data
     if learner.update is not None:
         learner = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())

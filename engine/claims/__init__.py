@@ -1,4 +1,4 @@
-"""Claims: what a preset says of its curves, judged by the view that a run yields."""
+"""Claims: statements of a preset about its curves, judged by the views of a run."""
 
 from __future__ import annotations
 
@@ -40,50 +40,50 @@ LeastShare = Annotated[
 ]
 
 DIGITS, MOST_DIGITS = 6, 15
-"""Digits of a number in a text; more where the tolerance is finer."""
+"""Digits of a number in a text; finer tolerances need more."""
 
 OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
 
 class Outcome(NamedTuple):
-    """Whether a claim holds, and the measurement that says so."""
+    """Whether a claim holds, and the measurement that decides it."""
 
     claim: Claim
     holds: bool | None
-    """None where it is not judged, and `detail` says why."""
+    """None if it is not judged; `detail` has the reason."""
 
     measured: float | None
     detail: str
     stderr: float | None = None
-    """Of what was measured, over replicas; None for a single one."""
+    """Standard error of `measured` over replicas; None for a single replica."""
 
     finding: str = ""
-    """What the picture shows of it, in a sentence; nothing where nothing was measured."""
+    """Finding of the picture, in a sentence; empty if nothing was measured."""
 
     @property
     def word(self) -> str:
-        """The outcome in one or two words."""
+        """Outcome in one or two words."""
         return "not judged" if self.holds is None else "holds" if self.holds else "fails"
 
 
 class Claim(Part, frozen=True, kw_only=True):
-    """A sentence about a picture that a run proves or refutes.
+    """A statement about a picture that a run proves or refutes.
 
-    It speaks of the picture of that name, the first one if it names none, or with `measure` of the same
-    picture of another measure; and there of the curve of that name, or of every curve.
+    It is about the picture called `picture`, by default the first, and with `measure` about the same picture
+    of another measure; there it is about the curve called `curve`, by default about every curve.
     """
 
     example: ClassVar[str]
-    """What a preset says for it, as TOML without the text."""
+    """Example in a preset, as TOML without the text."""
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve",)
-    """The fields that name a curve."""
+    """Fields that name a curve."""
 
     line_fields: ClassVar[tuple[str, ...]] = ()
-    """The fields that name a line of the theory; what is among both may name either."""
+    """Fields that name a theory line; fields in both lists may name either."""
 
     of_map: ClassVar[bool] = False
-    """Whether it speaks of heat maps, and `curve` names the learner of one, or of curves."""
+    """Whether it is about heat maps, whose learner `curve` names, instead of curves."""
 
     text: Annotated[
         str, Meta(min_length=1, max_length=MOST_WORDS, title="text", description="the claim in words")
@@ -103,33 +103,33 @@ class Claim(Part, frozen=True, kw_only=True):
     ] = False
 
     def judge(self, view: View) -> Outcome:
-        """Whether it holds of its curve in a view."""
+        """Return whether it holds for its curve in a view."""
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """What a view shows where something was measured: one sentence with at most three numbers.
+        """Return the finding of a view where something was measured: one sentence, at most three numbers.
 
-        It is true whether the claim holds or not. A pair of numbers that are compared counts as one.
+        It is true whether the claim holds or not. A pair of compared numbers counts as one.
         """
         raise NotImplementedError
 
     def of(self, view: View) -> CurveView:
-        """The curve that it speaks of."""
+        """Return the curve that it is about."""
         assert self.curve is not None, "a claim about every curve is judged of one after the other"
         return view.curve(self.curve)
 
     def fails(self, why: str) -> Outcome:
-        """It does not hold, and nothing was measured."""
+        """Return the outcome of a claim that fails without a measurement."""
         return Outcome(self, False, None, why)
 
     def one_of(self, *names: str) -> None:
-        """See that exactly one of some fields is given. Raises: BadField."""
+        """Check that exactly one of some fields is set. Raises: BadField."""
         if sum(getattr(self, name) is not None for name in names) != 1:
             raise BadField(names[0], f"a claim of this kind needs exactly one of {', '.join(names)}")
 
 
 class Comparing(Claim, frozen=True, kw_only=True):
-    """A claim that compares a number that was measured with one that is expected."""
+    """A claim that compares a measured number with an expected one."""
 
     equals: Annotated[Number | None, Meta(title="equals", description="what it is, within the tolerance")] = (
         None
@@ -155,7 +155,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
             raise BadField("between", f"{list(self.between)} is empty; the lower end comes first")
 
     def beyond(self, measured: Floats, stderr: Floats | None) -> Floats:
-        """How far numbers lie beyond what is allowed; what holds is not above 0."""
+        """Return the distance of numbers beyond the allowed range; at most 0 for numbers in it."""
         if self.below is not None:
             beyond = measured - self.below
         elif self.above is not None:
@@ -169,7 +169,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> str:
-        """The comparison in words: "below 0.1"."""
+        """Comparison in words: "below 0.1"."""
         for word, bound in (
             ("below", self.below),
             ("above", self.above),
@@ -181,12 +181,12 @@ class Comparing(Claim, frozen=True, kw_only=True):
         return f"between {' and '.join(map(number, self.between))}"
 
     def tolerance(self, stderr: Floats | float | None) -> Floats | float:
-        """How far off is allowed."""
+        """Return the allowed deviation."""
         within = self.within or 0.0
         return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
 
     def compared(self, measured: float, stderr: float | None = None, subject: str = "") -> Outcome:
-        """The outcome of the comparison of a number; `subject` says which it is, and where."""
+        """Return the outcome of comparing a number; `subject` names it and its place."""
         tolerance = float(self.tolerance(stderr))
         has_tolerance = self.within is not None or self.standard_errors is not None
         allowed = f" ± {number(tolerance, 2)}" if has_tolerance else ""
@@ -212,27 +212,29 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
 
 class ComparingTwo(Comparing, frozen=True, kw_only=True):
-    """A number made of a curve and another curve, or a line of the theory, at one place or at every one.
+    """A number made of a curve and a second one, or a theory line, at one place or at every place.
 
-    Its outcome is that of the place at which it fits least. Its standard error is that of pairs: replica by
-    replica both have the same data, and so has a line that is made of them.
+    Its outcome is that of the place that fits least. Its standard error is that of pairs: both have the same
+    data in each replica, and so has a line made of them.
     """
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
     line_fields: ClassVar[tuple[str, ...]] = ("to",)
     phrase: ClassVar[str]
-    """What its numbers say of {curve} and {other} over all places, whose least and greatest are {ends}."""
+    """Sentence about the numbers over all places, with {curve}, {other} and their least and greatest,
+    {ends}.
+    """
 
     to: Annotated[Name, Meta(title="to", description="the name of a learner, or of a line of the theory")]
     at: MaybePlace = None
 
-    def made(self, y: Floats, other: Floats) -> Floats:
-        """The number at every place, NaN where there is none."""
+    def combined(self, y: Floats, other: Floats) -> Floats:
+        """Return the number at every place, NaN without one."""
         raise NotImplementedError
 
     @property
     def needs(self) -> str:
-        """What places must have beside a curve and another that are known, in words with {name}."""
+        """Further condition on usable places, in words with {name}."""
         return ""
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -242,7 +244,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
             place = curve.place(self.at) or 0
             first = wording.called(view, curve), float(curve.y[place])
             return wording.compared(view, float(curve.x[place]), first, [(name, float(other(whole)[place]))])
-        numbers = self.made(curve.y, other(whole))
+        numbers = self.combined(curve.y, other(whole))
         usable = np.isfinite(numbers) & curve.ends.sound
         ends, span = wording.ends(numbers[usable]), wording.span(view, curve.x[usable])
         return f"{span}, {self.phrase.format(curve=wording.called(view, curve), other=name, ends=ends)}"
@@ -252,7 +254,8 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         name, other = other_at(view, self.to, curve)
         if self.at is None and (why := unfinished(view, curve)):
             return self.fails(why)
-        numbers = self.made(curve.y, other(whole))
+        numbers = self.combined(curve.y, other(whole))
+        # From the first divergence on, means would be over the remaining replicas only.
         is_defined = curve.ends.sound & np.isfinite(curve.y) & np.isfinite(other(whole)) & ~np.isnan(numbers)
         places = places_of(curve, is_defined, self.at)
         if not len(places):
@@ -261,7 +264,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         errors = reductions.standard_error(
             curve.summary,
             curve.replicas,
-            lambda replicas: self.made(curve.over(replicas), other(lambda shown: shown.over(replicas))),
+            lambda replicas: self.combined(curve.over(replicas), other(lambda shown: shown.over(replicas))),
         )
         allowed = errors[places] if errors is not None and self.standard_errors else None
         worst = int(places[np.argmax(self.beyond(numbers[places], allowed))])
@@ -270,7 +273,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
 
 def digits(value: float, tolerance: float) -> int:
-    """How many digits give a number up to a tenth of a tolerance, at least DIGITS."""
+    """Return the number of digits that resolve a tenth of a tolerance, at least DIGITS."""
     if not (value and tolerance and math.isfinite(value) and math.isfinite(tolerance)):
         return DIGITS
     needed = math.floor(math.log10(abs(value))) - math.floor(math.log10(tolerance)) + 2
@@ -280,10 +283,10 @@ def digits(value: float, tolerance: float) -> int:
 def standard_error(
     statistic: Callable[[Callable[[CurveView | LineView], Floats]], float], curve: CurveView
 ) -> float | None:
-    """The standard error of a number that is made of curves; None where these have none.
+    """Return the standard error of a number made of curves; None for curves without one.
 
-    `statistic` is given how to take a curve: with some of its replicas, the same of every curve, as a replica
-    has the same data for all learners.
+    `statistic` receives a function that returns a curve over a subset of replicas. The subset is the same for
+    all curves, as a replica has the same data for all learners.
     """
 
     def of(replicas: Sequence[int]) -> Floats:
@@ -294,7 +297,7 @@ def standard_error(
 
 
 def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
-    """The outcome of a claim that is to be so for a share of the replicas."""
+    """Return the outcome of a claim about the share of replicas in which it holds."""
     share = sum(holding) / len(holding)
     detail = f"it holds for {sum(holding)} of {len(holding)} replicas; {100 * least:.4g} % are needed"
     stderr = math.sqrt(share * (1 - share) / (len(holding) - 1)) if len(holding) > 1 else None
@@ -302,18 +305,18 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """What a view measures, in a word where its name is one of those of its label, or what it reads off."""
+    """Return the name of a view's measure in one of its label's words, or the label of its reading."""
     reading = view.picture.reading
     return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
 
 
 def where(view: View, x: float) -> str:
-    """A place of a view in words."""
+    """Return a place of a view in words."""
     return f"{x_name(view)} = {view.axes.names.get(x) or format(x, 'g')}"
 
 
 def divergence(view: View, curve: CurveView) -> str:
-    """Where a curve, or the first of its replicas, diverged or lost accuracy; nothing where none did."""
+    """Return where a curve, or its first replica, diverged or lost accuracy; empty if none did."""
     if curve.ends.diverged_at is None:
         return ""
     if curve.replicas == 1:
@@ -324,7 +327,7 @@ def divergence(view: View, curve: CurveView) -> str:
 
 
 def unfinished(view: View, curve: CurveView) -> str:
-    """Why a curve says nothing about all that was planned; nothing where it does."""
+    """Return why a curve does not cover the whole plan; empty if it does."""
     if curve.ends.complete:
         return ""
     if curve.ends.diverged_at is not None:
@@ -337,7 +340,7 @@ def unfinished(view: View, curve: CurveView) -> str:
 
 
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
-    """The numbers of the places of a curve that are known [S], or of the one that is given."""
+    """Return the indices of the defined places of a curve [S], or of the given place."""
     if at is None:
         return np.flatnonzero(is_defined)
     place = curve.place(at)
@@ -345,7 +348,7 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
-    """Another curve, or a line of the theory, at the places of a curve: its name, and how to take it."""
+    """Return the name of a second curve or line, and a function that returns it at the curve's places."""
     try:
         line = view.line(name, curve.name)
     except KeyError:
@@ -355,10 +358,10 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
 
 
 def _between(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Values at x, linear between the places where they are known; NaN where there are none."""
+    """Return values at x, linear between known places; NaN without any."""
     return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 
 
 def whole(curve: CurveView | LineView) -> Floats:
-    """A curve, or a line, with all its replicas."""
+    """Return a curve or line over all its replicas."""
     return curve.y

@@ -1,4 +1,4 @@
-"""Where two curves cross."""
+"""Crossing of two curves."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
-    """The first place at which a curve crosses another one, or a line of the theory.
+    """First place at which a curve crosses a second one, or a theory line.
 
-    Between places it is interpolated, on the logarithm of x where that is how the picture is drawn.
+    Between places it is interpolated, in the logarithm of x if the picture has a logarithmic x-axis.
     """
 
     example: ClassVar[str] = '{kind = "crossing", curve = "EGU", other = "GD", below = "d/2"}'
@@ -52,7 +52,8 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
 
 
 def _first_crossing(x: Floats, gap: Floats) -> float:
-    """Where a gap first changes its sign, linear between places that have one; NaN if nowhere."""
+    """Return where a gap first changes its sign, linear between defined places; NaN if nowhere."""
+    # Curves that start equal have gap 0 and no sign: they do not cross there.
     is_defined = np.isfinite(gap) & (gap != 0)
     places, signs = np.flatnonzero(is_defined), np.sign(gap[is_defined])
     changes = np.flatnonzero(signs[1:] != signs[:-1])

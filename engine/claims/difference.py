@@ -1,4 +1,4 @@
-"""The difference of a curve to another, or to a line of the theory."""
+"""Difference of a curve and a second one, or a theory line."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from engine.claims import ComparingTwo, Floats
 
 
 class Difference(ComparingTwo, frozen=True, kw_only=True, tag="difference"):
-    """A curve minus another one, or minus a line of the theory, at one place or at every one.
+    """A curve minus a second one, or minus a theory line, at one place or at every place.
 
-    Its standard error is that of paired differences: replica by replica both have the same data, and so has a
-    line that is made of them. Of all places the worst one is reported.
+    Its standard error is that of paired differences: both have the same data in each replica, and so has a
+    line made of them. Of all places the worst is reported.
     """
 
     example: ClassVar[str] = '{kind = "difference", curve = "GD", to = "percolation", above = 0}'
 
     phrase: ClassVar[str] = "{curve} minus {other} is {ends}"
 
-    def made(self, y: Floats, other: Floats) -> Floats:
+    def combined(self, y: Floats, other: Floats) -> Floats:
         return y - other

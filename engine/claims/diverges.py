@@ -1,4 +1,4 @@
-"""That a learner diverges."""
+"""Divergence of a learner."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.pictures.view import DIVERGED, View
 
 
 class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):
-    """That a learner diverges in every replica: in the end, or at one place of the picture."""
+    """A learner diverges in every replica: by the end, or by one place of the picture."""
 
     example: ClassVar[str] = '{kind = "diverges", curve = "GD"}'
 

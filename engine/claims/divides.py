@@ -1,4 +1,4 @@
-"""A contour that divides a heat map."""
+"""Contour that divides a heat map."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
-    """That a heat map is below a number where a line of the theory is below its level, and above where above.
+    """A heat map is below a number where a theory line is below its level, and above it where it is above.
 
-    At a share of the places at least, those left out where line and level agree. A place without a value is
-    on neither side.
+    At least a share of the places satisfy it; places where line and level agree do not count. A place without
+    a value is on neither side.
     """
 
     example: ClassVar[str] = '{kind = "divides", curve = "net", contour = "chi-perp", at_value = 2}'

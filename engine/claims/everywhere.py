@@ -1,4 +1,4 @@
-"""What a heat map is at all of its places."""
+"""Values of a heat map at all of its places."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Everywhere(Comparing, frozen=True, kw_only=True, tag="everywhere"):
-    """What a heat map is wherever it has a value: equal to a number, below or above it, or between two.
+    """A heat map equals a number, is below or above it, or between two, wherever it has a value.
 
-    Of all places the worst one is reported.
+    Of all places the worst is reported.
     """
 
     example: ClassVar[str] = '{kind = "everywhere", curve = "net", between = [5, 10]}'

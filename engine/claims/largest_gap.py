@@ -1,4 +1,4 @@
-"""Where the largest gap between neighbouring values of a curve is."""
+"""Place of the largest gap between neighbouring values of a curve."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
-    """That the largest ratio of neighbouring values of a curve is that at one place to the next.
+    """The largest ratio of neighbouring values of a curve is that of one place to the next.
 
-    It is so for a share of the replicas; of a spectrum that ends in noise it says after which singular value.
+    It holds in a share of the replicas; for a spectrum that ends in noise, the place is its rank.
     """
 
     example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'
@@ -49,7 +49,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
 
 
 def _largest(y: Floats) -> int | None:
-    """After which place the largest ratio is, up or down; None if there is none."""
+    """Return the place before the largest ratio, up or down; None without one."""
     first, second = np.abs(y[:-1]), np.abs(y[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.maximum(first, second) / np.minimum(first, second)

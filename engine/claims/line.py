@@ -1,4 +1,4 @@
-"""How a curve runs beside a line of the theory."""
+"""A curve compared with a theory line."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ FORMS = ("never_below", "never_above", "follows")
 
 
 class _Farthest(NamedTuple):
-    """The place at which a curve is farthest from its line, or farthest beyond what is allowed."""
+    """Place at which a curve is farthest from its line, or farthest beyond its tolerance."""
 
     name: str
     line: LineView
     is_allowed: bool
-    """Whether the curve is where it is allowed to be, everywhere."""
+    """Whether the curve is within its tolerance everywhere."""
 
     distance: float
     sentence: str
     is_visible: bool
-    """Whether the sentence has different numbers for the curve and the line."""
+    """Whether the sentence shows different numbers for curve and line."""
 
 
 class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
-    """That a curve respects a line of the theory, or stays on it, at every place.
+    """A curve respects a theory line, or follows it, at every place.
 
-    Without `within` rounding is allowed. Left out are places where the measure has no value, and all from the
-    first divergence of a replica on, where means would be over the other replicas only.
+    Without `within`, rounding is allowed. Places without a value do not count, nor do places from the first
+    divergence of a replica on, where means would be over the other replicas only.
     """
 
     example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'
@@ -59,7 +59,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
     @property
     def kind_of_line(self) -> str:
-        """The kind of the line that it names."""
+        """Kind of the line that it names."""
         return str(self.never_below or self.never_above or self.follows)
 
     def judge(self, view: View) -> Outcome:
@@ -85,7 +85,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Say which curves respect their lines, and where the one that is farthest from its line is."""
+        """Return which curves respect their lines, and where the farthest curve is farthest from its line."""
         curves = (
             self.of(view),
             *(other for other in view.curves if other.chosen and other.name != self.curve),
@@ -109,7 +109,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return f"{first} within {number(gap, 2)}" if self.follows and gap else first
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Where a curve is farthest from its line; None where it has no line or no place."""
+        """Return where a curve is farthest from its line; None without a line or a place."""
         try:
             line = view.line(self.kind_of_line, curve.name)
         except KeyError:
@@ -130,22 +130,24 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     def _compared(
         self, view: View, curve: CurveView, line: LineView
     ) -> tuple[Floats, Floats, Floats, Floats | None]:
-        """The places of a curve, its gap to a line there, the gap that is allowed, and its standard error."""
+        """Return the places of a curve, its gap to a line there, the allowed gap, and its standard error."""
         sound = curve.ends.sound & ~np.isnan(curve.y)
         x, y = curve.x[sound], curve.y[sound]
         errors = _errors(curve, line)
         error = None if errors is None else errors[sound]
+        # Rounding is relative to the first value: a loss that falls to 0 keeps the rounding of where it
+        # began.
         within = view.quantity.rounding * y[:1] if self.within is None else self.within
         tolerance = within + (self.standard_errors or 0.0) * (np.zeros_like(x) if error is None else error)
         return x, y - np.interp(x, line.x, line.y), tolerance, error
 
     def _beyond(self, gap: Floats) -> Floats:
-        """How far a curve is on the side of a line where it should not be."""
+        """Return how far a curve is on the wrong side of a line."""
         return -gap if self.never_below else gap if self.never_above else np.abs(gap)
 
 
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
-    """The standard errors of the gap between them, of the same replicas where the line has them too."""
+    """Return the standard errors of the gap, of the same replicas of both if the line has replicas."""
     if line.of_some is None:
         return curve.stderr
 

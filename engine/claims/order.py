@@ -1,4 +1,4 @@
-"""Which of two curves is lower."""
+"""Order of two curves."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
-    """That a curve is below another one at a place, or at no place above it.
+    """A curve is below a second one at a place, or nowhere above it.
 
-    A curve that is above only by rounding counts as not above.
+    Above by rounding only counts as not above.
     """
 
     example: ClassVar[str] = '{kind = "order", curve = "EGU", below = "GD", at = "d/4", standard_errors = 3}'
@@ -78,7 +78,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
-        """The standard error of the gap, of the same replicas of both, which have the same data."""
+        """Return the standard error of the gap, from the same replicas of both, which have the same data."""
 
         def gap(replicas: Sequence[int]) -> Floats:
             return curve.over(replicas) - np.interp(curve.x, other.x, other.over(replicas))

@@ -1,4 +1,4 @@
-"""The ratio of a curve to another, or to a line of the theory."""
+"""Ratio of a curve and a second one, or a theory line."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 from engine.claims import ComparingTwo, Floats
 
 ZERO = 1e-12
-"""What is below this is 0 up to rounding, and nothing is a multiple of it."""
+"""Values below it are 0 up to rounding, and have no multiples."""
 
 
 class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
-    """The ratio of a curve to another curve, or to a line of the theory, at one place or at every one.
+    """Ratio of a curve to a second curve, or to a theory line, at one place or at every place.
 
-    Places at which either is not known, or the other is 0, are left out. Of all places the worst one is
-    reported.
+    Places at which either is unknown, or the second is 0, do not count. Of all places the worst is reported.
     """
 
     example: ClassVar[str] = '{kind = "ratio", curve = "GD", to = "ri-gaussian", between = [1, 1.2]}'
@@ -27,6 +26,6 @@ class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
     def needs(self) -> str:
         return ", and {name} is not 0"
 
-    def made(self, y: Floats, other: Floats) -> Floats:
+    def combined(self, y: Floats, other: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.where(np.abs(other) > ZERO, y / other, np.nan)

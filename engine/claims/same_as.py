@@ -1,4 +1,4 @@
-"""That two curves are the same."""
+"""Equality of two curves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):
-    """That two curves are the same: both are complete, and at every place their gap is allowed."""
+    """Two curves are equal up to a tolerance at every place, and both are complete."""
 
     example: ClassVar[str] = '{kind = "same-as", curve = "hypentropy", other = "EGU±", within = 1e-4}'
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "other")

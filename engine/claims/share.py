@@ -1,4 +1,4 @@
-"""The share of replicas for which something is so."""
+"""Share of replicas that satisfy a condition."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Share(Comparing, frozen=True, kw_only=True, tag="share"):
-    """That at one place a curve is below or above a number, or between two, for a share of the replicas.
+    """At one place a curve is below or above a number, or between two, in a share of the replicas.
 
-    A replica that has diverged is none of them. Of a share of 0 everything would be so: that it is so of no
-    replica is the opposite claim, of a share of 1.
+    Diverged replicas do not satisfy it. The share must be positive, as every claim would hold for a share of
+    0; to claim that no replica satisfies it, claim the opposite with share 1.
     """
 
     example: ClassVar[str] = '{kind = "share", curve = "GD", at = "n", below = 0.1, share = 0.9}'

@@ -1,4 +1,4 @@
-"""The slope of a curve."""
+"""Slope of a curve."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
-    """The slope of the line of least squares through a curve, of log y on log x: the exponent of a power law.
+    """Slope of the least-squares line of log y on log x through a curve: the exponent of a power law.
 
-    It goes through all places at which all replicas have a finite number, and in logarithms a positive one.
-    With `linear` it is that of y on x.
+    It uses all places at which every replica has a finite number, and a positive one for logarithms. With
+    `linear` it is the slope of y on x.
     """
 
     example: ClassVar[str] = '{kind = "slope", curve = "GD", between = [0.9, 1.15]}'
@@ -45,7 +45,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
     def _law(self, view: View, outcome: Outcome) -> str:
-        """The law with the measured slope, from the verb on: "goes like d^0.98"."""
+        """Return the law with the measured slope, from the verb on: "goes like d^0.98"."""
         assert outcome.measured is not None, "a finding is of what was measured"
         slope, x = number(outcome.measured), x_name(view)
         is_plural = wording.verb(view) == "are"
@@ -72,6 +72,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     def _slope(self, x: Floats, y: Floats) -> float:
         use = self._usable(x, y)
         x, y = (x[use], y[use]) if self.linear else (np.log(x[use]), np.log(y[use]))
+        # Centred x: Σ x y − n x̄ ȳ would cancel where places lie far from 0.
         apart = x - x.mean() if len(x) else x
         spread = float(np.square(apart).sum())
         return float(apart @ y) / spread if spread > 0 else float("nan")

@@ -1,4 +1,4 @@
-"""What a curve is at one place."""
+"""Value of a curve at one place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Value(Comparing, frozen=True, kw_only=True, tag="value"):
-    """What a curve is at one place: equal to a number, below or above it, or between two."""
+    """A curve at one place equals a number, is below or above it, or between two."""
 
     example: ClassVar[str] = '{kind = "value", curve = "GD", at = "d/2", equals = "1/2", within = 1e-6}'
 
@@ -29,9 +29,9 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, other_curves))
 
     def _arrivals(self, view: View) -> str:
-        """Say when curves stay below the number for good: first those that do by the place, then others.
+        """Return when curves stay below the number for good: first those that do by the place, then others.
 
-        Empty along other axes than a clock, and where the curve itself does not stay below the number.
+        Empty along axes other than a clock, and if the curve itself does not stay below the number.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]
@@ -69,5 +69,5 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
 
 
 def _the_others(names: Sequence[str]) -> str:
-    """Up to two names; more of them are all others."""
+    """Return up to two names, or "the others" for more."""
     return wording.listed(names) if len(names) < 3 else "the others"

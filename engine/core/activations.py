@@ -88,29 +88,31 @@ else:
 Activation = Annotated[Name, Meta(title="activation", description="transfer function σ")]
 
 
-def transfer(name: str, signal: torch.Tensor) -> torch.Tensor:
+def transfer(activation: str, signal: torch.Tensor) -> torch.Tensor:
     """Return σ of every number of `signal`, for the σ of this name."""
-    return TABLE[name](signal)
+    return TABLE[activation](signal)
 
 
-def slope(name: str, signal: torch.Tensor) -> torch.Tensor:
+def slope(activation: str, signal: torch.Tensor) -> torch.Tensor:
     """Return σ′ at every number of `signal`; at a kink the value of torch."""
-    return with_slope(name, signal)[1]
+    return with_slope(activation, signal)[1]
 
 
-def with_slope(name: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def with_slope(activation: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return σ and σ′ at every number of `signal`."""
-    outputs = transfer(name, signal)
-    return outputs, SLOPES[name](signal, outputs)
+    outputs = transfer(activation, signal)
+    return outputs, SLOPES[activation](signal, outputs)
 
 
-def sent_back(name: str, sent: torch.Tensor, signal: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
+def sent_back(
+    activation: str, sent: torch.Tensor, signal: torch.Tensor, outputs: torch.Tensor
+) -> torch.Tensor:
     """Return ∂L/∂z from `sent` = ∂L/∂a, for a = σ(z): `sent` times σ′(z)."""
-    one_pass = SENT_BACK.get(name)
-    return sent * SLOPES[name](signal, outputs) if one_pass is None else one_pass(sent, signal, outputs)
+    one_pass = SENT_BACK.get(activation)
+    return sent * SLOPES[activation](signal, outputs) if one_pass is None else one_pass(sent, signal, outputs)
 
 
-def kinked(name: str) -> str:
+def kinked(activation: str) -> str:
     """Return why units with this σ cannot start at 0, in one sentence."""
     why = "so weights that start at 0 have no gradient, or one that rounding decides"
-    return f'{name} has a kink at 0, {why}; take init = "gaussian"'
+    return f'{activation} has a kink at 0, {why}; take init = "gaussian"'

@@ -1,8 +1,8 @@
-"""Compiled code that is kept on disk: whether it is there, and another process that makes it meanwhile.
+"""Compiled code kept on disk: whether it exists, and another process that compiles it meanwhile.
 
-To compile a loop takes seconds, once on a machine, and holds Python's lock: a process of its own does it
-while this one goes on with what needs none. numba keeps what was compiled beside the sources, or in the
-user's cache folder where nothing can be written there; a note says which files are there for what.
+Compiling a loop takes seconds, once per machine, and holds Python's lock: a separate process does it while
+this one continues without the code. numba keeps compiled code beside the sources, or in the user's cache
+folder if these cannot be written; a note lists the files of each kind of code.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class CompiledCode(NamedTuple):
         return not any(_writable(note.parent) for note in notes) or any(map(self._is_true, notes))
 
     def make(self, module: str, *words: str) -> None:
-        """Have `python -m module words…` compile it and note where it is; once in a process.
+        """Let `python -m module words…` compile it and note its files; once per process.
 
-        It goes on for some seconds if this process ends before.
+        It continues for some seconds if this process ends first.
         """
         if self not in _started and not self.is_there:
             with suppress(OSError):
@@ -58,6 +58,7 @@ class CompiledCode(NamedTuple):
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
+                    # A session of its own: Ctrl-C in the terminal must not end it half-way.
                     start_new_session=True,
                 )
 
@@ -98,7 +99,9 @@ class CompiledCode(NamedTuple):
     def _stamp(self) -> str:
         """Return a digest of its dependencies: sources, compiler, settings and processor."""
         files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
-        settings = sorted((name, value) for name, value in os.environ.items() if name.startswith("NUMBA_"))
+        settings = sorted(
+            (variable, value) for variable, value in os.environ.items() if variable.startswith("NUMBA_")
+        )
         return hashlib.sha256(repr((files, settings, _machine())).encode()).hexdigest()
 
 

@@ -29,16 +29,16 @@ class Cost(Protocol):
         """Whether a value has the same bits at every place of a tensor."""
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """L(ŷ, y), elementwise."""
+        """Return L(ŷ, y), elementwise."""
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """∂L(ŷ, y)/∂ŷ, elementwise."""
+        """Return ∂L(ŷ, y)/∂ŷ, elementwise."""
 
     def average(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """L(ŷ, y) averaged over the last dimension, in float64."""
+        """Return L(ŷ, y) averaged over the last dimension, in float64."""
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """∂L(ŷ, y)/∂ŷ, elementwise, over the average of L(ŷ, y) over the last dimension."""
+        """Return ∂L(ŷ, y)/∂ŷ, elementwise, over the average of L(ŷ, y) over the last dimension."""
 
 
 class Derived:

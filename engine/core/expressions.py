@@ -40,7 +40,7 @@ Number = Fraction | float
 
 
 def _log2(value: Number) -> Number:
-    """log₂, exact for powers of 2."""
+    """Return log₂, exact for powers of 2."""
     if isinstance(value, Fraction) and value > 0 and 1 in (value.numerator, value.denominator):
         larger = value.numerator * value.denominator
         if larger & (larger - 1) == 0:
@@ -50,7 +50,7 @@ def _log2(value: Number) -> Number:
 
 
 def _sqrt(value: Number) -> Number:
-    """√, exact for squares of fractions."""
+    """Return √, exact for squares of fractions."""
     if isinstance(value, Fraction) and value >= 0:
         root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
         if root * root == value:
@@ -138,6 +138,8 @@ def _rational(value: float) -> Number:
     written = Fraction(repr(float(value)))
     if float(f"{value:.{DECIMAL_DIGITS}g}") == value:
         return written
+    # A float such as 0.1/3 has more than 15 digits, but is the nearest to a fraction with a small
+    # denominator.
     simple = Fraction(value).limit_denominator(SIMPLE)
     return simple if float(simple) == value else written
 
@@ -194,7 +196,7 @@ def _parsed(
     if len(text) > LONGEST:
         raise BadExpression(f"an expression has at most {LONGEST} characters")
     try:
-        return _Parser(tokens(text), names, functions, valued, literal).whole()
+        return _Parser(tokens(text), names, functions, valued, literal).parse()
     except ZeroDivisionError:
         raise BadExpression("it divides by zero") from None
     except OverflowError:
@@ -218,6 +220,8 @@ def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -
 
     Raises: BadExpression for a text that is not an expression, and for unknown names.
     """
+    # Only the names used: converting every clock and index for each picture would cost more than the
+    # expression.
     used = {name: names[name] for name in names_in(text) if name in names}
     arrays = {name: value for name, value in used.items() if isinstance(value, np.ndarray)}
     if not arrays:
@@ -236,6 +240,7 @@ def holds(condition: str, names: Mapping[str, float]) -> bool:
     `and` binds more tightly. All comparisons are evaluated, so that errors are always reported. Raises:
     BadExpression.
     """
+    # `or` first: it binds less, so that `and` groups within each alternative.
     alternatives = [re.split(r"\band\b", joined) for joined in re.split(r"\bor\b", condition)]
     truths = [[_compared(comparison, names) for comparison in comparisons] for comparisons in alternatives]
     return any(map(all, truths))
@@ -286,7 +291,7 @@ class _Parser:
         self._valued, self._literal = valued, literal
         self._place = self._depth = 0
 
-    def whole(self) -> Any:
+    def parse(self) -> Any:
         """Return the value of all tokens."""
         value = _finite(self._sum())
         if self._tokens[self._place][0] != "end":
@@ -412,7 +417,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def briefer(name: str, formula: str) -> str:
-    """The formula of what has a name, where there is one and it is shorter."""
+    """Return the formula if it is shorter than the name, else the name."""
     return formula if 0 < len(formula) < len(name) else name
 
 

@@ -1,4 +1,4 @@
-"""Files by paths from outside: read without waiting forever, written whole or not at all."""
+"""Files by paths from outside: read without waiting forever, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from engine.core.parts import BadInput
 
 UNFINISHED = ".hadamard-tui-unfinished"
-"""The end of the name of a file that is being written. Its writer holds a lock on it as long as it lives."""
+"""Suffix of a file that is being written; its writer holds a lock on it for its lifetime."""
 
 
 @contextmanager
@@ -31,15 +31,15 @@ def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Why a path cannot be used, in the words of the system."""
+    """Return why a path cannot be used, in the words of the system."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def read(path: Path, limit: int) -> bytes:
-    """The content of a regular file.
+    """Return the content of a regular file.
 
-    Raises: BadInput without a place for anything else, which might be endless or never begin, and for more
-    than `limit` bytes; OSError and the other faults of a path.
+    Raises: BadInput without a place for other kinds of files, which might be endless or never begin, and for
+    more than `limit` bytes; OSError and the other faults of a path.
     """
     # O_NONBLOCK: the opening of a pipe would wait for a writer, before anything could be seen of it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -58,7 +58,7 @@ def read(path: Path, limit: int) -> bytes:
 
 
 def check(path: Path, option: str = "--out") -> None:
-    """See before a run that its result can be written there. Raises: BadInput."""
+    """Check before a run that its result can be written to a path. Raises: BadInput."""
     where = f"{option} {path}"
     with faults(where, "cannot be written"):
         folder = path.absolute().parent
@@ -75,9 +75,9 @@ def check(path: Path, option: str = "--out") -> None:
 
 
 def write(path: Path, content: bytes, option: str = "--out") -> None:
-    """Put `content` into a file by renaming a finished one. Raises: BadInput if that cannot be done.
+    """Write `content` to a file by renaming a finished one. Raises: BadInput if it cannot be written.
 
-    Where a writer was killed it leaves its unfinished file behind, which the next one removes.
+    A killed writer leaves its unfinished file behind, which the next one removes.
     """
     check(path, option)
     with faults(f"{option} {path}", "cannot be written"):
@@ -96,7 +96,7 @@ def write(path: Path, content: bytes, option: str = "--out") -> None:
 
 
 def _begin(folder: Path) -> tuple[Path, int]:
-    """A new file and its descriptor, under a lock where the file system has locks."""
+    """Return a new file and its descriptor, locked if the file system has locks."""
     while True:
         unfinished = folder / f".{os.urandom(8).hex()}{UNFINISHED}"
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -112,10 +112,10 @@ def remove_leftovers(folder: Path) -> None:
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(folder)
-    for name in names:
-        if name.startswith(".") and name.endswith(UNFINISHED):
+    for file_name in names:
+        if file_name.startswith(".") and file_name.endswith(UNFINISHED):
             with suppress(OSError):
-                _remove_unless_locked(folder / name)
+                _remove_unless_locked(folder / file_name)
 
 
 def _remove_unless_locked(unfinished: Path) -> None:

@@ -1,4 +1,4 @@
-"""Groups of transformations of the instances, and which of them contains which."""
+"""Groups of transformations of the instances, and their inclusion."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from operator import mul
 import msgspec
 
 UNCHANGED = 1e-6
-"""Predictions that change by less under transformations, relative to the largest, count as unchanged."""
+"""Relative change of predictions under transformations below which they count as unchanged."""
 
 
 class Group(msgspec.Struct, frozen=True):
     """Orthogonal transformations x → g x of instances x ∈ ℝ^d, the same for all of them.
 
     Either rotations: all of O(d), or those of the single factors of x = x₁ ⊗ x₂ ⊗ …; or transformations of
-    the coordinates: permutations, sign flips of single ones, or both. Inclusion is ≤, and & is the largest
-    group described here that is known to lie in both.
+    the coordinates: permutations, sign flips of single ones, or both. Inclusion is ≤. The intersection & is
+    the largest of these groups that is known to lie in both.
     """
 
     factors: tuple[int, ...] | None = None
-    """The sizes d₁, d₂, … of the factors that are rotated; () for all of O(d), None for no rotations."""
+    """Sizes d₁, d₂, … of the rotated factors; () for all of O(d), None for no rotations."""
 
     permutations: bool = False
     signs: bool = False
@@ -36,6 +36,7 @@ class Group(msgspec.Struct, frozen=True):
             return self.permutations <= other.permutations and self.signs <= other.signs
         if self.factors is None or other.factors is None:
             return False
+        # Rotations of fine factors rotate coarser ones, too, if each coarse factor joins adjacent fine ones.
         return self.factors != () and _products(other.factors) <= _products(self.factors)
 
     def __and__(self, other: Group) -> Group:
@@ -49,7 +50,7 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """What it is, in words."""
+        """Name in words."""
         if self.factors is not None:
             return " × ".join(f"O({size})" for size in self.factors) or "all rotations, O(d)"
         kinds = (self.permutations and "permutations", self.signs and "sign flips")
@@ -58,12 +59,12 @@ class Group(msgspec.Struct, frozen=True):
 
 
 def rotations(*factors: int) -> Group:
-    """Rotations of every factor of x = x₁ ⊗ x₂ ⊗ … by its size; of a single factor these are all of O(d)."""
+    """Return rotations of the factors of x = x₁ ⊗ x₂ ⊗ …, by size; a single factor means all of O(d)."""
     return Group(factors if len(factors) > 1 else ())
 
 
 def _products(factors: tuple[int, ...]) -> set[int]:
-    """The sizes of the first factor, of the first two together, …; coarser factors have some of them."""
+    """Return the sizes of the first factor, of the first two together, …; coarser factors have a subset."""
     return set(accumulate(factors, mul))
 
 

@@ -1,4 +1,4 @@
-"""The one lazy door to torch: the catalogue, the forms and the first paint never wait for it."""
+"""Lazy import of torch: the catalogue, the forms and the first paint never wait for it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 LARGE_PAGES = "THP_MEM_ALLOC_ENABLE"
-"""Has torch request pages of 2 MB, where there are such, when it is loaded.
+"""Environment variable that makes torch request pages of 2 MB, if available.
 
-New tensors of 64 MB cost more than the arithmetic on them otherwise, and a run on 4096 targets twice as much.
+Without it new tensors of 64 MB cost more than the arithmetic on them, and a run on 4096 targets takes twice
+as long.
 """
 
 WAITING = "OMP_WAIT_POLICY"
-"""How torch's threads wait for one another: asleep, which costs a fifth where nothing else runs.
+"""Environment variable for how torch's threads wait for one another: asleep, a fifth slower on an idle
+machine.
 
 Awake, each keeps a processor busy: beside one other program a run on 2²⁰ features took ten times as long.
 """
 
 KEPT, LARGEST_KEPT = 1 << 28, 1 << 25
-"""Bytes of freed memory that stay with the process, and how large one piece of them may be.
+"""Bytes of freed memory that stay with the process, and the largest piece of them.
 
-Without it the C library gives the memory of every tensor above 128 kB back to the system and requests the
-next one anew, and for nets of a few MB of signals half of the time goes into clearing pages.
+Otherwise the C library returns the memory of every tensor above 128 kB to the system and requests the next
+one anew: nets with a few MB of signals spend half of their time on clearing pages.
 """
 
 if TYPE_CHECKING:
@@ -51,22 +53,23 @@ else:
 def load_torch(threads: int | None = None) -> None:
     """Import torch now, with at most `threads` threads, and exempt its objects from garbage collection.
 
-    With it comes numpy.random, which every run draws from and numpy leaves for later, too. A full collection
-    takes 130 ms once torch is loaded, long enough to be seen as a stutter in the app. Only the first call
-    exempts anything: what later runs leave behind is to be collected.
+    It also imports numpy.random, which every run needs and numpy defers. A full collection takes 130 ms once
+    torch is loaded, which shows as a stutter in the app. Only the first call exempts objects: garbage of
+    later runs must be collected.
     """
     import numpy.random  # noqa: F401 - for what its import does
 
     if threads is not None:
         torch.set_num_threads(threads)
+    # TF32 has 10 bits of mantissa: on a GPU losses near 0 would be rounding.
     torch.set_float32_matmul_precision("highest")
     _exempt()
 
 
 @cache
 def _keep_freed_memory() -> None:
-    """Have the C library keep KEPT bytes, if it has a setting for that, as glibc."""
-    trim_threshold, mmap_threshold = -1, -3
+    """Let the C library keep KEPT bytes, if it has a setting for that, as glibc has."""
+    trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)
         library.mallopt(trim_threshold, KEPT)
@@ -75,5 +78,5 @@ def _keep_freed_memory() -> None:
 
 @cache
 def _exempt() -> None:
-    """Exempt, at the first call only, all objects that there are."""
+    """Exempt all present objects, at the first call only."""
     gc.freeze()

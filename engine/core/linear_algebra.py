@@ -30,17 +30,15 @@ def _linear_algebra() -> Any:
 
 
 SMALL = 256
-"""Rows of a matrix that is done before the library has been found whose threads are set, in 0.2 s."""
+"""Number of rows below which a matrix is finished before the library with the threads is found, in 0.2 s."""
 
 
 @contextmanager
 def one_thread(rows: int = SMALL) -> Iterator[None]:
-    """Have numpy and scipy compute with one thread, until the last of those that want it so is done.
+    """Let numpy and scipy compute with one thread inside the block, until the last such block ends.
 
-    For matrices of fewer rows than SMALL, if somebody says how many, all stays as it is.
-
-    Of matrices of a thousand rows, or smaller ones, several threads mostly wait for each other: where other
-    programs run, too, that takes ten times as long.
+    Matrices of fewer rows than SMALL leave the threads as they are. For matrices of up to a thousand rows,
+    several threads mostly wait for each other: beside other programs that takes ten times as long.
     """
     global _inside
     if rows < SMALL:
@@ -62,9 +60,9 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """Return a xᵀ [R, k, n], for a [R, k, d] and rows x [R, n, d].
 
-    Behind torch's `@` is MKL, which on processors that are not Intel's takes a path for AVX2: 90 · 10⁹
-    operations of float32 a second on a core of an AMD EPYC with AVX-512, where oneDNN, which comes with torch
-    as well, makes 170 for k = 64 and 216 for k = 256.
+    torch's `@` uses MKL, whose code for processors of other makers than Intel is that for AVX2. On a core of
+    an AMD EPYC with AVX-512 it makes 90 · 10⁹ float32 operations a second. oneDNN, which torch includes as
+    well, makes 170 for k = 64 and 216 for k = 256.
     """
     if _by_onednn() and _is_large(several, rows):
         parts = zip(several.contiguous(), rows, strict=True)
@@ -94,7 +92,7 @@ def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
 
 @cache
 def _by_onednn() -> bool:
-    """Whether this processor has what MKL leaves idle, and this torch has oneDNN."""
+    """Return whether this processor has AVX-512, which MKL may leave idle, and this torch has oneDNN."""
     if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch._C._has_mkldnn:
         return False
     return hasattr(torch.ops.mkldnn, "_linear_pointwise")

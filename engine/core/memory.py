@@ -94,8 +94,8 @@ def _left_to_process() -> Iterator[int]:
         return
     import resource
 
-    for name, used in (("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")):
-        limit, _ = resource.getrlimit(getattr(resource, name))
+    for limit_name, used in (("RLIMIT_AS", "vms"), ("RLIMIT_DATA", "data")):
+        limit, _ = resource.getrlimit(getattr(resource, limit_name))
         if limit == resource.RLIM_INFINITY:
             continue
         import psutil

@@ -19,7 +19,8 @@ def unflat(vector: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
     """Split `vector` [B, P] into tensors with the names and shapes of `like`."""
     pieces = torch.split(vector, [tensor[0].numel() for tensor in like.values()], 1)
     return {
-        name: piece.reshape(tensor.shape) for (name, tensor), piece in zip(like.items(), pieces, strict=True)
+        layer: piece.reshape(tensor.shape)
+        for (layer, tensor), piece in zip(like.items(), pieces, strict=True)
     }
 
 

@@ -1,6 +1,6 @@
-"""What every member of the catalogue is: one frozen Struct, its description, code, form and documentation.
+"""Base of every member of the catalogue: one frozen Struct is its description, code, form and documentation.
 
-Also the types of fields that several families share, as the sizes of factors.
+Also types of fields that several families share, such as sizes of factors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.texts import message
 
 _MODULE = ""
-"""The key of the docstring of a module among those in its source."""
+"""Key of a module's docstring among those in its source."""
 
 
 @cache
@@ -51,7 +51,7 @@ def _from_source(documented: Any) -> str | None:
 
 @cache
 def _in_source(module: ModuleType) -> Mapping[str, str | None]:
-    """The docstrings in the source of a module by qualified name; none without a source."""
+    """Return the docstrings in the source of a module by qualified name; empty without a source."""
     import ast
 
     def named(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, str | None]]:
@@ -72,13 +72,13 @@ MOST = 2**24
 """Largest integer in a part: float32 is exact up to it, and no run completes more of anything."""
 
 MOST_FEATURES = 2**30
-"""Features of a matrix that need not be held: whether a run of so many fits is for its memory to say."""
+"""Largest number of features of a matrix that need not be stored; the memory estimate decides on a run."""
 
 MOST_LAYERS = 1024
-"""Layers of a net at most: each is a tensor, and a power u^L of float32 has four digits left then."""
+"""Largest number of layers of a net: each is a tensor, and a float32 power u^L keeps four digits up to it."""
 
 MOST_WORDS = 10_000
-"""Letters of a text, at most: a story that is read in the app."""
+"""Largest number of characters of a text, such as a story."""
 
 LARGEST = 1e38
 """Largest number in a part, near the end of the range of float32."""
@@ -108,8 +108,8 @@ class BadInput(ValueError):
     """
 
     def __init__(self, where: str, fault: str) -> None:
-        self.where, self.what = message(where), message(fault)
-        super().__init__(f"{self.where}: {self.what}" if where else self.what)
+        self.where, self.fault = message(where), message(fault)
+        super().__init__(f"{self.where}: {self.fault}" if where else self.fault)
 
 
 class BadField(ValueError):
@@ -118,7 +118,7 @@ class BadField(ValueError):
     def __init__(self, field: str, fault: str) -> None:
         super().__init__(fault)
         self.field = field
-        self.what = fault
+        self.fault = fault
 
 
 class Finding(NamedTuple):
@@ -146,13 +146,13 @@ class Verdict(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The verdict and its reason, with the smaller group that changes nothing, if there is one."""
+        """Verdict and reason, with a smaller group that changes nothing, if one is known."""
         addition = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
         return f"{self.word}: {self.reason}{addition}"
 
     @property
     def answer(self) -> str:
-        """The verdict in a table: yes, no, undecided, or on this data."""
+        """Verdict in a table: yes, no, undecided, or on this data."""
         if self.undecided:
             return "undecided"
         if isinstance(self.invariant, str):
@@ -161,7 +161,7 @@ class Verdict(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The verdict in words."""
+        """Verdict in words."""
         if self.undecided:
             return "not known to be rotation invariant"
         if self.invariant is False:
@@ -173,40 +173,45 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """Base of all parts. Fields are hyperparameters, and the tag is the name in preset files."""
 
     experimental: ClassVar[bool] = False
-    """Whether the author is still at work on it: then tests require no preset, no naive twin and no row in a
-    table of cases. Whatever else they require of every member holds for it too."""
+    """Whether the part is still in progress: tests then require no preset, no naive twin and no row in a
+    table of cases. They require everything else of it.
+    """
 
     file_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that name files; relative paths in a preset are relative to its folder."""
 
     declares: ClassVar[frozenset[str]] = frozenset()
-    """What members of a family say of themselves, and theorems rely on; by default of the family nothing."""
+    """Properties that members declare and theorems rely on; the defaults of the family promise nothing."""
 
     shortcuts: ClassVar[frozenset[str]] = frozenset()
-    """Methods that must fit the others, such as a gradient worked out by hand; they are taken back alike."""
+    """Methods that must agree with others, such as a hand-written gradient; reset like declarations."""
 
     def __init_subclass__(cls) -> None:
-        """Take back what bases declare where a class replaces anything that it may be about.
+        """Reset inherited declarations if a class replaces anything that they may be about.
 
-        That is anything that a member is made of, or that is written in a base of several members, but not
-        defaults of fields or declarations. What a class says itself stays; else it says what its family does.
+        That is anything that a member is made of, or that a base of several members defines, except defaults
+        of fields and declarations. Declarations of the class itself stay; others are those of its family.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]
         of_member = any(is_member(base) for base in bases)
         written = set().union(*(_written(base) for base in (bases if of_member else bases[:-1])))
         if written & _written(cls) - cls.declares:
-            for name in (cls.declares | cls.shortcuts) - vars(cls).keys():
-                setattr(cls, name, next(vars(base)[name] for base in reversed(bases) if name in vars(base)))
+            for attribute in (cls.declares | cls.shortcuts) - vars(cls).keys():
+                setattr(
+                    cls,
+                    attribute,
+                    next(vars(base)[attribute] for base in reversed(bases) if attribute in vars(base)),
+                )
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
+        for field in self.__struct_fields__:
+            value = getattr(self, field)
             for number in value if isinstance(value, tuple) else (value,):
                 if isinstance(number, float) and not math.isfinite(number):
-                    raise BadField(name, f"{number} is not a finite number")
+                    raise BadField(field, f"{number} is not a finite number")
                 if isinstance(number, float) and abs(number) > LARGEST:
-                    raise BadField(name, f"{number} is too large; take at most {LARGEST}")
+                    raise BadField(field, f"{number} is too large; take at most {LARGEST}")
 
     @property
     def kind(self) -> str:
@@ -220,7 +225,7 @@ def kind_of(part: type[Part]) -> str:
 
 
 def is_member(part: type[Part]) -> bool:
-    """Whether a class has a name in preset files, or is what members are derived from."""
+    """Return whether a class has a tag, as members do; the tag of an abstract class is its own name."""
     return part.__struct_config__.tag != part.__name__
 
 
@@ -232,16 +237,16 @@ def summary_of(part: type[msgspec.Struct]) -> str:
 def _written(part: type[Part]) -> set[str]:
     """Return the names of attributes that a class defines, without abstract and special ones."""
     return {
-        name
-        for name, value in vars(part).items()
-        if name not in vars(Part)
-        and not name.startswith("__")
+        attribute
+        for attribute, value in vars(part).items()
+        if attribute not in vars(Part)
+        and not attribute.startswith("__")
         and not getattr(value, "__isabstractmethod__", False)
     }
 
 
 MOST_FACTORS = 24
-"""As many factors of size 2 make more entries than an instance may have."""
+"""Largest number of factors: more of them, even of size 2, make more entries than an instance may have."""
 
 Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
@@ -255,11 +260,11 @@ Several = Annotated[
 
 
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
-    """Raises: BadField if sizes are said twice, or by halves."""
+    """Check that sizes are set once and completely. Raises: BadField."""
     if factors is not None:
-        for name, size in (("side", side), ("count", count)):
+        for field, size in (("side", side), ("count", count)):
             if size is not None:
-                raise BadField(name, "factors says this too; give factors, or side and count")
+                raise BadField(field, "factors says this too; give factors, or side and count")
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")
         raise BadField(missing, f"missing; {given_name} needs it beside it")
@@ -268,7 +273,7 @@ def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int 
 def factor_sizes(
     factors: tuple[int, ...] | None, side: int | None, count: int | None
 ) -> tuple[int, ...] | None:
-    """The size of every factor; None where nothing says it."""
+    """Return the size of every factor; None without any setting."""
     if side is not None and count is not None:
         return (side,) * count
     return factors
@@ -281,7 +286,7 @@ Pair = Annotated[
 
 
 def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
-    """Rows and columns of a matrix with d entries: those given, or as square as can be with fewer rows."""
+    """Return rows and columns of a matrix with d entries: as set, or as square as possible."""
     if factors is not None:
         rows, columns = factors
         return rows, columns
@@ -290,7 +295,7 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Why a matrix of these rows and columns is not one of d entries, in one sentence; None if it is."""
+    """Return why rows and columns do not make d entries, in one sentence; None if they do."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

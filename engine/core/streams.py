@@ -130,5 +130,5 @@ class Unnamed(Stream):
         return [np.random.default_rng(seed) for seed in self._seeds]
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """+1 where a uniform number is below ½."""
+        """Return +1 where a uniform number is below ½, else −1."""
         return np.where(self.uniform(*shape) < 0.5, 1, -1).astype(np.int8)

@@ -17,10 +17,10 @@ LONGEST_QUOTE = 80
 """Characters of a quoted value, at most."""
 
 LONGEST_LIST, FIRST = 600, 5
-"""Of a list of choices with more characters a message says so many at its beginning, and the last."""
+"""Largest number of characters of a full list of choices; a longer one shows FIRST choices and the last."""
 
 LONGEST_WORD, LONGEST_PART = 300, 1000
-"""A word of a message is cut to so many characters, and each half of it: paths and lists of choices fit."""
+"""Largest numbers of characters of a word in a message, and of each half of it: paths and lists fit."""
 
 
 def fault(text: str, allowed: str = "") -> str:
@@ -40,7 +40,7 @@ def printable(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return the text with refused characters as escapes such as \\x1b."""
+    r"""Return the text with refused characters as escapes such as \x1b."""
     if text.isprintable() and text.isascii():
         return text
     return "".join(
@@ -88,7 +88,7 @@ def _refused(letter: str) -> bool:
 
 
 def _named(letter: str) -> str:
-    """The character in words: its own glyph would be invisible or worse."""
+    """Return the character in words: its own glyph would be invisible or worse."""
     plain = {"\n": "a line break", "\r": "a line break", "\t": "a tab"}
     if unicodedata.category(letter) == "Cs":
         return "bytes that are not UTF-8"

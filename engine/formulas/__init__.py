@@ -1,1 +1,1 @@
-"""Closed forms and fixed points that theory states, as functions of numbers alone."""
+"""Closed forms and fixed points of theory, as functions of numbers alone."""

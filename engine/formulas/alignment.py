@@ -1,7 +1,7 @@
-"""How aligned a function is: on the cube under permutations, sign flips or both; on a sphere under rotations.
+"""Alignment of a function: on the cube under permutations, sign flips or both; on a sphere under rotations.
 
-C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))², the largest eigenvalue of E_g f_g ⊗ f_g: how well a single h
-does on average over the images of f. Source: Abbe, Boix-Adserà 2022; theory-symmetry.md §20.
+C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))², the largest eigenvalue of E_g f_g ⊗ f_g: the best average
+correlation of a single h with the images of f. Source: Abbe, Boix-Adserà 2022; theory-symmetry.md §20.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ Floats = NDArray[np.float64]
 
 
 NODES = 200
-"""Of the quadrature from 0 to 1: exact for polynomials of a degree below twice as many."""
+"""Nodes of the quadrature from 0 to 1: exact for polynomials of degree below 2 · NODES."""
 
 MOST_IMAGES = 1 << 11
-"""Images of a target that are enumerated at most: their products are a matrix of that size."""
+"""Largest number of images of a target to enumerate: their products are a matrix of that size."""
 
 
 def coefficients(rows: Floats, labels: Floats) -> Floats:
-    """f̂(S) = E f(x) ∏_{i ∈ S} x_i [2ⁿ] of f = labels [2ⁿ] on the rows [2ⁿ, n] of the cube, with E f² = 1.
+    """Return f̂(S) = E f(x) ∏_{i ∈ S} x_i [2ⁿ] of f = labels [2ⁿ] on the rows [2ⁿ, n] of the cube.
 
-    S are the ones of the number of an entry in binary. Labels are scaled to E f² = 1; by the fast transform.
+    S is the set of 1 bits of an entry's index. Labels are scaled to E f² = 1; by the fast transform.
     """
     bits = rows.shape[1]
     transformed = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -36,7 +36,7 @@ def coefficients(rows: Floats, labels: Floats) -> Floats:
 
 
 def _in_order(rows: Floats, labels: Floats) -> Floats:
-    """The labels [2ⁿ] of the rows in the order in which bit i of a row's number says that x_i = −1."""
+    """Return the labels [2ⁿ] ordered so that bit i of an index is 1 where x_i = −1."""
     places = (rows < 0).astype(np.int64) @ (1 << np.arange(rows.shape[1]))
     ordered = np.empty(len(labels))
     ordered[places] = labels
@@ -44,22 +44,22 @@ def _in_order(rows: Floats, labels: Floats) -> Floats:
 
 
 def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
-    """W_k = Σ_{|S| = k} f̂(S)², k = 0 … n, of f = labels [2ⁿ] on the rows [2ⁿ, n] of the cube, E f² = 1."""
+    """Return W_k = Σ_{|S| = k} f̂(S)², k = 0 … n, of f = labels [2ⁿ] on the rows [2ⁿ, n], with E f² = 1."""
     degrees = np.bitwise_count(np.arange(len(labels)))
     squares = np.square(coefficients(rows, labels))
     return np.asarray(np.bincount(degrees, squares, rows.shape[1] + 1), np.float64)
 
 
 def sign_flips(rows: Floats, labels: Floats) -> float:
-    """C under all sign flips: max_S f̂(S)², for they split L² of the cube into its parities."""
+    """Return C under all sign flips: max_S f̂(S)², as they split L² of the cube into its parities."""
     return float(np.square(coefficients(rows, labels)).max())
 
 
 def permutations(rows: Floats, labels: Floats) -> float:
-    """C under all permutations, over which functions of one degree fall into several kinds: by enumeration.
+    """Return C under all permutations, by enumeration, as functions of one degree are of several kinds.
 
     The largest eigenvalue of E_g f_g ⊗ f_g is that of the products of all different images of f, over their
-    number. NaN where these are more than MOST_IMAGES.
+    number. NaN for more than MOST_IMAGES images.
     """
     bits = rows.shape[1]
     first = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -79,13 +79,13 @@ def permutations(rows: Floats, labels: Floats) -> float:
 
 
 def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
-    """Numbers with a bit and the next one swapped."""
+    """Return indices with a bit and the next one swapped."""
     differ = (numbers >> bit ^ numbers >> bit + 1) & 1
     return numbers ^ (differ << bit | differ << bit + 1)
 
 
 def signed_permutations(rows: Floats, labels: Floats) -> float:
-    """C under all permutations and sign flips: max_k W_k/(n choose k).
+    """Return C under all permutations and sign flips: max_k W_k/(n choose k).
 
     They split L² of the cube into the functions of degree k, all inequivalent and irreducible.
     """
@@ -95,15 +95,16 @@ def signed_permutations(rows: Floats, labels: Floats) -> float:
 
 
 def rotations(profile: Callable[[Floats], Floats], d: int) -> float:
-    """C of f(x) = φ(t) under O(d), t = w·x/(‖w‖‖x‖) for x uniform on a sphere of d ≥ 3 dimensions.
+    """Return C of f(x) = φ(t) under O(d), t = w·x/(‖w‖‖x‖), for x uniform on a sphere of d ≥ 3 dimensions.
 
     It is max_k W_k/dim H_k over the spherical harmonics H_k of degree k, which are inequivalent and
     irreducible, and here (E φ(t) P_k(t))² for E φ² = 1 and the Gegenbauer polynomials P_k with P_k(1) = 1.
-    `profile` is φ, smooth but for t = 0.
+    `profile` is φ, smooth except at t = 0.
     """
     from scipy.special import roots_jacobi  # type: ignore[import-untyped]
 
     nodes, weights = roots_jacobi(NODES, (d - 3) / 2, 0)
+    # Both halves separately: φ may jump at 0, where one quadrature over [−1, 1] would lose its exactness.
     half = (1 + nodes) / 2  # t ≥ 0, of density (1 − t²)^((d − 3)/2) = (1 − t)^… (1 + t)^…
     t = np.concatenate((half, -half))
     shares = np.tile(weights * (1 + half) ** ((d - 3) / 2), 2)
@@ -119,5 +120,5 @@ def rotations(profile: Callable[[Floats], Floats], d: int) -> float:
 
 
 def _harmonics(d: int, degree: int) -> int:
-    """dim H_k: spherical harmonics of degree k in d dimensions."""
+    """Return dim H_k, the number of spherical harmonics of degree k in d dimensions."""
     return math.comb(d + degree - 1, degree) - (math.comb(d + degree - 3, degree - 2) if degree > 1 else 0)

@@ -1,8 +1,8 @@
-"""Large steps on a net of two linear layers and one example: what λ = ‖∇z‖² and r = z − y do, step by step.
+"""Large steps on a net of two linear layers and one example: λ = ‖∇z‖² and r = z − y, step by step.
 
-z = (md)^(−1/2) Σ_i v_i u_i·x with m hidden units, L = ½(z − y)² and rate γ; in the laboratory's convention
-(ŷ − y)² and η = γ/2, and γλ₀ = ηS₀ for the sharpness S₀ at the start where the error is small. Source:
-Lewkowycz et al. 2020; Zhu, Liu, Radhakrishnan, Belkin 2022; theory-nets.md §31.
+z = (md)^(−1/2) Σ_i v_i u_i·x with m hidden units, L = ½(z − y)² and rate γ; in the laboratory's convention (ŷ
+− y)² and η = γ/2, and γλ₀ = ηS₀ for the sharpness S₀ at the start where the error is small. Source: Lewkowycz
+et al. 2020; Zhu, Liu, Radhakrishnan, Belkin 2022; theory-nets.md §31.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ MONOTONE_BELOW = 2.0
 """γλ₀, or ηS₀, up to which the loss of a wide net falls in every step."""
 
 DIVERGES_FROM = 4.0
-"""From here on it diverges; in between it rises, to the order of m, and falls while λ becomes smaller."""
+"""γλ₀ from which it diverges; in between the loss rises, to the order of m, and falls as λ becomes
+smaller.
+"""
 
 SMALL, PHASES, MOST = 1e-10, 64, 10**5
-"""s at the start of a landing, in how many phases of its growth it is taken, and its steps at most."""
+"""s at the start of a landing, number of phases of its growth, and largest number of steps."""
 
 
 class Recursion(NamedTuple):
@@ -42,10 +44,10 @@ def recursion(
     rate: float | Floats,
     steps: int,
 ) -> Recursion:
-    """r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), exact for linear units.
+    """Return r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), exact for linear units.
 
     Args:
-        error: r at the start, of one net or of several, as all that follows.
+        error: r at the start, of one net or several, as all other arguments.
         kernel: λ at the start.
         target: y.
         share: q = ‖x‖²/(md).
@@ -65,11 +67,11 @@ def recursion(
 
 
 def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floats) -> Floats:
-    """S = λ + √(λ² + 8qzr + 4qr²): the largest eigenvalue of the Hessian of (z − y)² at every step.
+    """Return S = λ + √(λ² + 8qzr + 4qr²), the largest eigenvalue of the Hessian of (z − y)², at every step.
 
     In the coordinates p, m = (h ± v)/√2, with h_i = u_i·x/‖x‖, the Hessian of z is √q on p and −√q on m. The
-    top of 2(∇z∇zᵀ + r∇²z) lies in the plane of ∇z's two parts, of squared lengths (λ ± 2√q z)/2. 2λ where the
-    error is 0.
+    top of 2(∇z∇zᵀ + r∇²z) lies in the plane of ∇z's two parts, of squared lengths (λ ± 2√q z)/2. It is 2λ for
+    error 0.
     """
     errors, kernels = trajectory
     z = errors + target
@@ -79,20 +81,20 @@ def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floa
 
 
 class Landing(NamedTuple):
-    """Where a wide net comes to."""
+    """Final state of a wide net."""
 
     product: float
-    """γλ in the end."""
+    """Final γλ."""
 
     peak: float
-    """The largest s = γ²qz² on the way, so that the loss ½z² rises to s/(2γ²q)."""
+    """Largest s = γ²qz² on the way, so that the loss ½z² rises to s/(2γ²q)."""
 
 
 def landing(product: float) -> Landing:
-    """Where γλ₀ leads as m → ∞, y = 0: s = γ²qz², κ = γλ, s′ = s(1 − κ + s)² and κ′ = κ + s(κ − 4).
+    """Return the limit of γλ₀ as m → ∞, y = 0: s = γ²qz², κ = γλ, s′ = s(1 − κ + s)² and κ′ = κ + s(κ − 4).
 
-    Between 2 and 4 s grows from as good as 0 by (κ − 1)² a step; the mean is over the phases of this growth,
-    on which the end depends by less than 1e-3 or so. NaN from 4 on.
+    Between 2 and 4, s grows from nearly 0 by a factor (κ − 1)² per step. The result is a mean over the phases
+    of this growth, which change it by less than about 1e-3. NaN from 4 on.
     """
     if product <= MONOTONE_BELOW:
         return Landing(product, 0.0)

@@ -1,4 +1,4 @@
-"""Linear pieces of nets: where units switch on a line, and the cells of a plane with the same units on."""
+"""Linear pieces of nets: switches of units on a line, and cells of a plane with the same units on."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 Layers = Sequence[tuple[Floats, Floats]]
-"""The weights [units, units below] and biases [units] of every layer, from the input, a number, up."""
+"""Weights [units, units below] and biases [units] of every layer, from an input of one number up."""
 
 ALIKE = 1e-9
-"""By how much, relatively, the slopes of neighbours may differ that are one piece: by rounding."""
+"""Relative difference of neighbouring slopes up to which they are one piece: rounding."""
 
 
 def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float) -> int:
-    """How many linear pieces a net has between two ends, which may be infinite.
+    """Return the number of linear pieces of a net between two ends, which may be infinite.
 
-    Places where a unit switches go up through the layers: within a piece every signal z = ax + c of a layer
-    is linear, so its own switch is at −c/a. Neighbours of one slope are one piece.
+    Switches of units are found layer by layer: within a piece every signal z = ax + c of a layer is linear,
+    so its own switch is at −c/a. Neighbours with equal slopes are one piece.
 
     Args:
         slopes: of σ above 0 and below.
@@ -48,13 +48,13 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
 
 
 def _middles(ends: Floats) -> Floats:
-    """A place inside every interval between ends that are in order, of which the outer may be infinite."""
+    """Return a place inside every interval between sorted ends, of which the outer may be infinite."""
     outer = np.clip(ends, *_beyond(ends))
     return np.asarray(outer[:-1] + (outer[1:] - outer[:-1]) / 2)
 
 
 def _beyond(ends: Floats) -> tuple[float, float]:
-    """Places before and after all ends that are finite."""
+    """Return places before and after all finite ends."""
     finite = ends[np.isfinite(ends)]
     if not len(finite):
         return -1.0, 1.0
@@ -62,10 +62,10 @@ def _beyond(ends: Floats) -> tuple[float, float]:
 
 
 def pieces_of_one_layer(width: int, cw: float, cb: float, low: float, high: float) -> float:
-    """E pieces of a layer of units σ(wx + b), w ~ N(0, C_w) and b ~ N(0, C_b), between two ends.
+    """Return E pieces of a layer of units σ(wx + b), w ~ N(0, C_w), b ~ N(0, C_b), between two ends.
 
-    Every unit switches at −b/w, which is √(C_b/C_w) times a Cauchy number. On [−R, R] it is
-    1 + n (2/π) arctan(R √(C_w/C_b)). Source: theory-nets.md §39.
+    Every unit switches at −b/w, which is √(C_b/C_w) times a Cauchy number. On [−R, R] it is 1 + n (2/π)
+    arctan(R √(C_w/C_b)). Source: theory-nets.md §39.
     """
     ratio = math.inf if cb == 0 else math.sqrt(cw / cb)
 
@@ -79,14 +79,14 @@ FAR = 1e9
 """Half the side of the square that stands for the whole plane, in units of the inputs."""
 
 THIN = 1e-12
-"""How near to 0, relatively, a signal at a corner counts as 0: by rounding, no cell lies beyond it."""
+"""Relative size below which a signal at a corner counts as 0: by rounding, no cell lies beyond it."""
 
 
 def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> int:
-    """How many cells a net of two inputs has in the square [−reach, reach]².
+    """Return the number of cells of a net of two inputs in the square [−reach, reach]².
 
-    Within a cell of the layers below every signal z = a·x + c of a layer is linear, so the units of the layer
-    cut it one after the other by straight lines into convex cells. Cells with the same predictions are not
+    Within a cell of the layers below every signal z = a·x + c of a layer is linear, so that its units cut the
+    cell, one after the other, by straight lines into convex cells. Cells with the same predictions are not
     merged.
 
     Args:
@@ -109,7 +109,7 @@ def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> in
 
 
 def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
-    """A convex polygon [k, 2] cut along every line a·x + c = 0."""
+    """Return a convex polygon [k, 2] cut along every line a·x + c = 0."""
     parts = [polygon]
     for slope, offset in zip(a, c, strict=True):
         parts = [piece for part in parts for piece in _halves(part, slope, offset)]
@@ -117,7 +117,7 @@ def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
 
 
 def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
-    """What of a convex polygon is on either side of a line; the polygon itself if all is on one."""
+    """Return the parts of a convex polygon on either side of a line, or the polygon if it is on one side."""
     signal = polygon @ slope + offset
     least = THIN * (np.abs(polygon) @ np.abs(slope) + abs(offset))
     if not ((signal > least).any() and (signal < -least).any()):
@@ -138,5 +138,5 @@ def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
 
 
 def cells_of_one_layer(width: int) -> int:
-    """Σ_{i ≤ 2} C(n, i), the cells of n lines in general position. Source: Zaslavsky 1975."""
+    """Return Σ_{i ≤ 2} C(n, i), the cells of n lines in general position. Source: Zaslavsky 1975."""
     return sum(comb(width, i) for i in range(3))

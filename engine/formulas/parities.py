@@ -1,11 +1,11 @@
-"""What Gaussian weights see of a parity, and what examples say, on average over vectors x of n bits ±1.
+"""Correlations of Gaussian features with a parity, and parities that examples determine, for n bits ±1.
 
-χ_S(x) = ∏_{i ∈ S} x_i, |S| = k, and w ~ N(0, I/n). That E χ_S(x) χ_S(x′) κ(x·x′/n) is the same for all S of
-one size makes the kernel of a net with such weights diagonal in the parities, with eigenvalues
-λ_k = 2⁻ⁿ Σ_m K_k(m) κ(1 − 2m/n) and Krawtchouk's polynomials K_k. The terms of the sum cancel to far below
-their size, so that it is taken with 50 digits. Source: theory-bias.md §41.
+χ_S(x) = ∏_{i ∈ S} x_i, |S| = k, and w ~ N(0, I/n). E χ_S(x) χ_S(x′) κ(x·x′/n) is the same for all S of one
+size, which makes the kernel of a net with such weights diagonal in the parities. Its eigenvalues are λ_k =
+2⁻ⁿ Σ_m K_k(m) κ(1 − 2m/n) with Krawtchouk's polynomials K_k. The terms of the sum cancel to far below their
+size, so that it is computed with 50 digits. Source: theory-bias.md §41.
 
-What products of unknown signs say of other products: elimination over F₂.
+Also products of unknown signs that other products determine: elimination over F₂.
 """
 
 from __future__ import annotations
@@ -25,28 +25,31 @@ DIGITS = 50
 
 
 def steps_eigenvalue(bits: int, degree: int) -> float:
-    """λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])², of κ₀(ρ) = (π − arccos ρ)/2π; 0 where k is not 0 … n."""
+    """Return λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])², of κ₀(ρ) = (π − arccos ρ)/2π; 0 unless 0 ≤ k ≤ n."""
     return _eigenvalue(bits, degree, lambda mp, rho: (mp.pi - mp.acos(rho)) / (2 * mp.pi))
 
 
 def relu_eigenvalue(bits: int, degree: int) -> float:
-    """λ¹_k = E_w(E_x χ_S(x) relu(w·x))², of κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π; 0 for odd k ≥ 3."""
+    """Return λ¹_k = E_w(E_x χ_S(x) relu(w·x))², of κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π.
+
+    It is 0 for odd k ≥ 3.
+    """
     return _eigenvalue(
         bits, degree, lambda mp, rho: (mp.sqrt(1 - rho * rho) + rho * (mp.pi - mp.acos(rho))) / (2 * mp.pi)
     )
 
 
 def first_layer(bits: int, degree: int) -> float:
-    """Σ_i E_w(E_x χ_S(x) x_i 1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1}; 0 for odd k ≥ 3."""
+    """Return Σ_i E_w(E_x χ_S(x) x_i 1[w·x > 0])² = k λ⁰_{k−1} + (n − k) λ⁰_{k+1}; 0 for odd k ≥ 3."""
     below = degree * steps_eigenvalue(bits, degree - 1)
     return below + (bits - degree) * steps_eigenvalue(bits, degree + 1)
 
 
 def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
-    """1 − E 2^(rank − n) of as many random vectors of n bits as there are examples, over F₂.
+    """Return 1 − E 2^(rank − n) for as many random vectors of n bits as there are examples, over F₂.
 
-    The share of all vectors that are not sums of those: of a parity drawn from all, their labels are fair
-    coins, whatever the labels seen. A vector is new with probability 1 − 2^(r − n) after r that are.
+    It is the share of all vectors that are not sums of these: for a parity drawn from all, their labels are
+    fair coins, whatever the labels seen. After r new vectors, a vector is new with probability 1 − 2^(r − n).
     """
     ranks = np.zeros(bits + 1)
     ranks[0] = 1.0
@@ -73,7 +76,7 @@ def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any])
 
 
 def _krawtchouk(bits: int, degree: int, distance: int) -> int:
-    """K_k(m) = Σ_j (−1)^j C(m, j) C(n − m, k − j): the sum of χ_S over all x with m bits −1, |S| = k.
+    """Return K_k(m) = Σ_j (−1)^j C(m, j) C(n − m, k − j), the sum of χ_S over all x with m bits −1, |S| = k.
 
     Divided by C(n, k) times C(n, m), it is the same with the parts of k and m exchanged.
     """
@@ -88,24 +91,24 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """r lists of unknown signs, of which products of one sign from each list come to be known.
+    """r lists of unknown signs, and the products of one sign per list that examples determine.
 
     A product is a vector over F₂ with a 1 for each of its signs; it is known if it is a sum of those seen.
-    Kept is a basis of all vectors to which those seen are orthogonal: `codes` has what every sign has in
-    each of its members, so that a product is known if the codes of its signs add up to 0; and one solution.
+    Stored are one solution, and a basis of all vectors orthogonal to those seen: `codes` has the entries of
+    every sign in its members, so that a product is known if the codes of its signs add up to 0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
-        """For lists of these sizes, and so many sets of unknown signs at once."""
+        """Take lists of these sizes, with `answers` sets of unknown signs at once."""
         self._first = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
         self._sizes = tuple(sizes)
         self._codes = np.eye(sum(sizes), dtype=bool)
         self._negative = np.zeros((sum(sizes), answers), bool)
         self.rank = 0
-        """How many of the products seen are no sums of others."""
+        """Number of the products seen that are no sums of others."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
-        """Take in a product: which sign of every list [r], and in which sets it is −1, [answers]."""
+        """Learn a product: the index of a sign in every list [r], and in which sets it is −1, [answers]."""
         signs = self._first + numbers
         code = np.logical_xor.reduce(self._codes[signs])
         if not code.any():
@@ -118,21 +121,21 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Which of some products [n, r] are known, [n], and where they are −1 then, [n, answers]."""
+        """Return which of some products [n, r] are known, [n], and whether they are −1, [n, answers]."""
         signs = self._first + numbers
         words = self._words()
         reduced = np.bitwise_xor.reduce(words[signs], 1)
         return ~reduced.any(1), np.logical_xor.reduce(self._negative[signs], 1)
 
     def share(self) -> float:
-        """The share of all products that are known."""
+        """Return the share of all products that are known."""
         words, codes = self._words(), np.zeros((1, 1), np.uint64)
         for first, size in zip(self._first, self._sizes, strict=True):
             codes = (codes[:, None] ^ words[first : first + size]).reshape(-1, words.shape[1])
         return float(1 - codes.any(1).mean())
 
     def _words(self) -> NDArray[np.uint64]:
-        """The codes [signs, W], 64 members of the basis in a word."""
+        """Return the codes [signs, W], with 64 members of the basis per word."""
         used = self._codes[:, self._codes.any(0)]
         packed = np.packbits(used, 1)
         missing = max(8 - packed.shape[1], -packed.shape[1] % 8)

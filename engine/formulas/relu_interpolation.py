@@ -1,7 +1,7 @@
-"""Functions of one number by nets of rectified units: what fitting some points costs at least.
+"""Functions of one number by nets of rectified units: the least cost of fitting some points.
 
 The cost of f = Σ_j a_j relu(w_j x + b_j) + c is R = ½ Σ_j (a_j² + w_j²), which is Σ_j |a_j w_j| where
-|a_j| = |w_j|. The least over all nets of any width that make f is max(∫|f″|, |f′(−∞) + f′(∞)|). Source:
+|a_j| = |w_j|. Its least value over all nets of any width with this f is max(∫|f″|, |f′(−∞) + f′(∞)|). Source:
 Savarese, Evron, Soudry, Srebro 2019; theory-bias.md §51.
 """
 
@@ -16,18 +16,18 @@ Floats = NDArray[np.float64]
 
 
 class Penalised(NamedTuple):
-    """The least of mean square + λR."""
+    """Minimum of mean square + λR."""
 
     objective: float
     norm: float
-    """R of the function that has it."""
+    """R of the minimiser."""
 
     fitted: Floats
     """Its values at the points [m]."""
 
 
 def spline(x: Floats, y: Floats, at: Floats) -> Floats:
-    """The straight pieces between points x₁ < … < x_m with values y, of which the outer ones go on."""
+    """Return the piecewise linear function through points x₁ < … < x_m, extended beyond both ends."""
     if len(x) < 2:
         return np.full(at.shape, y[0])
     slopes = np.diff(y) / np.diff(x)
@@ -37,7 +37,7 @@ def spline(x: Floats, y: Floats, at: Floats) -> Floats:
 
 
 def least_norm(x: Floats, y: Floats) -> float:
-    """V* = max(S, (S + T)/2), the least R of what goes through points x₁ < … < x_m with values y.
+    """Return V* = max(S, (S + T)/2), the least R of a function through points x₁ < … < x_m with values y.
 
     S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i between them: f′ takes each of them in
     turn, so that ∫|f″| ≥ S and ∫|f″| + |f′(−∞) + f′(∞)| ≥ S + T, and kinks at the points suffice for both.
@@ -50,12 +50,16 @@ def least_norm(x: Floats, y: Floats) -> float:
 
 
 def penalised(x: Floats, y: Floats, rate: float) -> Penalised:
-    """The least of (1/m) Σ_i (f(x_i) − y_i)² + λR over all functions f, with R of the one that has it.
+    """Return the least of (1/m) Σ_i (f(x_i) − y_i)² + λR over all functions f, with R of the minimiser.
 
-    Kinks at the points suffice, so it is a Lasso over the units with these, and a constant without a price.
-    Its residual z is the point nearest to y − ȳ among those with Σ_i z_i = 0 and |⟨z, u⟩| ≤ mλ/2 for all
-    units u, which Lawson and Hanson's programming of least distances finds exactly; λR = (2/m) ⟨z, y − z⟩.
-    Args: different points x [m] with values y [m], and λ > 0.
+    Kinks at the points suffice, so it is a Lasso over the units with these kinks, and a free constant. Its
+    residual z is the point nearest to y − ȳ among those with Σ_i z_i = 0 and |⟨z, u⟩| ≤ mλ/2 for all units u,
+    which Lawson and Hanson's least-distance programming finds exactly; λR = (2/m) ⟨z, y − z⟩.
+
+    Args:
+        x: different points [m].
+        y: their values [m].
+        rate: λ > 0.
     """
     from scipy.optimize import nnls  # type: ignore[import-untyped]
 

@@ -1,4 +1,4 @@
-"""Signals of fully connected nets at their start, for one input: infinitely wide, and what width n changes.
+"""Signals of fully connected nets at their start, for one input: infinite width, and corrections of width n.
 
 Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)², whose
 mean is over the units of layer l. In infinitely wide nets V_l is a number. Source: RYH ch. 2, 5;
@@ -19,21 +19,21 @@ Transfer = Callable[[Floats], Floats]
 """A transfer function σ, or its slope σ′, of many numbers."""
 
 NODES = 200
-"""Points of Gauss–Hermite quadrature; an even number, so that none lies on a kink at 0."""
+"""Nodes of Gauss–Hermite quadrature; an even number, so that none lies on a kink at 0."""
 
 
 def gaussian_mean(function: Transfer, variance: float) -> float:
-    """E f(z) for z ~ N(0, variance), by NODES points."""
+    """Return E f(z) for z ~ N(0, variance), by NODES nodes."""
     places, weights = _quadrature()
     return float(weights @ function(math.sqrt(variance) * places))
 
 
 def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: Sequence[float]) -> Floats:
-    """V_l = C_w E σ(z^l)² for the hidden layers l = 1 … L, with z^{l+1} ~ N(0, C_b + V_l).
+    """Return V_l = C_w E σ(z^l)² for the hidden layers l = 1 … L, with z^{l+1} ~ N(0, C_b + V_l).
 
     Args:
-        first: the variance of the signals z¹ of the first layer, C_b + C_w ‖x‖²/d.
-        cw: C_w of the layer that follows layer l, [L].
+        first: variance of the signals z¹ of the first layer, C_b + C_w ‖x‖²/d.
+        cw: C_w of the layer after layer l, [L].
         cb: its C_b, [L].
     """
     variances, variance = [], first
@@ -44,7 +44,7 @@ def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: S
 
 
 def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
-    """χ⊥ = C_w E σ′(z)²: by how much the distance of two near inputs is multiplied; 1 is the critical line.
+    """Return χ⊥ = C_w E σ′(z)², the factor of the distance of two near inputs; 1 is the critical line.
 
     Args:
         slope: σ′.
@@ -53,19 +53,19 @@ def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
 
 
 def spread(transfer: Transfer) -> float:
-    """The variance of σ(z)² relative to its mean squared: 5 for ReLU, 2 for the identity.
+    """Return the variance of σ(z)² relative to its squared mean: 5 for ReLU, 2 for the identity.
 
-    The same for every K if σ is positively homogeneous.
+    It is the same for every K if σ is positively homogeneous.
     """
     mean = gaussian_mean(lambda z: transfer(z) ** 2, 1.0)
     return gaussian_mean(lambda z: transfer(z) ** 4, 1.0) / mean**2 - 1
 
 
 def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floats]:
-    """Mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
+    """Return mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
 
-    To first order in 1/n, for positively homogeneous σ without biases: there every layer multiplies V by an
-    independent mean of n numbers. −5l/(2n) and 5l/n for ReLU; −l/n and 2l/n for the identity.
+    They are of first order in 1/n, for positively homogeneous σ without biases: every layer multiplies V by
+    an independent mean of n numbers. −5l/(2n) and 5l/n for ReLU; −l/n and 2l/n for the identity.
     """
     variances = spread(transfer) * np.cumsum(1 / np.asarray(widths, float))
     return -variances / 2, variances
@@ -73,7 +73,7 @@ def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floa
 
 @cache
 def _quadrature() -> tuple[Floats, Floats]:
-    """Points and weights of the mean over N(0, 1)."""
+    """Return nodes and weights of the mean over N(0, 1)."""
     from scipy.special import roots_hermitenorm  # type: ignore[import-untyped]
 
     places, weights = roots_hermitenorm(NODES)

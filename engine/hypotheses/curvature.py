@@ -67,8 +67,8 @@ class Curvature:
 
     @property
     def size(self) -> int:
-        """The number P of parameters."""
-        return sum(self._tensors[name][0].numel() for name in self._architecture.layers)
+        """Number P of parameters."""
+        return sum(self._tensors[layer][0].numel() for layer in self._architecture.layers)
 
     @property
     def _nets(self) -> int:
@@ -79,7 +79,7 @@ class Curvature:
         """∇L of every net, [N, P]."""
         gradients = self._architecture.gradient(self._tensors, self._instances, self._slopes)
         gradients = with_penalty(self._l2_penalties, self._tensors, gradients)
-        return flat(gradients[name] for name in self._architecture.layers)
+        return flat(gradients[layer] for layer in self._architecture.layers)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
         """Return ∇²L v of every net for vectors v [N, P]."""
@@ -135,8 +135,8 @@ class Curvature:
     @cached_property
     def _penalty(self) -> torch.Tensor:
         """Diagonal of the Hessian of the penalty, [1, P]."""
-        rates = {name: self._l2_penalties.get(name, 0.0) for name in self._architecture.layers}
-        return flat(torch.full_like(self._tensors[name][:1], rate) for name, rate in rates.items())
+        rates = {layer: self._l2_penalties.get(layer, 0.0) for layer in self._architecture.layers}
+        return flat(torch.full_like(self._tensors[layer][:1], rate) for layer, rate in rates.items())
 
     def operators(self) -> Iterator[LinearOperator]:
         """Yield ∇²L of every net as an operator, in float64."""
@@ -146,7 +146,7 @@ class Curvature:
             yield _operator(
                 Curvature(
                     self._architecture,
-                    {name: tensor[net : net + 1] for name, tensor in self._tensors.items()},
+                    {layer: tensor[net : net + 1] for layer, tensor in self._tensors.items()},
                     self._instances.of_replica(net // nets),
                     self._labels[predicted],
                     self._shares[predicted],
@@ -155,13 +155,15 @@ class Curvature:
             )
 
     def _slopes(self, predictions: torch.Tensor) -> torch.Tensor:
-        """∂L/∂ŷ [B, n]."""
+        """Return ∂L/∂ŷ [B, n]."""
         return self._loss.slope(predictions, self._labels) * self._shares
 
     @cached_property
     def _graph(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Parameters and their gradients, which can be differentiated again."""
-        leaves = {name: self._tensors[name].detach().requires_grad_() for name in self._architecture.layers}
+        leaves = {
+            layer: self._tensors[layer].detach().requires_grad_() for layer in self._architecture.layers
+        }
         with torch.enable_grad():
             predictions = self._architecture.predict({**self._tensors, **leaves}, self._instances)
             gradients = torch.autograd.grad(
@@ -239,14 +241,14 @@ def tangent_kernels(
     z = W_l a.
     """
     outputs = architecture.outputs
-    trained = {name: speed for name, speed in speeds.items() if speed}
+    trained = {layer: speed for layer, speed in speeds.items() if speed}
     assert trained, "some layer is trained"
     of_outputs = [_slopes_of(architecture, tensors, instances, output) for output in range(outputs)]
     for net in range(len(tensors[architecture.layers[0]])):
         kernel = None
-        for name, speed in trained.items():
-            a = of_outputs[0][name].inputs[net].double()  # [i, n]
-            back = torch.cat([of_output[name].back[net] for of_output in of_outputs], 1).double()  # [o, K n]
+        for layer, speed in trained.items():
+            a = of_outputs[0][layer].inputs[net].double()  # [i, n]
+            back = torch.cat([of_output[layer].back[net] for of_output in of_outputs], 1).double()  # [o, K n]
             part, n = back.T @ back, a.shape[1]
             part.view(outputs, n, outputs, n).mul_(speed * (a.T @ a)[None, :, None])
             kernel = part if kernel is None else kernel.add_(part)

@@ -17,7 +17,7 @@ class Predictor(Protocol):
     """An object that predicts labels."""
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
 
 
 class Weighted(Predictor, Protocol):

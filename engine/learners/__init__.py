@@ -1,1 +1,1 @@
-"""Who learns: the learner of an experiment, and what it may add to the steps of its update rule."""
+"""Learners of an experiment, with options for the steps of their update rules."""

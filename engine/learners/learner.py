@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -130,9 +130,9 @@ class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 def drawn(stream: Stream, like: Params) -> Params:
     """Return N(0, 1) noise shaped like parameters [B, …], equal for all batch members of a replica."""
     noise_by_name = {}
-    for name, w in like.items():
+    for layer, w in like.items():
         noise = torch.from_numpy(stream.normal(*w.shape[1:])).to(w)
-        noise_by_name[name] = noise.repeat_interleave(len(w) // stream.replicas, 0)
+        noise_by_name[layer] = noise.repeat_interleave(len(w) // stream.replicas, 0)
     return noise_by_name
 
 
@@ -154,12 +154,12 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     def clipped(self, gradients: Params) -> Params:
         """Return the clipped gradients of every batch member."""
         if self.value is not None:
-            return {name: g.clamp(-self.value, self.value) for name, g in gradients.items()}
+            return {layer: g.clamp(-self.value, self.value) for layer, g in gradients.items()}
         assert self.norm is not None, "__post_init__ sees to it"
         gradient = flat(gradients.values())
         lengths = torch.linalg.vector_norm(gradient, dim=1)
         factors = torch.where(lengths > self.norm, self.norm / lengths, 1.0)
-        return {name: g * per_member(factors, g) for name, g in gradients.items()}
+        return {layer: g * per_member(factors, g) for layer, g in gradients.items()}
 
 
 class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -176,7 +176,7 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     def direction(self, params: Params) -> Params:
         """Return the direction that rates multiply: λ w, or λ sign(w)."""
-        return {name: self.rate * (w if self.p == "2" else w.sign()) for name, w in params.items()}
+        return {layer: self.rate * (w if self.p == "2" else w.sign()) for layer, w in params.items()}
 
 
 if TYPE_CHECKING:
@@ -197,6 +197,25 @@ MOST_NAME = 40
 """Letters of a name at most, so that it fits into a legend."""
 
 Name = Annotated[str, Meta(max_length=MOST_NAME)]
+
+
+class Trained(NamedTuple):
+    """An architecture that an update rule trains."""
+
+    architecture: AnyArchitecture
+    update: AnyUpdate
+
+
+class Fitted(NamedTuple):
+    """A solver that is fitted to the examples seen."""
+
+    solver: AnySolver
+
+
+class AtStart(NamedTuple):
+    """An architecture that is measured as it starts."""
+
+    architecture: AnyArchitecture
 
 
 class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -274,12 +293,32 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
     @property
+    def form(self) -> Trained | Fitted | AtStart:
+        """The parts that it consists of."""
+        if self.solver is not None:
+            return Fitted(self.solver)
+        return AtStart(self.net) if self.update is None else Trained(self.net, self.update)
+
+    @property
+    def trained(self) -> Trained:
+        """Architecture and update rule. Raises: TypeError for a learner without a rule."""
+        if self.update is None:
+            raise TypeError(f"{self.name} has no update rule")
+        return Trained(self.net, self.update)
+
+    @property
+    def net(self) -> AnyArchitecture:
+        """Architecture. Raises: TypeError for a solver."""
+        if self.architecture is None:
+            raise TypeError(f"{self.name} is a solver and has no architecture")
+        return self.architecture
+
+    @property
     def learner_kind(self) -> LearnerKind:
         """Kind of learner that its parts declare: the solver, or the architecture before the rule."""
         if self.solver is not None:
             return self.solver.structure().learner_kind
-        assert self.architecture is not None, "a learner without a solver has one"
-        of_net = self.architecture.structure().learner_kind
+        of_net = self.net.structure().learner_kind
         if of_net != "by-rule":
             return of_net
         return "other" if self.update is None else self.update.structure().learner_kind
@@ -287,10 +326,10 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def plain_steps(self) -> bool:
         """Whether its steps are those of its update rule, without additions."""
-        return all(getattr(self, name) is None for name in STEP_OPTIONS)
+        return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
-        """Whether layers have rates of their own for d features, by `layer_rates` or by the architecture."""
+        """Return whether layers have their own rates for d features, by `layer_rates` or the architecture."""
         factors = {} if self.architecture is None else self.architecture.layout(d).rate_factors
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class AngleError(Measure, frozen=True, tag="angle-error"):
     """The probability arccos(cos(w, w*))/π that xᵀw and xᵀw* differ in sign, averaged over targets.
 
-    Exact for a new instance without a preferred direction, as the matrix declares, and no rows are needed to
-    measure it. For w = 0 it is ½. Labels are made of xᵀw*; where they are noisy it is the error against those
-    that are not. Source: theory-symmetry.md §19.
+    It is exact for a new instance without a preferred direction, as the matrix declares, and needs no rows.
+    For w = 0 it is ½. Labels are made of xᵀw*; for noisy labels it is the error against the noiseless ones.
+    Source: theory-symmetry.md §19.
     """
 
     label: ClassVar[str] = "0/1 error (angle)"

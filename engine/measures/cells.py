@@ -23,12 +23,11 @@ Points = Annotated[int, Meta(ge=2, le=257, title="points", description="of the p
 
 
 class Cells(Measure, frozen=True, tag="cells"):
-    """How many hidden units are on at the input s e₁ + t e₂, which shows where a net is linear.
+    """Number of hidden units that are on at the input s e₁ + t e₂, which shows where a net is linear.
 
-    All other entries are 0. Where a unit switches it is one more or one less, so that neighbouring cells, in
-    which the net is linear, never have the same number.
-    s and t are spaced evenly from −reach to reach. σ bends at 0 alone. A net of one output, averaged over
-    targets. Unit: units. Source: theory-nets.md §39.
+    All other entries are 0. Where a unit switches the number changes by one, so that neighbouring cells, in
+    which the net is linear, never have the same number. s and t are spaced evenly from −reach to reach. σ
+    bends at 0 alone. For a net of one output, averaged over targets. Unit: units. Source: theory-nets.md §39.
     """
 
     label: ClassVar[str] = "hidden units that are on"

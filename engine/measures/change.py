@@ -20,12 +20,11 @@ GROUPS: dict[str, Group] = {
 class Change(Measure, frozen=True, tag="change"):
     """max |Δŷ| / max |ŷ| over all rows, when every instance x becomes g x: 0 if a learner keeps the symmetry.
 
-    Trains the learner once more beside itself, on the transformed instances and from the start that
-    corresponds to its own (W₁ → W₁gᵀ where that is drawn from a law that favours no direction), with one g
-    for all replicas: a rotation of determinant −1, a permutation that moves every feature, or half of the
-    signs flipped. In float64 only rounding is left where the symmetry is kept; rules that divide by what may
-    be rounding itself amplify it, and up to UNCHANGED it counts as 0. Source: theory.md §8;
-    theory-symmetry.md §21.
+    The learner is trained a second time on the transformed instances, from the corresponding start (W₁ → W₁gᵀ
+    for a start drawn from a law without a preferred direction). One g serves all replicas: a rotation of
+    determinant −1, a permutation that moves every feature, or half of the signs flipped. In float64 only
+    rounding is left if the symmetry is kept. Rules that divide by small numbers amplify rounding, and up to
+    UNCHANGED it counts as 0. Source: theory.md §8; theory-symmetry.md §21.
     """
 
     label: ClassVar[str] = "change of predictions"

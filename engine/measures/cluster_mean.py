@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class ClusterMean(OfRows, frozen=True, tag="cluster-mean"):
     """The mean of |ȳ_ℓ| over clusters ℓ, where ȳ_ℓ is the mean prediction for the instances of one.
 
-    Of all rows, of those seen, or of those never seen; the mean over targets. Where a share ρ of the labels
-    ±1 of every cluster is wrong, a learner that knows of a row only its cluster has 1 − 2ρ times what it has
-    from true labels. Unit: that of a label. Source: LSO20; theory-bias.md §44.
+    Of all rows, of rows seen, or of rows never seen; the mean over targets. If a share ρ of the labels ±1 of
+    every cluster is wrong, a learner that uses only the cluster of a row has 1 − 2ρ times its value for true
+    labels. Unit: that of a label. Source: LSO20; theory-bias.md §44.
     """
 
     label: ClassVar[str] = "size of the mean prediction of a cluster"

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 class Distance(Measure, frozen=True, tag="distance"):
     """‖w − ŵ‖₂/‖ŵ‖₂ for the solution ŵ that the learner `tends_to`, averaged over targets.
 
-    Of a solution that is about margins the direction counts alone: ‖w/‖w‖ − ŵ/‖ŵ‖‖₂. ŵ is computed from the
-    examples seen so far, by a solver that is given nothing of the learner but its weights at the start, where
-    theory speaks of the solution nearest to these. None before the first example. Unit: none. Source:
-    GLSS18a; theory-bias.md §47.
+    For a solution of margins only directions count: ‖w/‖w‖ − ŵ/‖ŵ‖‖₂. A solver computes ŵ from the examples
+    seen so far. If theory is about the solution nearest to the start, the solver also gets the weights at the
+    start. It has no value before the first example. Unit: none. Source: GLSS18a; theory-bias.md §47.
     """
 
     label: ClassVar[str] = "distance to the predicted solution"

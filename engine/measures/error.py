@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 class Error(OfRows, frozen=True, tag="error"):
     """The share of rows that are misclassified, for labels of two classes or, one-hot, of several.
 
-    For labels ±1 by the sign of a prediction, for 0 and 1 by its side of the loss's boundary. A prediction on
-    the boundary counts one half. One-hot labels are mistaken where the largest of the predictions for a row
-    is that of another class (the argmax); of t that are equally large each counts 1/t. Rounding moves
-    predictions off a boundary, and on unseen Hadamard rows even to the right side: up to √eps away still
-    counts as on it. Rows seen count as often as they were seen; there is none before the first example, and
-    no row is unseen after the last. Where some labels were corrupted, it is measured on these labels, or on
+    Labels ±1 are decided by the sign of a prediction, labels 0 and 1 by its side of the loss's boundary. A
+    prediction on the boundary counts one half. One-hot labels are mistaken if the largest of the predictions
+    for a row is that of another class (the argmax); of t equally large ones each counts 1/t. Rounding moves
+    predictions off a boundary, on unseen Hadamard rows even to the right side: up to √eps away counts as on
+    it. Rows seen count as often as they were seen. It has no value over rows seen before the first example,
+    nor over unseen rows after the last. If some labels were corrupted, it is measured on these labels, or on
     the true ones. Source: theory.md §10, theory-bias.md §44.
     """
 

@@ -21,11 +21,11 @@ PLACES = 101
 
 
 class Function(Measure, frozen=True, tag="function"):
-    """f(x): the predictions for instances of one entry x, from the least of them to the largest.
+    """f(x): the predictions for instances of one entry x, from the least x to the largest.
 
-    At all instances, if they are the same in every replica, as points that are given or equally spaced; else
-    at 101 equally spaced places of the interval that they are drawn from. There is one target. Unit: that of
-    a label. Source: SESS19; theory-bias.md §51, theory-nets.md §32.
+    At all instances, if they are the same in every replica, as given or equally spaced points are; else at
+    101 equally spaced places of the interval that they are drawn from. For a single target. Unit: that of a
+    label. Source: SESS19; theory-bias.md §51, theory-nets.md §32.
     """
 
     label: ClassVar[str] = "f(x)"
@@ -49,7 +49,7 @@ class Function(Measure, frozen=True, tag="function"):
 
 
 def _places(problem: Problem) -> NDArray[np.float64]:
-    """Inputs at which the function is evaluated."""
+    """Return the inputs at which the function is evaluated."""
     structure = problem.matrix.structure()
     if structure.points_are_fixed:
         return np.sort(problem.matrix.rows(Streams([0]))[0, :, 0])

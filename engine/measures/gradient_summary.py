@@ -11,11 +11,11 @@ from engine.updates.agd import ratio
 
 
 class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
-    """G² for G = (1/L) Σ_l √(d_l/d_{l−1}) ‖∇_l‖_F: what automatic gradient descent computes its rate from.
+    """G² for G = (1/L) Σ_l √(d_l/d_{l−1}) ‖∇_l‖_F, which determines the rate of automatic gradient descent.
 
     ∇_l is the gradient of the mean loss of an output over the rows seen so far (over the training rows with
-    the protocol `steps`), with respect to the weights of layer l, which has d_{l−1} inputs and d_l outputs;
-    of nets with an L2 penalty with its part of that. There is none before the first example. Half a mean
+    the protocol `steps`). It is taken with respect to the weights of layer l, which has d_{l−1} inputs and
+    d_l outputs, and includes its part of an L2 penalty. It has no value before the first example. Half a mean
     square has G/2. Averaged over nets. Unit: that of a loss, squared. Source: Bernstein et al. 2023;
     theory-symmetry.md §22.
     """

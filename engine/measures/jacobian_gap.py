@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
     """λ_j/λ_{j+1} of the singular values of J = ∂(predictions of all rows)/∂W₁, largest first.
 
-    On mixtures of K classes of C small clusters each, nets with K outputs have a gap at j = K²C, and
-    neighbours of it are near 1. Measured at the start and at the end. Averaged over targets where each has a
+    On mixtures of K classes of C small clusters each, nets with K outputs have a gap at j = K²C, and the
+    ratios beside it are near 1. Measured at the start and at the end. Averaged over targets if each has a
     net. Unit: none. Source: OFLS19; theory-bias.md §46.
     """
 

@@ -10,12 +10,12 @@ from engine.measures.jacobian_share import LeftSingular, OfJacobian, SeenLabels
 
 
 class JacobianInverse(OfJacobian, frozen=True, tag="jacobian-inverse"):
-    """‖J_I† y‖/‖y‖: the shortest step of W₁ for what labels have in the information space.
+    """‖J_I† y‖/‖y‖: the shortest step of W₁ that fits the part of the labels in the information space.
 
-    J† is the pseudo-inverse of J = ∂(predictions of the rows seen)/∂W₁ as it is now, of which the m largest
-    singular values are kept: to first order the step adds Π_I y to predictions. Measured at the start and at
-    the end. Averaged over nets. Unit: that of a weight over that of a prediction. Source: OFLS19;
-    theory-bias.md §45.
+    J† is the pseudo-inverse of the present J = ∂(predictions of the rows seen)/∂W₁, with its m largest
+    singular values only: to first order the step adds Π_I y to predictions. Measured at the start and at the
+    end. Averaged over nets. Unit: that of a weight over that of a prediction. Source: OFLS19; theory-bias.md
+    §45.
     """
 
     label: ClassVar[str] = "length of the step for the labels"

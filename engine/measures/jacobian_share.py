@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class LeftSingular(Measure, frozen=True):
-    """The largest singular values of J = ∂(predictions of the rows seen)/∂W₁ and what they are of.
+    """The largest singular values of J = ∂(predictions of the rows seen)/∂W₁ and their left singular vectors.
 
-    Of every net in a row the values, and below each its left singular vector, output by output, 0 on rows
-    that were not seen: [nets, 1 + K·n, m]. Those that J has no more of are 0. Only other measures use it.
+    A row of values per net, and below each value its left singular vector, output by output, 0 on unseen
+    rows: [nets, 1 + K·n, m]. Values beyond those of J are 0. Only other measures use it.
     """
 
     directions: int
@@ -71,13 +71,13 @@ class OfJacobian(Measure, frozen=True):
 
 
 class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
-    """‖Π v‖/‖v‖ of the labels y, or of a residual: Π projects on the information space, or on what is left.
+    """‖Π v‖/‖v‖ of the labels y, or of a residual: Π projects on the information space, or on its complement.
 
     The information space is the span of the left singular vectors of J = ∂(predictions of the rows seen)/∂W₁
-    with the m largest singular values: what gradient descent learns first. What is orthogonal to it is the
-    nuisance space. J is that of the start, or the present one, and then it is measured at the start and at
-    the end. `of` the residual it is ‖Π r‖/‖r₀‖, r₀ that at the start: how much of it is left;
-    `start-residual` is r₀ itself. Averaged over nets. Source: OFLS19; theory-bias.md §45.
+    with the m largest singular values, which gradient descent learns first. Its orthogonal complement is the
+    nuisance space. J is that of the start, or the present one, which is measured at the start and at the end
+    only. `of` the residual it is ‖Π r‖/‖r₀‖, with the residual r₀ at the start; `start-residual` is r₀
+    itself. Averaged over nets. Source: OFLS19; theory-bias.md §45.
     """
 
     label: ClassVar[str] = "share of the length"

@@ -25,11 +25,11 @@ FIRST_LAYER = {"W1": 1.0}
 class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
     """λ_1 ≥ λ_2 ≥ …: the singular values of J = ∂(predictions of the rows)/∂W₁, n·K × h·d for K outputs.
 
-    From the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, z = W₁ x, u = 1 … h: directions of the
-    labels that a step on W₁ moves far, and those that it hardly moves. Those below √eps of the largest are
-    rounding, and those that J has no more of are 0. Of all rows, or of those trained on. Measured at the
-    start and at the end. Averaged over targets. Unit: that of a prediction over
-    that of a weight. Source: OFLS19; theory-bias.md §§45, 46.
+    From the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, z = W₁ x, u = 1 … h. A step on W₁ moves
+    labels far along directions of large values, and hardly along others. Values below √eps of the largest are
+    rounding, and values beyond those of J are 0. Of all rows, or of training rows. Measured at the start and
+    at the end. Averaged over targets. Unit: that of a prediction over that of a weight. Source: OFLS19;
+    theory-bias.md §§45, 46.
     """
 
     label: ClassVar[str] = "singular value of the Jacobian"

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class LabelGradient(Measure, frozen=True, tag="label-gradient"):
     """‖E_x f ∇_l ŷ‖²: the squared gradient of the correlation of predictions and labels f, layer by layer.
 
-    The mean is over all rows, ∇_l is over the weights of layer l = 1 … L + 1, the output the last, or over
-    its biases. What it is 0 for, a first step of gradient descent cannot learn. Averaged over targets. Unit:
-    that of a squared label times that of a squared prediction over a squared weight. Source: AS20;
-    theory-bias.md §41.
+    The mean is over all rows. ∇_l is over the weights of layer l = 1 … L + 1, the output last, or over its
+    biases. Where it is 0, a first step of gradient descent learns nothing. Averaged over targets. Unit: that
+    of a squared label times that of a squared prediction over a squared weight. Source: AS20; theory-bias.md
+    §41.
     """
 
     label: ClassVar[str] = "squared gradient that sees the labels"

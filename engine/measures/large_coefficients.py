@@ -15,7 +15,7 @@ LARGE = 0.05
 
 
 class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
-    """How many |ŵ_i| are above a twentieth of the largest, averaged over targets.
+    """Number of |ŵ_i| above a twentieth of the largest, averaged over targets.
 
     ŵ_i are the weights, or the coefficients of their discrete Fourier transform. 0 for w = 0. Unit: none.
     Source: GLSS18b; theory-bias.md §47.

@@ -12,8 +12,8 @@ from engine.measures import OF_ROWS, MeasureSchedule, MeasureStructure, OfRows, 
 class AverageLoss(OfRows, frozen=True, tag="loss"):
     """The average loss over rows and targets.
 
-    Rows seen count as often as they were seen; there is none before the first example, and no row is unseen
-    after the last. Source: theory.md §§5, 10.
+    Rows seen count as often as they were seen. It has no value over rows seen before the first example, nor
+    over unseen rows after the last. Source: theory.md §§5, 10.
     """
 
     label: ClassVar[str] = "average loss"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
     """s_j(W)/s_1(W): singular values of the weights as a matrix, row by row, relative to the largest.
 
-    All but the first few are small where W is nearly of low rank; those that rounding alone could have made
-    are 0. NaN where W is 0. Averaged over targets. Source: WGL20; theory-bias.md §49.
+    All but the first few are small if W is nearly of low rank; values that rounding alone can produce are 0.
+    NaN for W = 0. Averaged over targets. Source: WGL20; theory-bias.md §49.
     """
 
     label: ClassVar[str] = "s_j/s_1"

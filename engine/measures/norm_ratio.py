@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 class NormRatio(Measure, frozen=True, tag="norm-ratio"):
     """‖w‖/‖ŵ‖ for the solution ŵ that a learner `tends_to`, in the norm that ŵ minimises.
 
-    1 once the learner fits as ŵ does with as small a norm; below 1 as long as it does not fit yet. Where ŵ is
-    nearest to the start of the learner, both norms are of what was added to that. Where ŵ has the largest
-    margin, w is first divided by its least margin min_j y_j x_jᵀw: then it is never below 1, and none until
-    all examples are on the right side. None before the first example. Averaged over targets. Unit: none.
-    Source: GLSS18a, GLSS18b; theory-bias.md §§47, 49.
+    It is 1 once the learner fits as ŵ does with as small a norm, and below 1 as long as it does not fit yet.
+    If ŵ is nearest to the start of the learner, both norms are of the displacement from the start. If ŵ has
+    the largest margin, w is first divided by its least margin min_j y_j x_jᵀw: the ratio is then never below
+    1, and has no value until all examples are on the right side. It has no value before the first example.
+    Averaged over targets. Unit: none. Source: GLSS18a, GLSS18b; theory-bias.md §§47, 49.
     """
 
     label: ClassVar[str] = "norm, relative to the least"

@@ -14,9 +14,9 @@ OF_TRAINING = AverageLoss(rows="train")
 class Objective(Measure, frozen=True, tag="objective"):
     """The mean loss of an output over the rows seen, plus (λ/2m) ‖θ‖² for m outputs and the L2 penalty λ.
 
-    That is what a net of m outputs is trained on, over m; θ are the numbers under the penalty. There is none
-    before the first example; with the protocol `steps` there is one at the start, too. Averaged over nets.
-    Unit: that of a loss. Source: theory-symmetry.md §22.
+    It is the training objective of a net of m outputs, divided by m; θ are the numbers under the penalty. It
+    has no value before the first example, except with the protocol `steps`, which has one at the start.
+    Averaged over nets. Unit: that of a loss. Source: theory-symmetry.md §22.
     """
 
     label: ClassVar[str] = "loss with its penalty"

@@ -26,12 +26,12 @@ Floats = NDArray[np.float64]
 
 
 class Pieces(Measure, frozen=True, tag="pieces"):
-    """How many linear pieces a net has along a line: between two instances, or on the whole of it.
+    """Number of linear pieces of a net along a line: between two instances, or on the whole line.
 
-    Of instances of one entry these are the least and the largest, of others the first two. Pieces
+    The two instances are the least and the largest, if instances have one entry, else the first two. Pieces
     are counted exactly: places where units switch are followed up through the layers, and neighbours with
-    equal slopes, up to 10⁻⁹, are one. σ bends at 0 alone. Averaged over targets. Source: Hanin, Rolnick
-    2019; theory-nets.md §39.
+    equal slopes, up to 10⁻⁹, are one. σ bends at 0 alone. Averaged over targets. Source: Hanin, Rolnick 2019;
+    theory-nets.md §39.
     """
 
     label: ClassVar[str] = "linear pieces"

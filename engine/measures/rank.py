@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rank(Measure, frozen=True, tag="rank"):
-    """The numerical rank of the weights across targets: how many singular values are not rounding.
+    """The numerical rank of the weights across targets: the number of singular values above rounding.
 
     Source: WKA21 Thm 9; theory.md §§7, 10.
     """

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Regions(Measure, frozen=True, tag="regions"):
-    """How many cells the plane of the inputs s e₁ + t e₂ has, on each of which every unit is on or off.
+    """Number of cells of the plane of the inputs s e₁ + t e₂, on each of which every unit is on or off.
 
-    All other entries are 0. They are counted exactly, on the whole plane, up to rounding at 10⁻¹²: the units
+    All other entries are 0. Cells are counted exactly, on the whole plane, up to rounding at 10⁻¹²: the units
     of a layer cut the cells of the layers below, where they are linear, by straight lines. σ bends at 0
     alone. Averaged over targets. Source: Zaslavsky 1975; theory-nets.md §39.
     """

@@ -24,11 +24,11 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
     """(1/n) Σ_j ‖∇L_j‖²: the mean square length of the gradients of the losses of single training rows.
 
     With respect to all parameters of a net with one output, without its penalty, averaged over nets. Rows
-    seen count as often as they were seen; with the protocol `steps` they are all training rows. ‖∇L‖² is its
-    part that rows share, and the rest is the trace of the covariance of the gradient of a row drawn at
-    random. With labels by `coins` they are ±1 with probability ½ each, whatever the rows have: the gradient
-    of junk. Unit: the square of that of a loss over that of a parameter. Source: Yaida 2019; Abbe, Sandon
-    2020; theory-nets.md §36, theory-bias.md §41.
+    seen count as often as they were seen; with the protocol `steps` they are all training rows. ‖∇L‖² is the
+    part that rows share, and the rest is the trace of the covariance of the gradient of a random row. Labels
+    by `coins` are ±1 with probability ½ each, whatever the true ones are: the gradient of junk. Unit: the
+    square of that of a loss over that of a parameter. Source: Yaida 2019; Abbe, Sandon 2020; theory-nets.md
+    §36, theory-bias.md §41.
     """
 
     labels: Annotated[

@@ -14,10 +14,10 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
 
     L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), as the
     program defines it: square loss is (ŷ − y)², without a ½. Gradient descent at rate η is stable where S <
-    2/η, for every convention. With respect to all parameters of a net, averaged over nets; one with several
-    outputs has the sum of their losses, and one with an L2 penalty λ has that too, which adds λ to S. None
-    before the first example. With up to 100 parameters by the eigenvalues of the whole Hessian, with more by
-    ARPACK's Lanczos on products ∇²L v, up to residuals of 10⁻³ S. Unit: that of a loss over the square of
+    2/η, for every convention. The Hessian is over all parameters of a net, averaged over nets. A net with
+    several outputs has the sum of their losses, and an L2 penalty λ counts and adds λ to S. It has no value
+    before the first example. Up to 100 parameters it is computed from all eigenvalues of the Hessian, beyond
+    by ARPACK's Lanczos on products ∇²L v, up to residuals of 10⁻³ S. Unit: that of a loss over the square of
     that of a parameter. Source: Cohen et al. 2021; theory-nets.md §§0, 30.
     """
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class SingularValues(Measure, frozen=True, tag="spectrum"):
-    """The singular values of the weights across targets, largest first: how far a learner has left the span.
+    """Singular values of the weights across targets, largest first: how far a learner has left the span.
 
-    Those that rounding alone could have made are 0. Source: WKA21 Thm 9; theory.md §§7, 10.
+    Values that rounding alone can produce are 0. Source: WKA21 Thm 9; theory.md §§7, 10.
     """
 
     label: ClassVar[str] = "singular value"

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Susceptibility(Measure, frozen=True, tag="susceptibility"):
-    """χ⊥ = C_w · mean σ′(z^l)²: what multiplies the squared distance of two near inputs at layer l = 1 … L.
+    """χ⊥ = C_w · mean σ′(z^l)²: the factor of the squared distance of two near inputs at layer l = 1 … L.
 
-    In the mean over the weights of layer l + 1, of which C_w is that; mean σ′² is over the units of layer l
-    and all rows, and z^l are their signals before σ. Above 1 near inputs move apart from layer to layer,
-    below 1 they come together. Averaged over targets. Source: RYH ch. 5; theory-nets.md §24.
+    It is a mean over the weights of layer l + 1, whose C_w it has; mean σ′² is over the units of layer l and
+    all rows, and z^l are their signals before σ. Above 1 near inputs move apart from layer to layer, below 1
+    they come together. Averaged over targets. Source: RYH ch. 5; theory-nets.md §24.
     """
 
     label: ClassVar[str] = "susceptibility χ⊥"

@@ -23,14 +23,14 @@ FORMULAS = {
 
 
 class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
-    """C = sup_{E h² = 1} E_g(E_x f(gx) h(x))²: how well one function does on average over all images of f.
+    """C = sup_{E h² = 1} E_g(E_x f(gx) h(x))²: the best average correlation of one h with the images of f.
 
-    f are the labels on the cube {±1}ⁿ, scaled to E f² = 1, g is a random element of the group: sign flips, C
-    = max_S f̂(S)²; permutations, by enumerating the images, none where these are more than 2048; or both, C =
-    max_k W_k/(n choose k). On the sphere in d ≥ 3 dimensions it is of labels xᵀw*, or of their signs, under
-    rotations: C = max_k W_k/dim H_k. It depends on the problem alone, and is the same for every learner at
-    any time: what a learner without preferences under the group can see of f in noisy gradients. Source:
-    Abbe, Boix-Adserà 2022; theory-symmetry.md §20.
+    f are the labels on the cube {±1}ⁿ, scaled to E f² = 1, and g is a random element of the group. For sign
+    flips C = max_S f̂(S)². For permutations it is found by enumerating the images, and has no value for more
+    than 2048. For both C = max_k W_k/(n choose k). On the sphere in d ≥ 3 dimensions it is that of labels
+    xᵀw*, or of their signs, under rotations: C = max_k W_k/dim H_k. It depends on the problem alone, and is
+    the same for every learner at any time. It limits the correlation of f with noisy gradients of a learner
+    without preferences under the group. Source: Abbe, Boix-Adserà 2022; theory-symmetry.md §20.
     """
 
     label: ClassVar[str] = "alignment of the target"

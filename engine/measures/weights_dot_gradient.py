@@ -13,9 +13,9 @@ class WeightsDotGradient(Measure, frozen=True, tag="weights-dot-gradient"):
     """θ·∇L: the inner product of all parameters with the gradient of the training loss.
 
     L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), with the
-    L2 penalty of a net that has one; there is none before the first example. 2η θ·∇L is what a step takes off
-    ‖θ‖², and of mini-batches η² times the mean square of their gradients is what it adds. Averaged over nets.
-    Unit: that of a loss. Source: Yaida 2019; theory-nets.md §36.
+    L2 penalty of the net, if any. It has no value before the first example. A step takes 2η θ·∇L off ‖θ‖²,
+    and adds η² times the mean square of the gradients of mini-batches. Averaged over nets. Unit: that of a
+    loss. Source: Yaida 2019; theory-nets.md §36.
     """
 
     label: ClassVar[str] = "θ·∇L"

@@ -1,1 +1,1 @@
-"""Pictures of results: what is drawn along what, and the views that charts, tables and claims read."""
+"""Pictures of results, and the views that charts, tables and claims read."""

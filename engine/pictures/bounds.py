@@ -1,4 +1,4 @@
-"""The bounds that a curve of a view is compared with, and whether it respects one that binds it."""
+"""Bounds on a curve of a view, and whether the curve respects them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from engine.pictures.view import FROM_BELOW, ZERO, CurveView, Floats, LineView, View
 
 EXACTNESS = ("exact", "asymptotic", "upper", "reference")
-"""The directions of lines that are no bounds from below, those that say most first."""
+"""Directions of lines that are no bounds from below, most informative first."""
 
 
 def bounds_on(view: View, curve: CurveView) -> list[LineView]:
@@ -27,9 +27,9 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the strongest bound at x, else the line of the curve that says most, by EXACTNESS.
+    """Return the strongest bound at x, else the most informative line of the curve, by EXACTNESS.
 
-    The two edges of a band are no line.
+    The edges of a band do not count.
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound
@@ -43,49 +43,50 @@ def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
     """Return the height of the strongest bound at every x; 0 where it is 0 up to rounding or missing."""
     heights = np.zeros_like(x)
     for line in bounds_on(view, curve):
+        # fmax, not maximum: a bound without a value at a place leaves the others.
         np.fmax(heights, np.interp(x, line.x, line.y), out=heights)
     return np.where(heights > ZERO, heights, 0.0)
 
 
 ENOUGH = 10
-"""From so many replicas on, a mean that is below a bound on the expectation says something."""
+"""Number of replicas from which on a mean below a bound on the expectation is evidence."""
 
 UNLIKELY = 3.2e-5
-"""How unlikely a mean must be to break a bound: as unlikely as four standard errors of a normal law."""
+"""Probability of a mean that breaks a bound: that of four standard errors of a normal law."""
 
 
 class Respect(NamedTuple):
-    """Whether a curve respects a bound: None where the run is too small to decide."""
+    """Whether a curve respects a bound; None if the run is too small to decide."""
 
     bound: str
-    """The kind of the bound."""
+    """Kind of the bound."""
 
     called: str
-    """What it is called in words."""
+    """Name of the bound in words."""
 
     holds: bool | None
     detail: str
     exact: bool = False
-    """Whether it is the bound itself, but for rounding."""
+    """Whether the curve equals the bound up to rounding."""
 
     beyond: float = 0.0
-    """The most that it lies beyond the bound, 0 where that is no more than rounding."""
+    """Largest distance beyond the bound; 0 up to rounding."""
 
     at: float = 0.0
-    """Where on x that is."""
+    """Place of that distance on x."""
 
     @property
     def word(self) -> str:
-        """Whether it does, in words."""
+        """Outcome in words."""
         return "? not decided" if self.holds is None else "✓ respected" if self.holds else "✗ broken"
 
 
 def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
-    """Whether a curve respects a bound that binds its learner, as long as no replica has diverged.
+    """Return whether a curve respects a bound that binds its learner, before its first divergence.
 
-    A bound on every run is broken by what is beyond it by more than `rounding`, relative to the first value.
-    One on the expectation is broken by a mean of at least ENOUGH replicas that is beyond it by so many
-    standard errors that Student's law calls it UNLIKELY, unless rare replicas may explain it: see `unseen`.
+    A bound on every run is broken beyond `rounding`, relative to the first value. A bound on the expectation
+    is broken by a mean of at least ENOUGH replicas whose distance in standard errors is UNLIKELY by Student's
+    law, unless rare replicas may explain it: see `unseen`.
     """
     places = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
     if not len(places):
@@ -132,13 +133,13 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
 
 
 def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
-    """The probability that all replicas lack the rare large values that would add `missing` to the mean [N].
+    """Return the probability that all replicas lack the rare values that close the gap [N] to a bound.
 
-    Student's law takes the law of a replica to be about normal, and the spread of the sample for that of the
-    law. If rare large values carry the expectation, most samples have none of them, little spread, and a mean
-    below it. Let D = `largest` be the most by which a replica lies beyond the mean at any place, toward the
-    bound. Values of that size with probability p = missing/D would account for the gap, and R replicas have
-    none of them with probability (1 − p)^R.
+    Student's law assumes that replicas are about normal, and that the sample shows their spread. If rare
+    large values carry the expectation, most samples have none of them, little spread, and a mean below it.
+    Let D = `largest` be the most by which a replica lies beyond the mean at any place, toward the bound.
+    Values of that size with probability p = missing/D would account for the gap, and R replicas have none of
+    them with probability (1 − p)^R.
     """
     missing = np.maximum(missing, 0.0)
     shares = np.divide(missing, largest, out=np.ones_like(missing), where=missing < largest)
@@ -146,22 +147,22 @@ def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
 
 
 def allowed_errors(replicas: int) -> float:
-    """How many standard errors Student's law exceeds with probability UNLIKELY."""
+    """Return the standard errors that Student's law exceeds with probability UNLIKELY."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(replicas - 1, 1 - UNLIKELY))
 
 
 def _closest(x: Floats, line: LineView, gap: Floats) -> int:
-    """Where a curve comes closest to a bound after the first example, where that is not 0."""
+    """Return where a curve is closest to a bound after the first example, if the bound is positive there."""
     matters = (x > 0) & (np.interp(x, line.x, line.y) > ZERO)
     return int(np.where(matters, gap, np.inf).argmin() if matters.any() else gap.argmin())
 
 
 def standing(curve: CurveView, line: LineView, place: int, rounding: float) -> str:
-    """How a curve of the loss stands to a bound at a place, in standard errors where there are any.
+    """Return a curve's distance from a bound at a place in words, with standard errors if it has them.
 
-    What is no more than `rounding` is 0, and no error of samples.
+    Distances up to `rounding` are 0, without an error.
     """
     x = float(curve.x[place])
     gap = float(curve.y[place]) - float(np.interp(x, line.x, line.y))

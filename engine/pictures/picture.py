@@ -1,4 +1,4 @@
-"""Pictures: what is drawn of a result, against what."""
+"""Pictures: the presentation of results, as a preset describes it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ else:
     AnyMeasure = catalogue.union("measures")
 
 MOST_MARKS = 20
-"""Marks of a picture at most, and contours: each has its line in the legend."""
+"""Largest number of marks, and of contours, of a picture: each has its line in the legend."""
 
 RATE = "rate"
-"""What pictures call the rates that learners try side by side, if no axis has that name."""
+"""Name in pictures for the rates that learners try side by side, unless an axis has that name."""
 
 MOST_TEXT = 200
-"""Letters of an expression, or of a title, at most."""
+"""Largest number of characters of an expression or a title."""
 
 Text = Annotated[str, Meta(min_length=1, max_length=MOST_TEXT)]
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
@@ -35,22 +35,21 @@ Taken = Literal["last", "first", "max", "min", "mean"]
 
 Extreme = Literal["max", "min", "gap"]
 PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest gap of"}
-"""What the places of values are called."""
+"""Words for the places of extreme values."""
 
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a dimension becomes one number: what is read off along it.
+    """How a dimension becomes one number: a reading along it.
 
-    `over` is `record` (how far training has come), an axis, an index of the measure, or the `rate` where a
-    learner tries several, of which `take = "min"` is the best. `first_below` and
-    `first_above` are the place along it at which the measure first is, of every replica, or with
-    `of = "mean"` of their mean: the first of those measured, or with `between` a place before it, where a
-    straight line from the one before crosses the threshold (linear), or one in the logarithms of place and
-    measure (log). Where a logarithm is missing, it is the place measured. `place_of` is the first place of
-    the largest or least value, or the one after which the largest gap is: the greatest ratio, up or down,
-    of neighbouring values. `until` ends the records of every replica where a clock or another measure first
-    passes a value: after that it stays what it was there, and a replica that never gets there has nothing
-    to read off.
+    `over` is `record` (progress of training), an axis, an index of the measure, or the `rate` if a learner
+    tries several, of which `take = "min"` is the best. `first_below` and `first_above` are the first place at
+    which the measure passes a threshold, of every replica, or with `of = "mean"` of their mean: a measured
+    place, or with `between` the place before it at which a straight line from the previous place crosses the
+    threshold (linear), or one in the logarithms of place and measure (log). If a logarithm is undefined, it
+    is the measured place. `place_of` is the first place of the largest or least value, or the place before
+    the largest gap: the greatest ratio, up or down, of neighbouring values. `until` ends the records of every
+    replica where a clock or another measure first passes a value: from there on the measure keeps its value,
+    and a replica that never gets there has no reading.
     """
 
     over: Text = "record"
@@ -73,16 +72,16 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_place(self) -> bool:
-        """Whether what is read is a place along the dimension, and no value of the measure."""
+        """Whether the reading is a place along the dimension, not a value of the measure."""
         return self.take is None
 
     @property
     def is_threshold(self) -> bool:
-        """Whether it is the first place that is below or above a number: others change nothing of that."""
+        """Whether it is the first place below or above a number, which later places cannot change."""
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
-        """What a place is called that is read off along `over`, of a measure with this label."""
+        """Return the name of a place read along `over`, of a measure with this label."""
         if self.place_of is not None:
             return f"{over} of the {PLACES[self.place_of]} {label}"
         sign, threshold = ("<", self.first_below) if self.first_above is None else (">", self.first_above)
@@ -90,9 +89,9 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of which share of the replicas something holds: that a value is below a number, above it, or between.
+    """Share of the replicas whose value is below a number, above one, or between two.
 
-    A replica that has diverged is none of them. With two bounds both must hold.
+    Diverged replicas do not count as such. With two bounds both must hold.
     """
 
     below: Number | None = None
@@ -105,7 +104,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
 
     def in_words(self, label: str) -> str:
-        """What is counted, of a measure with this label."""
+        """Return the condition in words, for a measure with this label."""
         if self.below is None:
             return f"share of replicas with {label} > {self.above:g}"
         above = "" if self.above is None else f"{self.above:g} < "
@@ -115,19 +114,19 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A place that a picture marks by a straight line, at x or at y.
 
-    An expression may name the axes that the curves are split by, for a line each, and those that x names (a
-    mark at y) or y (a mark at x of a heat map), for a line along them, as y = "2/eta".
+    An expression may name the axes that split curves, for one line each, and the axes in x (for a mark at y)
+    or in y (for a mark at x of a heat map), for a line along them, such as y = "2/eta".
     """
 
     name: Text | None = None
-    """What the legend calls it; None for its place."""
+    """Name in the legend; None for its place."""
 
     x: Number | None = None
     y: Number | None = None
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Name of the mark."""
         return self.name or (f"y = {self.y:g}" if self.x is None else f"x = {self.x:g}")
 
     def __post_init__(self) -> None:
@@ -136,52 +135,51 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Marked(NamedTuple):
-    """A line to be drawn: straight at one x or one y, or through the places that both have."""
+    """A line to be drawn: straight at one x or one y, or through places with both."""
 
     name: str
     x: tuple[float, ...] = ()
     y: tuple[float, ...] = ()
     kind: str = ""
-    """Its name without the values of the axes that the curves are split by."""
+    """Its name without the values of the axes that split curves."""
 
     apart: tuple[int, ...] | None = None
-    """Which values these are, where it is that of the curves there; None if it is the same for all."""
+    """Values of the axes that split curves, by index; None if it is the same for all."""
 
     def between(self, x: Iterable[float], y: Iterable[float]) -> tuple[tuple[float, ...], ...]:
-        """x and y of its places, of a straight one from end to end of all that there is."""
+        """Return x and y of its places; a straight line has the two ends of the given ones."""
         if not self.x:
             return tuple(x), self.y * 2
         return self.x * (1 if self.y else 2), self.y or tuple(y)
 
 
 class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a line of the theory has a level, over the places of a heat map.
+    """Where a theory line has a level, over the places of a heat map.
 
-    The line may be one of another measure, as long as the x and y of the picture are dimensions of it too. It
-    is taken as it is at the record that the picture shows: factors and what is read off are for the measure.
+    The line may be about another measure that has the dimensions x and y of the picture. It is taken at the
+    record that the picture shows: factors and readings are for the measure.
     """
 
     line: Text
     level: Number
     name: Text | None = None
-    """What the picture calls it; None for the line and its level."""
+    """Name in the picture; None for the line and its level."""
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A measure against something: curves, or with `y` a heat map. Claims call it by its name.
+    """A measure along a dimension: curves, or with `y` a heat map. Claims refer to it by name.
 
-    `x` is a clock (k, step, time …), an axis, an index of the measure, the `rate` where a learner tries
-    several, a measure that is a number (loss, functional_margin …: its mean over replicas), or an expression
-    of these. Every learner has a curve of its own, and `curves` may name axes to split them by. What is
-    neither drawn along nor split by is set by `at`, or read off by `read`; of how far training has come the
-    end is taken. In this order: `at`, then `running` along the records, `times` a factor, `read`, `relative`
-    to a learner's curve or to a line of the theory, and over replicas the `summary`, or the `share` for which
-    something holds. Theory lines of the measure take the same steps, all of them, or those that `lines`
-    names; they say nothing of shares and of places of extremes. `marks` are places worth a straight line, and
-    `contours` of a heat map are where a line of the theory has a level. A function over inputs has with
-    `points = "train"` the examples beside it that it was learned from, those of the first replica.
-    With `draw = "bars"` there is a bar at every place of x, which may be an axis of words: its values then
-    stand at 1, 2, 3, …
+    `x` is a clock (k, step, time …), an axis, an index of the measure, the `rate` if a learner tries several,
+    a measure that is a number (loss, functional_margin …: its mean over replicas), or an expression of these.
+    Every learner has its own curve, and `curves` may name axes to split them by. All other dimensions are set
+    by `at`, or read off by `read`; along the records, the end is the default. The order is: `at`, then
+    `running` along the records, `times` a factor, `read`, `relative` to a learner's curve or to a theory
+    line, and over replicas the `summary`, or the `share` that satisfies a condition. Theory lines of the
+    measure take the same steps, all of them, or those that `lines` names; they do not apply to shares and to
+    places of extremes. `marks` are places of interest, drawn as straight lines, and `contours` of a heat map
+    are where a theory line has a level. With `points = "train"` a function over inputs is shown with the
+    examples that it was learned from, those of the first replica. With `draw = "bars"` every place of x has a
+    bar; x may be an axis of words, whose values stand at 1, 2, 3, …
     """
 
     name: Annotated[
@@ -278,9 +276,9 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def split_by(self) -> tuple[str, ...]:
-        """The axes that the curves are split by, beside the learner."""
+        """Axes that split the curves, beside the learner."""
         named = (self.curves,) if isinstance(self.curves, str) else self.curves
-        return tuple(name for name in named if name != "learner")
+        return tuple(axis_name for axis_name in named if axis_name != "learner")
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
@@ -291,11 +289,11 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def reads_places(self) -> bool:
-        """Whether it reads off how far training had come when something was reached."""
+        """Whether it reads off the record at which a threshold was passed."""
         how = self.reading
         return how is not None and how.is_threshold and how.over == "record"
 
     @property
     def reading(self) -> Read | None:
-        """What is read off, in full."""
+        """Its reading in full."""
         return Read(take=self.read) if isinstance(self.read, str) else self.read

@@ -12,18 +12,19 @@ from engine.pictures.picture import Read, ReplicaShare
 Floats = NDArray[np.float64]
 
 RESAMPLES = 200
-"""Draws of the bootstrap: its error is then itself known to a twentieth."""
+"""Number of bootstrap draws: the relative error of its error is then a twentieth."""
 
 
 def running(how: str, values: Floats, axis: int) -> Floats:
-    """The mean, least, largest or sum of all that there are up to every place of a dimension.
+    """Return the mean, least, largest or sum of all values up to every place of a dimension.
 
-    It is NaN where the value itself is: a replica that has diverged has none any more.
+    It is NaN where the value is: a diverged replica has no value any more.
     """
     is_present = ~np.isnan(values)
     if how in ("mean", "sum"):
         reduced = np.add.accumulate(np.where(is_present, values, 0.0), axis)
         if how == "mean":
+            # At least 1: before the first value the sum is 0 and stays NaN below.
             reduced = reduced / np.maximum(np.add.accumulate(is_present, axis), 1)
     else:
         reduced = {"min": np.fmin.accumulate, "max": np.fmax.accumulate}[how](values, axis)
@@ -31,12 +32,12 @@ def running(how: str, values: Floats, axis: int) -> Floats:
 
 
 def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
-    """What is read off along a dimension, whose coordinates are `places`.
+    """Return the reading along a dimension with coordinates `places`.
 
-    A place that is never reached is infinite; it is NaN where nothing is known before it could have been.
+    A place that is never reached is infinite; it is NaN if missing values could hide it.
     """
     if how.take is not None:
-        return taken(how.take, values, axis)
+        return selected(how.take, values, axis)
     if how.place_of is not None:
         return _place_of(how.place_of, values, places, axis)
     if how.first_below is not None:
@@ -54,7 +55,7 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
 
 
 def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
-    """The first place of the largest or least value, or the one before the largest gap; NaN without any."""
+    """Return the first place of the largest or least value, or before the largest gap; NaN without any."""
     along = np.moveaxis(values, axis, 0)
     if how == "gap":
         pair = np.abs(along[:-1]), np.abs(along[1:])
@@ -69,9 +70,9 @@ def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
 
 
 def holds(share: ReplicaShare, values: Floats) -> Floats:
-    """1 where values [R, …] are as a share says, else 0; NaN where no replica has a value.
+    """Return 1 where values [R, …] satisfy a share's condition, else 0; NaN where no replica has a value.
 
-    A replica without a value, such as one that has diverged, is none of those that hold.
+    A replica without a value, such as a diverged one, does not satisfy it.
     """
     holding = np.ones(values.shape, bool)
     if share.below is not None:
@@ -82,7 +83,7 @@ def holds(share: ReplicaShare, values: Floats) -> Floats:
 
 
 def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
-    """Values [R, S, …] that stay what they are at the first record that has passed [R or 1, S].
+    """Return values [R, S, …] that stay constant from the first record that has passed [R or 1, S].
 
     NaN where none has.
     """
@@ -97,9 +98,9 @@ def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
 def _crossing(
     log: bool, threshold: float, values: Floats, places: Floats, first: NDArray[np.intp], axis: int
 ) -> Floats:
-    """Where a line from the place before the first one that has passed a threshold crosses it.
+    """Return where a line from the previous place to the first beyond a threshold crosses it.
 
-    It is straight, or with `log` straight in logarithms; the first place itself where it is not known.
+    It is straight, or with `log` straight in logarithms; the first place itself if the crossing is undefined.
     """
 
     def at(numbers: NDArray[np.intp]) -> Floats:
@@ -117,7 +118,7 @@ def _crossing(
 
 
 def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
-    """Values [R, N] that replicas have at places of their own [R, N], increasing, at places x [N] for all.
+    """Return values [R, N] at increasing places of each replica [R, N], interpolated at common places x [N].
 
     Linear between them, and NaN beyond them.
     """
@@ -129,21 +130,22 @@ def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
     return new_values
 
 
-def taken(how: str, values: Floats, axis: int) -> Floats:
-    """The first, last, largest or least value, or the mean of those that there are."""
+def selected(how: str, values: Floats, axis: int) -> Floats:
+    """Return the first, last, largest or least value, or the mean of present values."""
     if how in ("first", "last"):
         return np.asarray(values.take(0 if how == "first" else -1, axis))
     return summary(how, np.moveaxis(values, axis, 0))
 
 
 def summary(how: str, values: Floats) -> Floats:
-    """One number for those along the first dimension that are not NaN; NaN where there is none."""
+    """Return one number for the values along the first dimension that are not NaN; NaN for none."""
     if how == "first":
         first: Floats = values[0]
         return first
     if how in ("max", "min"):
         return np.asarray({"max": np.fmax, "min": np.fmin}[how].reduce(values, 0))
     none = np.isnan(values).all(0)
+    # nanmean and nanmedian warn of columns without a value: these are computed on zeros and then set to NaN.
     defined = np.where(none, 0.0, values)
     with np.errstate(invalid="ignore", divide="ignore"):  # infinite places, and logarithms of 0
         if how == "geometric":
@@ -154,17 +156,17 @@ def summary(how: str, values: Floats) -> Floats:
 
 
 def has_error(how: str, count: int) -> bool:
-    """Whether a summary of so many replicas has a standard error."""
+    """Return whether a summary of `count` replicas has a standard error."""
     return count > 1 and how in ("mean", "median", "geometric")
 
 
 def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Floats]) -> Floats | None:
-    """The standard error of an estimate that is made of `count` replicas, and a summary `how` of them.
+    """Return the standard error of an estimate made of `count` replicas, and of a summary `how` of them.
 
     By the delete-one jackknife, √((R − 1)/R · Σ(θ_r − θ̄)²) of the estimates θ_r without replica r. For a
     median this does not converge: there it is the standard deviation of estimates from RESAMPLES draws of R
     replicas with replacement. None for a single replica, for the first of them, and for the least and the
-    greatest, of whose errors they say nothing. Source: Efron, Tibshirani 1993 ch. 10–11.
+    greatest, whose errors they do not determine. Source: Efron, Tibshirani 1993 ch. 10–11.
     """
     if not has_error(how, count):
         return None
@@ -174,6 +176,7 @@ def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Flo
             [estimate([replica for replica in replicas if replica != omitted]) for omitted in replicas]
         )
     else:
+        # A fixed seed: the same results have the same error each time they are drawn.
         drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
         estimates = np.stack([estimate(draw.tolist()) for draw in drawn])
     factor = (count - 1) / count if how != "median" else 1 / (RESAMPLES - 1)

@@ -1,4 +1,4 @@
-"""Curves, places, values and laws of a view in words, as findings, legends and axes say them."""
+"""Curves, places, values and laws of a view in words, for findings, legends and axes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def y_name(view: View) -> str:
 
 
 def measure_name(view: View) -> str:
-    """Return the name of the measure where its label has it as a word, else the label."""
+    """Return the name of the measure if it is a word of its label, else the label."""
     measure = view.picture.measure
     return measure.name if measure.name in measure.label.split() else measure.label
 
@@ -44,43 +44,43 @@ def short_name(view: View, curve: CurveView) -> str:
 
 
 def line_name(view: View, line: LineView) -> str:
-    """Return the name of a line in words, without that of the only learner whose own it may be."""
+    """Return the name of a line in words, with its owner if there are several learners."""
     owner = "" if line.curve in ("", _only_learner(view)) else f" of {line.curve}"
     return f"{line.called}{owner}{values_written(line.values, view.axes.words)}"
 
 
 def line_in_brief(view: View, line: LineView) -> str:
-    """Return the formula of a line where it says all and is shorter than the name, else the name."""
+    """Return the formula of a line if it is complete and shorter than the name, else the name."""
     name = line_name(view, line)
     says_all = view.quantity.as_measured and not (line.curve or line.apart)
     return briefer(name, line.formula) if says_all else name
 
 
 def _only_learner(view: View) -> str | None:
-    """The only learner that has curves, or is going to have some; None where there are others."""
+    """Return the only learner that has or will have curves; None if there are several."""
     learners = {curve.learner for curve in view.curves if not curve.training.is_reference}
     learners.update(line.curve for line in view.lines if line.curve)
     return learners.pop() if len(learners) == 1 else None
 
 
 LONGEST = 160
-"""Characters of a finding at most."""
+"""Largest number of characters of a finding."""
 
 MOST_NAMES = 3
-"""Names in a list at most; of more names the first ones and the number of the others."""
+"""Largest number of names in a list; longer lists end in the number of the others."""
 
 UNITS = {"k": "example", "step": "step", "epoch": "epoch", "evaluations": "evaluation"}
-"""What the clocks count."""
+"""Units of the clocks."""
 
 PLURAL = re.compile(r"\b(pieces|cells|units)\b|^(examples|rows|steps|epochs|evaluations) for ")
 """Quantities that take a plural verb."""
 
 Named = tuple[str, float]
-"""A curve by name, and its value."""
+"""Name of a curve, and its value."""
 
 
 def listed(names: Sequence[str], limit: int = MOST_NAMES) -> str:
-    """Names as a sentence lists them: all, or of more than `limit` and one the first and how many others."""
+    """Return names as a sentence lists them; lists longer than `limit` + 1 end in the number of the rest."""
     if len(names) > limit + 1:
         names = [*names[:limit], f"{len(names) - limit} more"]
     *first, last = names
@@ -88,25 +88,25 @@ def listed(names: Sequence[str], limit: int = MOST_NAMES) -> str:
 
 
 def called(view: View, curve: CurveView) -> str:
-    """The name of a curve, quoted where it has a comma."""
+    """Return the name of a curve, quoted if it has a comma."""
     name = short_name(view, curve)
     return f"“{name}”" if "," in name else name
 
 
 def line(view: View, lines: Sequence[LineView]) -> str:
-    """The line of some curves in a sentence, without owner and values where they have different ones."""
+    """Return the line of some curves in a sentence, without owner and values if these differ."""
     names = {line_in_brief(view, line) for line in lines}
     name = names.pop() if len(names) == 1 else lines[0].called
     return name if name == lines[0].formula else f"the {name}"
 
 
 def agree(names: Sequence[object], verb: str) -> str:
-    """The verb for so many subjects: "stay" for several, "stays" for one."""
+    """Return the verb for these subjects: "stay" for several, "stays" for one."""
     return verb if len(names) > 1 else f"{verb}s"
 
 
 def shortened(first: str, *more: str) -> str:
-    """A sentence of `first` and of as many of the clauses after it as fit in LONGEST characters."""
+    """Return `first` with as many of the following clauses as fit in LONGEST characters."""
     text = first
     for clause in more:
         text = f"{text}{clause}" if len(text) + len(clause) <= LONGEST else text
@@ -114,7 +114,7 @@ def shortened(first: str, *more: str) -> str:
 
 
 def place(view: View, x: float) -> str:
-    """A place on x in words: "after 64 examples", "at d = 64"."""
+    """Return a place on x in words: "after 64 examples", "at d = 64"."""
     unit = UNITS.get(view.picture.x) if along_records(view) else None
     if unit is None:
         return f"at {x_name(view)} = {view.axes.names.get(x) or number(x)}"
@@ -122,23 +122,23 @@ def place(view: View, x: float) -> str:
 
 
 def span(view: View, x: Floats) -> str:
-    """The places from the least to the greatest, at the beginning of a sentence."""
+    """Return the range of places, for the beginning of a sentence."""
     ends = [view.axes.names.get(float(end)) or number(float(end)) for end in (x.min(), x.max())]
     return f"From {x_name(view)} = {ends[0]} to {ends[1]}"
 
 
 def level(view: View, value: float) -> str:
-    """A threshold in words."""
+    """Return a threshold in words."""
     return "a tenth" if value == 0.1 and view.picture.measure.name == "loss" else number(value)
 
 
 def ends(numbers: Collection[float], written: Callable[[float], str] = number) -> str:
-    """The least and the greatest number: "0.1 to 0.3", or one of them where both are written alike."""
+    """Return the least and the greatest number: "0.1 to 0.3", or one if both are written alike."""
     return " to ".join(dict.fromkeys(written(float(end)) for end in (min(numbers), max(numbers))))
 
 
 def value(view: View, y: float) -> str:
-    """A value on y in words; 0 for what counts as that in the picture."""
+    """Return a value on y in words; 0 for negligible ones."""
     reading = view.picture.reading
     if np.isposinf(y) and reading is not None and reading.is_place:
         return "never"
@@ -146,13 +146,13 @@ def value(view: View, y: float) -> str:
 
 
 def value_at(curve: CurveView, x: float) -> float | None:
-    """The value of a curve at a place; None if there is none."""
+    """Return the value of a curve at a place; None without one."""
     at = curve.place(x)
     return None if at is None or np.isnan(curve.y[at]) else float(curve.y[at])
 
 
 def arrival(curve: CurveView, level: float) -> float:
-    """The first place from which a curve stays below a level to its end; infinite if it does not."""
+    """Return the first place from which a curve stays below a level to its end; infinite without one."""
     beyond = np.flatnonzero(~(curve.y < level))
     first = int(beyond[-1]) + 1 if len(beyond) else 0
     return float(curve.x[first]) if curve.ends.complete and first < len(curve.x) else np.inf
@@ -161,21 +161,21 @@ def arrival(curve: CurveView, level: float) -> float:
 def named_values(
     view: View, x: float, curve: CurveView, other_curves: Sequence[CurveView]
 ) -> tuple[Named, list[Named]]:
-    """The value of a curve at a place with its name, and those of others that have one there."""
+    """Return the value of a curve at a place with its name, and those of others with a value there."""
     values = [(called(view, named_curve), value_at(named_curve, x)) for named_curve in (curve, *other_curves)]
     first, *more = [(name, y) for name, y in values if y is not None]
     return first, more
 
 
 def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) -> str:
-    """The values of curves at a place, as a sentence."""
+    """Return the values of curves at a place, as a sentence."""
     where = place(view, x)
     values = enumerated(view, first, other_values)
     return shortened(f"{where[0].upper()}{where[1:]}, {predicate(view)} {values}")
 
 
 def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
-    """The values of a curve and of another; of more others the least and the greatest.
+    """Return the values of a curve and of another; of more others the least and the greatest.
 
     Curves with the same value share it.
     """
@@ -190,7 +190,7 @@ def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
 
 
 def quantity(view: View) -> str:
-    """The quantity on y as the subject of a sentence."""
+    """Return the quantity on y as the subject of a sentence."""
     picture, reading = view.picture, view.picture.reading
     is_plain = picture.relative is None and picture.times is None
     if reading is None or not (reading.is_threshold and is_plain):
@@ -204,27 +204,27 @@ def quantity(view: View) -> str:
 
 
 def predicate(view: View) -> str:
-    """The quantity on y and its verb; a comma ends a quantity that has one."""
+    """Return the quantity on y and its verb, after a comma if the quantity has one."""
     subject = quantity(view)
     return f"{subject}{',' if ', ' in subject else ''} {verb(view)}"
 
 
 def verb(view: View) -> str:
-    """The verb after the quantity on y."""
+    """Return the verb after the quantity on y."""
     return "are" if PLURAL.search(quantity(view)) else "is"
 
 
 LEAST_PLACES = 4
-"""Two numbers are fitted, so fewer places say nothing about the law."""
+"""Least number of places for a law: with two fitted parameters, fewer places prove nothing."""
 
 LEAST_EXPONENT = 1 / 3
-"""Over a few doublings of x, smaller powers and logarithms differ by less than replicas do."""
+"""Least exponent of a power law: over a few doublings of x, smaller powers and logarithms hardly differ."""
 
 NEARLY_ONE = 0.03
-"""An exponent that differs from 1 by less is called a share of x, too."""
+"""Distance of an exponent from 1 below which it is also called a share of x."""
 
 WORST = 0.2
-"""Root mean square of the relative residuals from which on neither law is said."""
+"""Root mean square of the relative residuals above which neither law is named."""
 
 
 class Law(NamedTuple):
@@ -240,10 +240,10 @@ class Law(NamedTuple):
 
 
 def fitted_law(x: Floats, y: Floats) -> Law | None:
-    """The law of two parameters that fits y(x) [N], by the root mean square of ŷ/y − 1.
+    """Return the law of two parameters that fits y(x) [N] best, by the root mean square of ŷ/y − 1.
 
-    Both are least squares: log y against log x, and y against log₂ x. None where there are too few positive
-    places, or neither law fits.
+    Both are least squares: log y against log x, and y against log₂ x. None for too few positive places, or if
+    neither law fits.
     """
     fits = np.isfinite(y) & (y > 0) & (x > 0)
     if fits.sum() < LEAST_PLACES:
@@ -263,7 +263,7 @@ def _error(fitted: Floats, y: Floats) -> float:
 
 
 def laws_in_words(view: View) -> str:
-    """The laws of the curves of a picture along an axis, as a sentence; nothing where none can be told.
+    """Return the laws of a picture's curves along an axis, as a sentence; empty without one.
 
     For example "GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of d".
     """
@@ -293,5 +293,5 @@ def _names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:
 
 
 def _ends(numbered: Sequence[tuple[CurveView, float]], form: str) -> str:
-    """The least and the greatest number, or one where both are written alike."""
+    """Return the least and the greatest number, or one if both are written alike."""
     return ends([number for _, number in numbered], lambda number: format(number, form))

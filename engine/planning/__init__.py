@@ -1,1 +1,1 @@
-"""Planning: every decision of a run, made once before it begins. Nothing else decides."""
+"""Planning: every decision of a run, made once before it begins."""

@@ -1,4 +1,4 @@
-"""How many bytes a run holds at its peak, whether they are free, and what would fit instead."""
+"""Memory of a run at its peak: bytes, whether they are free, and smaller settings that fit."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from engine.backends import LONG, WIDE
 from engine.core.lazy import torch
 from engine.core.memory import DERIVED, Sizes, free_bytes, in_words
 from engine.core.parts import BadField, BadInput
-from engine.learners.learner import Learner
+from engine.learners.learner import Fitted, Learner, Trained
 from engine.measures import Measure
 from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.problems.problem import ROTATED, Problem
 from engine.protocols import CLOCKS
-from engine.results.series import bytes_of
+from engine.results.measure_series import bytes_of
 from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
 from engine.training import evaluators as evaluators
@@ -30,23 +30,25 @@ from engine.training.descent import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS, rate
 from engine.updates import Update
 
 KERNELS = 4
-"""Tangent kernels of a net that are held at once while one is made and taken apart."""
+"""Tangent kernels of a net held at once while one is computed and decomposed."""
 
 
 def needed_bytes(plan: RunPlan) -> int:
-    """Bytes that a run holds at its peak."""
+    """Return the bytes that a run holds at its peak."""
     return shares(plan).total()
 
 
 def shares(plan: RunPlan) -> Counter[str]:
-    """Bytes by the place that needs them, the matrix first. Runs for lines count as the protocol's."""
+    """Return bytes by the field that needs them, the matrix first; side runs count for the protocol."""
     by_part = _own_shares(plan.experiment, plan.learners)
-    by_part["protocol"] += sum(_own_shares(planned.experiment, [planned]).total() for planned in plan.beside)
+    by_part["protocol"] += sum(
+        _own_shares(planned.experiment, [planned]).total() for planned in plan.side_learners
+    )
     return by_part
 
 
 def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
-    """The same of the learners alone: what every part says that it takes."""
+    """Return bytes by the field that needs them, without side runs."""
     problem, replicas = experiment.problem, experiment.run.replicas
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
     by_place = {_place(number, planned): planned for number, planned in enumerate(learners)}
@@ -73,6 +75,7 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
     place, largest = max(measured.items(), key=lambda pair: pair[1])  # the learners are measured in turn
     parts[place] += largest
     itemsize, as_matrix = learners[0].sizes.item, takes_matrix(learners)
+    # While data are drawn, learners hold nothing yet: the peak is the larger of both phases.
     parts[sized] = max(
         problem.bytes_kept(replicas, itemsize, as_matrix),
         problem.bytes_drawn(replicas, itemsize, as_matrix) - parts.total(),
@@ -81,45 +84,43 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
 
 
 def drawn_bytes(plan: RunPlan) -> int:
-    """Bytes of the data of a run, at most, while they are drawn."""
+    """Return an upper bound of the bytes of a run's data while they are drawn."""
     problem, replicas = plan.experiment.problem, plan.experiment.run.replicas
     return problem.bytes_drawn(replicas, plan.learners[0].sizes.item, takes_matrix(plan.learners))
 
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
-    """Whether a learner needs the instances as a matrix, where there may be none."""
+    """Return whether a learner needs the instances as a matrix, even if they are drawn without one."""
     return any(planned.backend.needs.matrix for planned in learners)
 
 
 def _trained(planned: LearnerPlan) -> int:
-    """Bytes that a learner takes while it is trained, with the weights that its curves keep."""
+    """Return the bytes of a learner in training, with the weights that its curves keep."""
     learner, sizes, rates = planned.learner, planned.sizes, len(planned.rates)
     records = min(MOST_WEIGHT_RECORDS, planned.records)
     held = rates * min(MOST_WEIGHT_BYTES, records * sizes.d * sizes.item)
     if rates > 1:
         held += sizes.batch * sizes.n * sizes.item
-    if learner.solver is not None:
-        return held + learner.solver.bytes_held(sizes)
-    assert learner.architecture is not None, "Learner admits no other combination"
+    if isinstance(form := learner.form, Fitted):
+        return held + form.solver.bytes_held(sizes)
     held += planned.backend.bytes_held(sizes) + planned.experiment.protocol.bytes_held(sizes)
     if learner.rate_unit == "start-jacobian":
         held += KERNELS * DERIVED * (sizes.n * sizes.outputs) ** 2
-    if learner.update is not None:
-        held += _of_steps(learner.update, learner.architecture, sizes)
+    if isinstance(form, Trained):
+        held += _of_steps(*form, sizes)
     return held + (0 if learner.noise is None else learner.noise.bytes_held(sizes))
 
 
-def _of_steps(update: Update, architecture: Architecture, sizes: Sizes) -> int:
-    """Bytes that steps take beside what is held for every parameter.
+def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
+    """Return the bytes of steps beside those held for every parameter.
 
-    These are matrices over the inputs and the outputs of the trained parameters, what goes through them
-    where the rule observes that and, of several models side by side, the rows that each of them draws for
-    its mini-batches.
+    These are matrices over the inputs and the outputs of trained parameters, signals through them for a rule
+    that observes these, and, for models side by side, the rows that each of them draws for its mini-batches.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
-    for name, shape in architecture.layout(sizes.d).shapes.items():
-        if name in trained:
+    for layer, shape in architecture.layout(sizes.d).shapes.items():
+        if layer in trained:
             inputs, outputs = shape[-1], math.prod(shape[:-1])
             held += matrix_numbers(update, inputs, outputs)
             held += (inputs + outputs) * sizes.n if structure.observes else 0
@@ -129,7 +130,7 @@ def _of_steps(update: Update, architecture: Architecture, sizes: Sizes) -> int:
 
 
 def matrix_numbers(update: Update, inputs: int, outputs: int) -> int:
-    """How many numbers the matrices of a rule over the inputs and the outputs of a parameter have."""
+    """Return the number of entries of a rule's matrices over the inputs and outputs of a parameter."""
     structure = update.structure()
     columns = min(structure.columns or inputs, inputs)
     of_block = structure.matrices * columns**2 + structure.output_matrices * outputs**2
@@ -137,16 +138,16 @@ def matrix_numbers(update: Update, inputs: int, outputs: int) -> int:
 
 
 def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
-    """How many numbers of every record are kept beside a series, of each replica and rate.
+    """Return the number of values that every record keeps beside a series, per replica and rate.
 
-    Those of measures with indices are, unless they are measured at some records only.
+    Measures with indices keep values, unless they are taken at some records only.
     """
     index = () if measure.schedule().expensive else measure.index(learner, problem)
     return math.prod(len(dimension.values) for dimension in index) if index else 0
 
 
 def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
-    """Bytes that records take while they are made: measures of parameters are taken one after the other."""
+    """Return the bytes of taking a record; measures of parameters are taken one after the other."""
     predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
     start = any(measure.needs().start for measure in measures) * sizes.nets * sizes.parameters * sizes.item
@@ -156,28 +157,28 @@ def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> in
 
 
 def scatters(plan: RunPlan) -> bool:
-    """Whether the learners use tensors so large that free memory is to be returned before every round."""
+    """Return whether tensors are so large that free memory is returned before every round."""
     size = plan.vector_bytes
     batch = max(planned.sizes.batch for planned in plan.learners)
     return size >= LONG or batch * size >= WIDE
 
 
 def _place(number: int, planned: LearnerPlan) -> str:
-    """The field that decides on a learner's memory: several rates, or else what it is."""
+    """Return the field that decides on a learner's memory: several rates, or else its kind."""
     if planned.learner.solver is not None:
         return f"learners[{number}].solver"
     return f"learners[{number}].{'update.lr' if len(planned.rates) > 1 else 'architecture'}"
 
 
 GRANTED = 8 << 20
-"""So many bytes are free wherever torch could be loaded; the system is not queried for them.
+"""Number of bytes that are free wherever torch could be loaded, so that the system is not queried for them.
 
-Querying it takes a library that loads in 7 ms, a quarter of a small run.
+The query takes a library that loads in 7 ms, a quarter of a small run.
 """
 
 
 def available(device: str) -> int:
-    """Bytes that a run can take on a device."""
+    """Return the bytes that a run can take on a device."""
     if device != "cpu":
         free, _ = torch.cuda.mem_get_info(device)
         return int(free)
@@ -185,16 +186,16 @@ def available(device: str) -> int:
 
 
 def ran_out(error: Exception) -> bool:
-    """Whether an error says that there was no more memory: numpy's, torch's on CUDA or torch's on the CPU."""
+    """Return whether an error reports a lack of memory: numpy's, torch's on CUDA or torch's on the CPU."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
 
 
 def give_back() -> None:
-    """Return the memory that is free to the system, where the C library has a call for it (glibc's has).
+    """Return free memory to the system, if the C library has a call for it, as glibc has.
 
-    Left to itself glibc scatters tensors of a few MB: aligned ones do not fit into the holes that such leave
-    behind, and a run on vectors of 4 MB came to hold three times what it used. After a
-    thousand runs the app held 20 MB more than with this call after each, which takes half a millisecond.
+    By itself glibc scatters tensors of a few MB: aligned ones do not fit into the holes that they leave, and
+    a run on vectors of 4 MB held three times its need. After a thousand runs the app held 20 MB more than
+    with this call after each, which takes half a millisecond.
     """
     if (trim := _trim()) is not None:
         trim(0)
@@ -202,17 +203,18 @@ def give_back() -> None:
 
 @cache
 def _trim() -> Callable[[int], int] | None:
-    """malloc_trim of the C library, None where there is no such call."""
+    """Return malloc_trim of the C library; None without it."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 
 
 def check(plan: RunPlan, device: str) -> int:
     """Return the bytes that a run holds at its peak.
 
-    Raises: BadInput if that is more than what is free now. Its place is the matrix if that alone would not
-    fit, and else what needs most.
+    Raises: BadInput if they are not free. Its place is the matrix if that alone would not fit, and else the
+    field with the largest need.
     """
     by_place = shares(plan)
+    # In this order: the system is queried only for runs above GRANTED.
     if by_place.total() <= GRANTED or by_place.total() <= (free := available(device)):
         return by_place.total()
     experiment, data = plan.experiment, next(iter(by_place))
@@ -224,7 +226,7 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """What is too large, by the field that decides on it."""
+    """Return the size that is too large, in words, by the field that decides on it."""
     n, d = plan.experiment.n, plan.experiment.d
     size = f"a {n} × {d} matrix"
     if plan.experiment.run.replicas > 1:
@@ -240,12 +242,12 @@ def _size_in_words(plan: RunPlan, where: str) -> str:
 
 
 def fits(experiment: Experiment, free: int) -> bool:
-    """Whether an experiment fits into so many bytes."""
+    """Return whether an experiment fits into a number of bytes."""
     return needed_bytes(plan_run(experiment)) <= free
 
 
 def _that_fits(experiment: Experiment, free: int) -> str:
-    """The nearest settings that fit, each alone, in words."""
+    """Return the nearest settings that fit, each alone, in words."""
 
     def fitting(**changes: Any) -> bool:
         return fits(replace(experiment, run=replace(experiment.run, **changes)), free)
@@ -265,14 +267,14 @@ def _that_fits(experiment: Experiment, free: int) -> str:
 
 
 def _with_one_rate(learner: Learner) -> Learner:
-    """The learner with the first of its rates alone."""
+    """Return the learner with its first rate alone."""
     if learner.update is None or len(rates := rates_of(learner)) == 1:
         return learner
     return replace(learner, update=replace(learner.update, lr=rates[0]))
 
 
 def _with_features(experiment: Experiment, d: int) -> Experiment | None:
-    """The experiment with so many features and no claims; None if there can be none such."""
+    """Return the experiment with `d` features and no claims; None if that is invalid."""
     try:
         matrix = replace(experiment.problem.matrix, d=d)
         other = replace(experiment, problem=replace(experiment.problem, matrix=matrix), claims=())
@@ -283,7 +285,7 @@ def _with_features(experiment: Experiment, d: int) -> Experiment | None:
 
 
 def _largest(below: int, fitting: Callable[[int], bool]) -> int:
-    """The largest number from 1 on and below another that fits, 0 if there is none; by bisection."""
+    """Return the largest number from 1 to `below` − 1 that fits, by bisection; 0 without one."""
     low, high = 0, below - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -292,7 +294,7 @@ def _largest(below: int, fitting: Callable[[int], bool]) -> int:
 
 
 def _nearest(experiment: Experiment, d: int, free: int) -> int:
-    """The largest d that fits, or where not every d makes a matrix one of its halves; 0 if there is none."""
+    """Return the largest d that fits, or the largest valid halving of d; 0 without one."""
     for halvings in range(1, d.bit_length() - 1):  # no matrix has a single feature
         smaller = _with_features(experiment, d >> halvings)
         if smaller is not None and fits(smaller, free):

@@ -1,7 +1,4 @@
-"""The plan of a run: what is recorded, on which backend, in how many bytes, and which lines are drawn.
-
-Lines of theory say whom they bind, and which other runs they need.
-"""
+"""Plan of a run: measures, backends, sizes, and theory lines with their side runs."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 
 
 ForLine = tuple[str, str]
-"""The kind of a line, and the name of the curve of an experiment whose line it is."""
+"""Kind of a line, and name of the curve whose line it is."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +39,12 @@ class PlannedLine:
     on_learners: Mapping[str, Finding]
 
     def binds(self, learner: Learner) -> bool:
-        """Whether the line holds on the problem and binds a learner of the experiment."""
+        """Return whether the line holds on the problem and binds a learner of the experiment."""
         return self.on_problem.holds and self.on_learners[learner.name].holds
 
 
 def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
-    """Judge a line; where it does not hold on the problem, that is the finding about every learner, too."""
+    """Return a line with its findings; if it does not hold on the problem, each learner has that finding."""
     finding = on_problem(line, experiment)
     on_learners = {
         learner.name: on_learner(line, learner, experiment) if finding.holds else finding
@@ -57,7 +54,7 @@ def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
 
 
 def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple[PlannedLine, ...]:
-    """The lines along runs on measures of these names."""
+    """Return the lines along runs on measures of these names."""
     return tuple(
         planned_line(line, experiment)
         for line in catalogue.defaults("theory")
@@ -68,7 +65,7 @@ def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple
 def lines_on(
     experiment: Experiment, recorded: Collection[str], judged: Collection[PlannedLine]
 ) -> tuple[PlannedLine, ...]:
-    """The lines on measures of these names, or of which a picture has contours; `judged` ones are reused."""
+    """Return the lines on measures of these names, or in contours of pictures; `judged` ones are reused."""
     return tuple(_planned_lines(experiment, recorded, {planned.line: planned for planned in judged}))
 
 
@@ -83,19 +80,19 @@ def _planned_lines(
 
 
 class SideRuns(NamedTuple):
-    """Experiments of one learner each, and which of them a line is made of."""
+    """Experiments of one learner each, and the lines that use them."""
 
     experiments: tuple[Experiment, ...]
-    """Each once, however many lines need it."""
+    """Experiments, each once, for any number of lines."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """Numbers of the experiments that the line of a curve needs, by the names that it has for them."""
+    """Indices of the experiments that the line of a curve needs, by the line's names for them."""
 
 
 def side_runs(
     experiment: Experiment, lines: Iterable[PlannedLine], recorded: Mapping[str, tuple[Measure, ...]]
 ) -> SideRuns:
-    """Return the runs that lines along runs are made of; `recorded` has the measures of every learner."""
+    """Return the side runs of lines along runs; `recorded` has the measures of every learner."""
     wanted: list[OtherRun] = []
     numbers: dict[ForLine, dict[str, int]] = {}
     along = [planned for planned in lines if planned.line.structure().along_runs]
@@ -107,12 +104,14 @@ def side_runs(
                 continue
             for curve, alone in at_each_rate(learner).items():
                 runs = line.runs(alone, experiment)
-                numbers[line.kind, curve] = {name: _entered(run, wanted) for name, run in runs.items()}
+                numbers[line.kind, curve] = {
+                    run_name: _entered(run, wanted) for run_name, run in runs.items()
+                }
     return SideRuns(tuple(_experiment(run, experiment) for run in wanted), numbers)
 
 
 def at_each_rate(learner: Learner) -> dict[str, Learner]:
-    """The learner with each of its rates alone, by the name of the curve; as it is where one is chosen."""
+    """Return the learner with each of its rates alone, by curve name; unchanged if the best is chosen."""
     if learner.update is None or learner.rate_choice in (None, BEST):
         return {learner.name: learner}
     return {
@@ -122,7 +121,7 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 
 
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
-    """The number of a run among those wanted, with all that is measured of it; entered if it is new."""
+    """Return the index of a run in `wanted`, with its measures added; append it if it is new."""
     for number, other in enumerate(wanted):
         if (other.learner, other.problem) == (run.learner, run.problem):
             wanted[number] = other._replace(measures=_together(other.measures, run.measures))
@@ -136,7 +135,7 @@ def _together(measures: tuple[Measure, ...], added: tuple[Measure, ...]) -> tupl
 
 
 def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
-    """A run as an experiment, with pictures of what is measured of it."""
+    """Return a run as an experiment, with pictures of its measures."""
     settings = experiment.run
     return Experiment(
         problem=run.problem,
@@ -154,19 +153,18 @@ def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
 
 
 class RecordedMeasures(NamedTuple):
-    """The measures of every learner, by its name."""
+    """Measures of every learner, by its name."""
 
     by_learner: Mapping[str, tuple[Measure, ...]]
     by_replica: Mapping[str, frozenset[str]]
     """Names of the measures whose values of every replica a picture, a claim or a line reads."""
 
     along: tuple[PlannedLine, ...]
-    """The lines along runs that were judged, since they are made of measures."""
+    """Lines along runs with their findings, which the measures depend on."""
 
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
-    """Return the measures that every run records, and those that anything names or is made of."""
-
+    """Return the measures that every run records, and those that pictures, claims and lines need."""
     measures = _requested(experiment)
     requested = {
         learner.name: {
@@ -182,28 +180,35 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
         for learner in experiment.learners
     }
     read = _read_by_replica(experiment)
-    by_learner = {name: requested[name] | of_lines[name] for name in requested}
+    by_learner = {learner: requested[learner] | of_lines[learner] for learner in requested}
     return RecordedMeasures(
-        {name: tuple(by_name.values()) for name, by_name in by_learner.items()},
-        {name: (read | of_lines[name].keys()) & by_name.keys() for name, by_name in by_learner.items()},
+        {learner: tuple(by_name.values()) for learner, by_name in by_learner.items()},
+        {
+            learner: (read | of_lines[learner].keys()) & by_name.keys()
+            for learner, by_name in by_learner.items()
+        },
         along,
     )
 
 
-def is_recorded(name: str, experiment: Experiment) -> bool:
-    """Whether the measure of this name is recorded of any learner."""
+def is_recorded(measure_name: str, experiment: Experiment) -> bool:
+    """Return whether the measure of this name is recorded of any learner."""
     by_learner = recorded_measures(experiment).by_learner
-    return any(measure.name == name for measures in by_learner.values() for measure in measures)
+    return any(measure.name == measure_name for measures in by_learner.values() for measure in measures)
 
 
 def _requested(experiment: Experiment) -> dict[str, Measure]:
-    """The measures that every run records, or that the set-up, a picture or a claim names."""
+    """Return the measures that every run records, or that the set-up, a picture or a claim names."""
     ending = experiment.protocol.schedule().ends_early
     end_name = None if ending is None else ending.measure
-    always = [measure for name, measure in named().items() if measure.schedule().always or name == end_name]
+    always = [
+        measure
+        for measure_name, measure in named().items()
+        if measure.schedule().always or measure_name == end_name
+    ]
     claimed = [claim.measure for claim in experiment.claims if claim.measure is not None]
     pictured = [picture.measure for picture in experiment.pictures]
-    pictured += [named()[name] for name in _read_until(experiment.pictures)]
+    pictured += [named()[measure_name] for measure_name in _read_until(experiment.pictures)]
     pictured += [
         measure for picture in experiment.pictures for measure in measures_in(names_in(picture.x)).values()
     ]
@@ -211,7 +216,7 @@ def _requested(experiment: Experiment) -> dict[str, Measure]:
 
 
 def _read_until(pictures: Sequence[Picture]) -> list[str]:
-    """Names of the measures at whose values pictures stop to read others."""
+    """Return the names of the measures in `until` of pictures' readings."""
     readings = (picture.reading for picture in pictures)
     ends = (None if reading is None else reading.until for reading in readings)
     return [end.measure for end in ends if end is not None and end.measure is not None]
@@ -220,7 +225,7 @@ def _read_until(pictures: Sequence[Picture]) -> list[str]:
 def _of_lines(
     experiment: Experiment, learner: Learner, along: Sequence[PlannedLine], requested: Mapping[str, Measure]
 ) -> dict[str, Measure]:
-    """The measures that the lines on requested measures are made of, by name."""
+    """Return the measures that lines on requested measures use, by name."""
     binding = [
         planned.line for planned in along if planned.line.measure in requested and planned.binds(learner)
     ]
@@ -228,13 +233,13 @@ def _of_lines(
 
 
 def _read_by_replica(experiment: Experiment) -> frozenset[str]:
-    """Names of the measures whose values of every replica a picture or a claim reads.
+    """Return names of measures whose values of every replica a picture or claim reads.
 
-    The picture of the run as it goes on is among them.
+    They include the picture of the growing run.
     """
     pictures = [of_run(experiment), *pictures_of(experiment)]
     pictures += [picture_of_claim(experiment, claim) for claim in experiment.claims]
-    return frozenset(name for picture in pictures for name in picture.read_by_replica)
+    return frozenset(measure_name for picture in pictures for measure_name in picture.read_by_replica)
 
 
 BYTES = {"float32": 4, "float64": 8}
@@ -243,25 +248,25 @@ BYTES = {"float32": 4, "float64": 8}
 
 @dataclass(frozen=True)
 class LearnerPlan:
-    """The decisions about one learner of an experiment."""
+    """Decisions about one learner of an experiment."""
 
     experiment: Experiment
     learner: Learner
     rates: tuple[float, ...]
     measures: tuple[Measure, ...]
-    """The measures that are recorded."""
+    """Recorded measures."""
 
     by_replica: frozenset[str]
-    """Names of the recorded measures whose values of every replica a picture, a claim or a line reads."""
+    """Names of recorded measures whose values of every replica a picture, a claim or a line reads."""
 
     verdict: Verdict
     backend: Backend
     faster: tuple[Backend, CompiledCode] | None
-    """The backend that takes over once its code is compiled, and the code; None if there is none."""
+    """Backend that takes over once its code is compiled, with the code; None without one."""
 
     sizes: Sizes
     records: int
-    """Evaluation points of the protocol."""
+    """Number of evaluation points of the protocol."""
 
     @property
     def curve_names(self) -> list[str]:
@@ -270,7 +275,7 @@ class LearnerPlan:
 
     @property
     def rates_by_curve(self) -> dict[str, float | None]:
-        """Rate of every curve in the trace by its name; None for one that is chosen in the end."""
+        """Rate of every curve in the trace by its name; None for an oracle-tuned curve."""
         if self.learner.is_tuned:
             return {self.learner.name: None}
         return dict(zip(self.curve_names, self.rates, strict=True))
@@ -283,23 +288,23 @@ class RunPlan:
     experiment: Experiment
     learners: tuple[LearnerPlan, ...]
     lines: tuple[PlannedLine, ...]
-    """Every line on a recorded measure, or of which a picture has contours."""
+    """Every line on a recorded measure or in a contour of a picture."""
 
-    beside: tuple[LearnerPlan, ...]
-    """The learners, each in an experiment of its own, of whose runs lines are made."""
+    side_learners: tuple[LearnerPlan, ...]
+    """Learners of side runs, each in an experiment of its own."""
 
     side_runs: SideRuns
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures that are recorded of any learner, each once."""
+        """Measures recorded of any learner, each once."""
         by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
         return tuple(by_name.values())
 
     @property
     def all_learners(self) -> tuple[LearnerPlan, ...]:
-        """Those beside, and those of the experiment."""
-        return (*self.beside, *self.learners)
+        """Learners of side runs, then those of the experiment."""
+        return (*self.side_learners, *self.learners)
 
     @property
     def vector_bytes(self) -> int:
@@ -314,7 +319,7 @@ class RunPlan:
 
 
 def plan_run(experiment: Experiment) -> RunPlan:
-    """Decide all that a run of an experiment needs, whose members fit one another.
+    """Return all decisions for a run of an experiment whose members fit one another.
 
     Raises: BadInput if `run.path` names a backend that cannot serve a learner.
     """
@@ -323,10 +328,10 @@ def plan_run(experiment: Experiment) -> RunPlan:
     names = {measure.name for measures in recorded.by_learner.values() for measure in measures}
     lines = lines_on(experiment, names, recorded.along)
     sides = side_runs(experiment, lines, recorded.by_learner)
-    beside = tuple(
+    side_learners = tuple(
         planned for other in sides.experiments for planned in _learner_plans(other, recorded_measures(other))
     )
-    return RunPlan(experiment, learners, lines, beside, sides)
+    return RunPlan(experiment, learners, lines, side_learners, sides)
 
 
 def _learner_plans(experiment: Experiment, recorded: RecordedMeasures) -> tuple[LearnerPlan, ...]:
@@ -360,7 +365,7 @@ def _learner_plan(
 
 
 def sizes_of(learner: Learner, experiment: Setup) -> Sizes:
-    """Return how large the run of a learner is."""
+    """Return the sizes of a learner's run."""
     n, d = experiment.n, experiment.d
     sizes = Sizes(
         n=n,

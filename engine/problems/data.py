@@ -30,15 +30,15 @@ class Data:
     """Instances [R, n, d] and labels [B, n], where B = replicas × variants × targets, in this order.
 
     Variants are copies of a learner on the same data, such as one per rate. `w_star` is w* [R, m, r], if
-    every label is xᵀw*: the features that have a part in each target, and their weights. `teacher` is the
-    same where labels are made of xᵀw*, by their signs or with noise too, in the coordinates of the instances
-    as they were drawn. `second_moment` is Σ [d, d] as the matrix declares it, or σ² if it is σ²I.
-    `true_labels` [B, n] are those before some of them were made wrong, None where none was. `values` says
-    what every label is, and `one_hot` whether those of an instance are above 0 for one target, its class, and
-    0 for the others. `tuples` has the numbers of the rows whose product every instance is [R, n, r], where it
-    is one, and `clusters` that of the cluster of every row [R, n], where rows fall into such. `span` has the
-    ends of the interval from which every replica draws instances of one entry, where it does. What parts find
-    of the data alone at a price they keep in `memo`, by keys of their own, for other points with the same.
+    every label is xᵀw*: the relevant features of each target and their weights. `teacher` is the same for
+    labels computed from xᵀw*, including signs and noise, in the coordinates of the instances as drawn.
+    `second_moment` is Σ [d, d] as declared by the matrix, or σ² if it is σ²I. `true_labels` [B, n] are the
+    labels before corruption, None if none are corrupted. `values` are the possible labels. `one_hot` means
+    that exactly one target of an instance, its class, has a label above 0 and the others 0. `tuples` are the
+    row numbers [R, n, r] whose product every instance is, if any. `clusters` are the numbers of the rows'
+    clusters [R, n], if any. `span` has the ends of the interval from which every replica draws its one-entry
+    instances, if any. `memo` caches expensive results that depend only on the data, by keys of the parts that
+    compute them, for other points with the same data.
     """
 
     instances: Instances

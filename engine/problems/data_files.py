@@ -15,10 +15,10 @@ from engine.core.parts import MOST, SELDOM, BadField, BadInput, Part
 from engine.core.texts import message
 
 LABELS = "problem.target"
-"""The place of the target in a preset."""
+"""Place of the target in a preset."""
 
 LONGEST = 600
-"""Letters of a sentence, at most, as it is shown in one line."""
+"""Largest number of characters of a sentence in one line."""
 
 
 class LeftOut(NamedTuple):
@@ -43,13 +43,13 @@ class DataReport(NamedTuple):
     """Whether the file has a header; None for formats without headers."""
 
     names: str = ""
-    """The first and the last name of the columns, if they have names."""
+    """First and last name of the columns, if they have names."""
 
     label: str = ""
-    """The column of labels, if there is one."""
+    """Column of labels, if there is one."""
 
     classes: str = ""
-    """The words or numbers of the classes."""
+    """Words or numbers of the classes."""
 
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class DataReport(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The report in one line."""
+        """Report in one line."""
         if self.remark:
             return message(self.remark, LONGEST)
         header = {None: "", True: f"header {self.names}", False: "no header"}[self.header]
@@ -85,7 +85,7 @@ class DataReport(NamedTuple):
         return message(f"{kind}{name}: {', '.join(filter(None, parts))}", LONGEST)
 
     def as_json(self) -> dict[str, Any]:
-        """The report for JSON."""
+        """Return the report for JSON."""
         return {
             "place": self.place,
             "file": self.file,
@@ -105,15 +105,15 @@ def _count(number: int, noun: str) -> str:
 
 
 MOST_PATH = 4096
-"""Letters of a path at most: Linux opens none that is longer."""
+"""Largest number of characters of a path that Linux opens."""
 
 MOST_NAME = 1000
-"""Letters of the name of a column or array at most."""
+"""Largest number of characters of the name of a column or array."""
 
 Position = Annotated[int, Meta(ge=-MOST, lt=MOST)]
 Name = Annotated[str, Meta(min_length=1, max_length=MOST_NAME)]
 Column = Position | Name
-"""A column: its position, counted from 0, or its name in the header. −1 is the last one."""
+"""A column: its position, counted from 0, or its name in the header. −1 is the last."""
 
 FilePath = Annotated[str, Meta(min_length=1, max_length=MOST_PATH)]
 DataPath = Annotated[
@@ -177,7 +177,7 @@ class Version(NamedTuple):
 
 
 def make_absolute(part: Part) -> None:
-    """Have a part, while it is made, name its files by paths that mean the same in any folder.
+    """Replace the paths of files in a part under construction by absolute ones.
 
     A ~ is the user's home folder; other relative paths are relative to the working folder.
     """
@@ -190,6 +190,7 @@ def make_absolute(part: Part) -> None:
             raise BadField(name, f"cannot be found: {files.reason(error)}") from error
         if fault := texts.fault(path):
             raise BadField(name, f"its folder {fault}")
+        # Parts are frozen; in `__post_init__` nothing has seen the old value yet.
         force_setattr(part, name, path)
 
 
@@ -199,9 +200,9 @@ def beside(folder: Path, path: str) -> str:
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
-    """A regular file as it is at the moment. Raises: BadInput at `where`.
+    """Return the present version of a regular file. Raises: BadInput at `where`.
 
-    `holding` says what it should hold.
+    `holding` names its expected content.
     """
     file = Path(path)
     with files.faults(where, f"{file.name} cannot be read"):

@@ -103,7 +103,7 @@ def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
 
 
 def _of_sylvester(order: Whole, signs: Whole, columns: Whole, shifted: bool) -> Rows:
-    """Entry (i, j) of Sylvester's matrix is (−1)^popcount(i & j)."""
+    """Return rows of Sylvester's matrix, whose entry (i, j) is (−1)^popcount(i & j)."""
     entries = 1.0 - 2.0 * (np.bitwise_count(order[:, None] & columns) % 2)
     signed: Rows = signs[:, None] * entries
     return (signed + 1) / 2 if shifted else signed

@@ -1,4 +1,4 @@
-"""Hadamard matrices: Sylvester's doubling of the constructions of Paley, and fast transforms.
+"""Hadamard matrices: Sylvester's doubling of Paley's constructions, and fast transforms.
 
 Sylvester matrices need no entries: single rows, transforms, and instances made of them.
 """
@@ -23,8 +23,9 @@ def hadamard(d: int) -> Signs:
 
     For d a power of two it is Sylvester's, entry (i, j) = (−1)^popcount(i & j). Otherwise it is the Kronecker
     product of Sylvester's matrix of order 2^a with Paley's first or second construction of order d/2^a, for
-    the smallest a that works, and the first construction where both do.
-    Raises: ValueError for an order that this does not reach. Source: Sylvester 1867; Paley 1933.
+    the smallest a that works, and the first construction if both do.
+
+    Raises: ValueError for an order without such a construction. Source: Sylvester 1867; Paley 1933.
     """
     doublings, order = _split(d)
     core = np.ones((1, 1), np.int8) if order == 1 else _paley(order)
@@ -32,7 +33,7 @@ def hadamard(d: int) -> Signs:
 
 
 def sylvester(d: int) -> Signs:
-    """Sylvester's matrix [d, d] for d a power of two: entry (i, j) = (−1)^popcount(i & j)."""
+    """Return Sylvester's matrix [d, d] for d a power of two: entry (i, j) = (−1)^popcount(i & j)."""
     matrix = np.ones((d, d), np.int8)
     size = 1
     while size < d:
@@ -54,13 +55,13 @@ def reached(d: int) -> bool:
 
 
 def nearest(d: int) -> tuple[int | None, int]:
-    """The nearest orders below and above d that `hadamard` reaches; none below 1."""
+    """Return the nearest orders below and above d that `hadamard` constructs; None below 1."""
     below = next((order for order in range(d - 1, 0, -1) if reached(order)), None)
     return below, next(order for order in range(max(d, 0) + 1, 2 * max(d, 1) + 1) if reached(order))
 
 
 def _split(d: int) -> tuple[int, int]:
-    """(a, order) with d = 2^a · order, where order is 1 for powers of two and else one of Paley's."""
+    """Return (a, order) with d = 2^a · order, where order is 1 for powers of two, else one of Paley's."""
     if d > 0 and d & (d - 1) == 0:
         return d.bit_length() - 1, 1
     doublings, order = 0, d
@@ -74,14 +75,17 @@ def _split(d: int) -> tuple[int, int]:
 
 
 def _paley_field(order: int) -> tuple[int, int] | None:
-    """(p, k) of the field from which one of Paley's constructions makes a matrix of this order, if any."""
+    """Return (p, k) of the field from which a construction of Paley makes a matrix of this order, if any."""
     if order % 4 or order < 4:
         return None
     return _prime_power(order - 1) or (_prime_power(order // 2 - 1) if order % 8 == 4 else None)
 
 
 def _paley(order: int) -> Signs:
-    """Paley's matrix of an order 4m: q = order − 1 ≡ 3, or q = order/2 − 1 ≡ 1 (mod 4), a prime power."""
+    """Return Paley's matrix of an order 4m.
+
+    It has a prime power q = order − 1 ≡ 3, or q = order/2 − 1 ≡ 1 (mod 4).
+    """
     field = _paley_field(order)
     assert field is not None, "only orders that _split found come here"
     p, k = field
@@ -103,7 +107,7 @@ def _paley(order: int) -> Signs:
 
 
 def _prime_power(q: int) -> tuple[int, int] | None:
-    """(p, k) with q = p^k and p prime, if q is a prime power."""
+    """Return (p, k) with q = p^k and p prime; None if q is no prime power."""
     if q < 2:
         return None
     p = next((divisor for divisor in range(2, int(q**0.5) + 1) if q % divisor == 0), q)
@@ -117,7 +121,7 @@ def _prime_power(q: int) -> tuple[int, int] | None:
 
 
 def _differences(p: int, k: int) -> NDArray[np.int64]:
-    """a − b for all pairs of elements of GF(p^k), [q, q]."""
+    """Return a − b for all pairs of elements of GF(p^k), [q, q]."""
     elements = np.arange(p**k)
     differences = np.zeros((p**k, p**k), np.int64)
     for place in range(k):
@@ -127,7 +131,7 @@ def _differences(p: int, k: int) -> NDArray[np.int64]:
 
 
 def _character(p: int, k: int) -> Signs:
-    """The quadratic character of GF(p^k), p odd: 0 at 0, +1 at squares, −1 at other elements, [q].
+    """Return the quadratic character of GF(p^k), p odd, [q]: 0 at 0, +1 at squares, else −1.
 
     The powers of a generator alternate between squares and others.
     """
@@ -139,7 +143,7 @@ def _character(p: int, k: int) -> Signs:
 
 
 def _powers_of_a_generator(p: int, k: int) -> list[int]:
-    """1, x, x², …, x^(q−2) modulo the first monic polynomial of degree k for which they are all different."""
+    """Return 1, x, x², …, x^(q−2) modulo the first monic polynomial of degree k with different powers."""
     q = p**k
     for low in product(range(p), repeat=k):  # x^k = Σ low[i] x^i
         element = [1] + [0] * (k - 1)
@@ -156,22 +160,22 @@ def _powers_of_a_generator(p: int, k: int) -> list[int]:
 
 
 MOST_ROWS = 8
-"""Instances up to which a matrix is computed; more stay an operator."""
+"""Number of instances up to which a matrix is computed; more stay an operator."""
 
 
 ROW_BITS = 10
-"""Rows are Kronecker products of rows of Sylvester matrices of order 2^ROW_BITS at most."""
+"""Largest order 2^ROW_BITS of the Sylvester matrices whose rows' Kronecker products are rows."""
 
 WHOLE_BITS, FACTOR_BITS = 7, 5
-"""Up to 2^WHOLE_BITS a transform is one product; a longer one takes matrices of at most 2^FACTOR_BITS."""
+"""Order 2^WHOLE_BITS up to which a transform is one product; longer ones use orders up to 2^FACTOR_BITS."""
 
 
 class Sylvester(Instances):
-    """Instances x_k = s_k h of Sylvester's matrix, h its row number `order` [R, n], s_k = `signs` [R, n].
+    """Instances x_k = s_k h, with h row number `order` [R, n] of Sylvester's matrix and s_k = `signs` [R, n].
 
-    When `shifted` they are ½(s_k h + 1), with entries 0 and 1. Inner products with all of them are one
-    Walsh–Hadamard transform. `balanced` says that every row of the matrix comes equally often; then
-    XᵀX/n = I, and by Parseval the mean of (xᵀe)² is ‖e‖².
+    If `shifted` they are ½(s_k h + 1), with entries 0 and 1. All inner products with them are computed by one
+    Walsh–Hadamard transform. `balanced` means that every row of the matrix occurs equally often; then XᵀX/n =
+    I, and by Parseval the mean of (xᵀe)² is ‖e‖².
     """
 
     def __init__(
@@ -194,13 +198,13 @@ class Sylvester(Instances):
         return self._placed(self._walsh.rows(self.order, self.row_signs))
 
     def columns(self, places: torch.Tensor) -> torch.Tensor:
-        """Return features by number [R, m] on all instances, [R, m, n]."""
+        """Return features by index [R, m] on all instances, [R, m, n]."""
         return self._placed(self._take(self._walsh.rows(places)))
 
     def of_matrix(self, places: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-        """hᵀw of the rows h of Sylvester's matrix in its own order, [R, m, d].
+        """Return hᵀw of the rows h of Sylvester's matrix in its own order, [R, m, d].
 
-        For vectors w [R, m] with weights `sizes` at `places`, [R, m, r] each, and 0 elsewhere.
+        The vectors w [R, m] have weights `sizes` at `places`, [R, m, r] each, and 0 elsewhere.
         """
         first, *rest = zip(places.unbind(2), sizes.to(self.dtype).unbind(2), strict=True)
         products = self._walsh.rows(*first)
@@ -270,7 +274,7 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """The rows of these numbers […], which are the columns too, times one number each: […, d]."""
+        """Return the rows with these indices […], also the columns, times one number each: […, d]."""
         *rest, last = self._of_rows
         rows = last[numbers % len(last)]
         if times is not None:
@@ -282,7 +286,7 @@ class Walsh:
         return rows
 
     def transform(self, vectors: torch.Tensor) -> torch.Tensor:
-        """H v for every vector v of […, d], by O(d log d) additions as a few products of small matrices.
+        """Return H v for vectors v […, d], by O(d log d) additions as a few products of small matrices.
 
         Source: Good 1958.
         """

@@ -43,7 +43,7 @@ class Instances:
 
     @property
     def rows(self) -> torch.Tensor:
-        """Return the instances as a matrix, [R, n, d]."""
+        """Instances as a matrix, [R, n, d]."""
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
@@ -191,9 +191,9 @@ class DenseInstances(Instances):
 class ScaledIdentity(Instances):
     """n = d orthogonal instances of length √d, times the orthogonal matrix that makes them √d e_1 … √d e_n.
 
-    For X with XXᵀ = d·I that matrix is X/√d. A rotation-invariant learner with a rotated start predicts the
-    same as on X, and the weights of its first layer are its predictions, or those of its hidden units, over
-    √d. The column of an unseen row does not move. Source: theory.md §8.
+    For X with XXᵀ = d·I that matrix is X/√d. A rotation-invariant learner with a rotated start makes the same
+    predictions as on X. The weights of its first layer are its predictions, or those of its hidden units,
+    divided by √d. The column of an unseen row stays at its start. Source: theory.md §8.
     """
 
     def __init__(self, drawn: Instances, numbers: slice | None = None) -> None:
@@ -285,9 +285,9 @@ Matrix = NDArray[np.float64]
 def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matrix:
     """Return a random orthogonal g [d, d] of a group, x → g x, that moves every coordinate that it can.
 
-    Rotations are Haar-random, of every factor by itself, the first with this determinant; permutations are
-    random cycles through all coordinates, and half of the signs are flipped. A few draws generate the group,
-    or for rotations come as near to every element as one likes.
+    Rotations are Haar-random, independently for every factor, the first with this determinant; permutations
+    are random cycles through all coordinates, and half of the signs are flipped. A few draws generate the
+    group, or for rotations a dense subgroup.
     """
     if group.factors is not None:
         sizes = group.factors or (d,)

@@ -75,13 +75,13 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """Return the reports on files of instances and labels. Raises: BadInput for an unusable file."""
+        """Reports on files of instances and labels. Raises: BadInput for an unusable file."""
         reports = self.matrix.data_report(), self.target.data_report(self.matrix)
         return tuple(report for report in reports if report is not None)
 
     @property
     def data_sentence(self) -> str:
-        """Return the reports in one line; empty without files."""
+        """Reports in one line; empty without files."""
         return "; ".join(report.sentence for report in self.data_reports)
 
     def bytes_drawn(self, replicas: int, itemsize: int, as_matrix: bool) -> int:

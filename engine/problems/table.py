@@ -1,4 +1,4 @@
-"""Tables from the user's files: which columns are features, and what the labels are."""
+"""Tables from the user's files: their features and labels."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from engine.problems.data_files import DataReport, LeftOut, TableSettings, Versi
 from engine.problems.formats import LEAST, PIECE, Content, Format, NotATable, TooLarge, refuse_settings
 
 MOST_CLASSES = 1000
-"""Classes at most: each is a target."""
+"""Largest number of classes: each is a target."""
 
 
 class LabelClasses(NamedTuple):
-    """The classes of rows."""
+    """Classes of rows."""
 
     names: tuple[str, ...]
-    """In sorted order; of two classes the later one comes first, since the target `classes` makes it +1."""
+    """Sorted names; of two classes the later one comes first, since the target `classes` makes it +1."""
 
     numbers: NDArray[np.int64]
-    """The number of the class of every row, [n]."""
+    """Index of the class of every row, [n]."""
 
     @property
     def in_words(self) -> str:
-        """Which of two classes is which label, or how many classes there are."""
+        """Labels of two classes, or the number of classes."""
         if len(self.names) == 2:
             return f"{self.names[1]} = −1, {self.names[0]} = +1"
         return self.with_a_target_each
 
     @property
     def with_a_target_each(self) -> str:
-        """How many classes there are, in the order of their targets."""
+        """Number of classes, with their names in the order of their targets."""
         return f"{len(self.names)} classes with a target each: {listed(self.names)}"
 
 
@@ -55,11 +55,11 @@ class RowLabels(NamedTuple):
     one_hot: bool = False
     are_words: bool = False
     classes: LabelClasses | None = None
-    """The classes of a single column of words or whole numbers."""
+    """Classes of a single column of words or integers."""
 
 
 def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLabels:
-    """Labels in a column of numbers or words. Raises: BadField for words that are no classes."""
+    """Return the labels in a column of numbers or words. Raises: BadField for words that are no classes."""
     if isinstance(column, np.ndarray):
         return RowLabels(column.reshape(len(column), -1), classes=_classes_in(column))
     classes = _classes(np.array(column, dtype=np.str_))
@@ -75,7 +75,7 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLab
 
 
 def _classes_in(column: NDArray[np.float64]) -> LabelClasses | None:
-    """Classes in a single column of whole numbers, if there are few enough."""
+    """Return the classes in a single column of integers, if they are few enough."""
     if column.size != len(column) or not (column == np.round(column)).all():
         return None
     classes = _classes(column.ravel())
@@ -91,11 +91,11 @@ def _classes(column: NDArray[np.float64] | NDArray[np.str_]) -> LabelClasses:
 
 
 LONGEST_NAME = 40
-"""Letters of the name of a column in a message at most."""
+"""Largest number of characters of a column's name in a message."""
 
 
 class ColumnLayout(NamedTuple):
-    """The columns of a table, by what they are for."""
+    """Columns of a table, by their use."""
 
     features: tuple[int, ...]
     label: int | None
@@ -105,13 +105,13 @@ class ColumnLayout(NamedTuple):
 def layout_of(
     content: Content, settings: TableSettings, label: int | str | None, is_target: bool
 ) -> ColumnLayout:
-    """The columns of a file by what they are for.
+    """Return the columns of a file by their use.
 
     Args:
-        label: the column of labels that the settings name.
-        is_target: whether the table holds nothing but labels, of which a single column may be words.
+        label: the column of labels in the settings.
+        is_target: whether the table holds only labels; a single column of them may be words.
 
-    Raises: BadField, with the setting that decides what the file does not.
+    Raises: BadField, with the setting that decides a question that the file leaves open.
     """
     if content.has_labels and label is not None:
         raise BadField("label", "in this format the label stands first in every line; leave it out")
@@ -138,7 +138,7 @@ def layout_of(
 def _all_features(
     content: Content, label: int | None, index: Mapping[int, str]
 ) -> tuple[list[int], list[LeftOut]]:
-    """All columns but the label, the index and empty ones, and why the latter are no features."""
+    """Return all columns but the label, the index and empty ones, and the reasons for the latter two."""
     left_out = [LeftOut(name_of(column, content), reason) for column, reason in index.items()]
     if content.empty:
         left_out.append(LeftOut(_names(content.empty, content), "empty, at the end of every line"))
@@ -149,7 +149,7 @@ def _all_features(
 def _chosen_features(
     content: Content, columns: Sequence[int | str], label: int | None, index: Collection[int]
 ) -> tuple[list[int], list[LeftOut]]:
-    """The columns that the settings choose, and those that they leave out. Raises: BadField."""
+    """Return the columns that the settings choose, and those that they omit. Raises: BadField."""
     features = [_position(column, content, "columns") for column in columns]
     for position, column in enumerate(features):
         if column == label:
@@ -164,7 +164,7 @@ def _chosen_features(
 
 
 def name_of(column: int, content: Content) -> str:
-    """A column as messages name it."""
+    """Return a column as messages name it."""
     name = content.names[column] if content.names else ""
     return f"column {cut(name, LONGEST_NAME)!r}" if name else f"column {column}"
 
@@ -181,7 +181,7 @@ def _bare(column: int, content: Content) -> str:
 
 
 def _index(content: Content, settings: TableSettings) -> dict[int, str]:
-    """Columns that are the index, and why. Raises: BadField."""
+    """Return the index columns, with reasons. Raises: BadField."""
     if settings.index is False:
         return {}
     if settings.index is True:
@@ -199,7 +199,7 @@ def _index(content: Content, settings: TableSettings) -> dict[int, str]:
 
 
 def _position(column: int | str, content: Content, field: str) -> int:
-    """The position of a column. Raises: BadField."""
+    """Return the position of a column. Raises: BadField."""
     last = content.width - 1
     if isinstance(column, int):
         if not -content.width <= column <= last:
@@ -219,7 +219,7 @@ def _position(column: int | str, content: Content, field: str) -> int:
 
 
 def _check_words(features: Sequence[int], content: Content, is_target: bool, has_label: bool) -> None:
-    """Raises: BadField for a feature that holds words."""
+    """Check that no feature holds words. Raises: BadField."""
     column = next((column for column in features if column in content.words), None)
     if column is None:
         return
@@ -235,35 +235,35 @@ def _check_words(features: Sequence[int], content: Content, is_target: bool, has
 
 
 HELD = 4
-"""Number of tables that are held, those that were read last."""
+"""Number of most recently read tables that are held."""
 
 MOST_REPORTS = 256
 """Number of reports that are held."""
 
 
 class Request(NamedTuple):
-    """A table as a preset asks for it."""
+    """Request of a preset for a table."""
 
     path: str
     settings: TableSettings = TableSettings()
     label: int | str | None = None
-    """The column of labels; None if the preset names none."""
+    """Column of labels; None if the preset names none."""
 
     is_target: bool = False
     """Whether all columns are labels."""
 
     rows_wanted: int | None = None
-    """Number of instances for which there must be labels."""
+    """Number of instances that need labels."""
 
 
 class Table(NamedTuple):
-    """What a file holds, as a preset asks for it."""
+    """Requested content of a file."""
 
     numbers: NDArray[np.float64]
     """Features [n, d]."""
 
     values: Values
-    """What every feature is."""
+    """Range of every feature."""
 
     labels: RowLabels | None
     report: DataReport
@@ -276,30 +276,31 @@ _reports: dict[Key, DataReport] = {}
 
 
 def read(request: Request, where: str) -> Table:
-    """The table that a preset asks for.
+    """Return the table that a preset requests.
 
-    The beginning of the file says what it holds: what is no table, or does not fit into memory, is refused
-    before the numbers are read.
+    The beginning of the file determines its content: a file without a table, or with one that does not fit
+    into memory, is refused before the numbers are read.
 
     Args:
         where: the place of the matrix or the target in the preset.
 
-    Raises: BadInput, at the field that is at fault, for a file that is missing, no regular file, unreadable,
-    empty, too large or without a table of finite numbers, and for one that cannot be read without a guess.
+    Raises: BadInput, at the faulty field, for a file that is missing, no regular file, unreadable, empty, too
+    large or without a table of finite numbers, and for one that cannot be read without a guess.
     """
     key = version_of(request.path, f"{where}.path", "a table of numbers"), request
     if (held := _held.get(key)) is None:
         held = _read_or_refused(key, where)
         _held[key] = held
+        # Refusals are held as well: to find them again would take as long as the first time.
         for oldest in list(_held)[:-HELD]:
             _held.pop(oldest, None)
     if isinstance(held, BadInput):
-        raise BadInput(held.where, held.what)
+        raise BadInput(held.where, held.fault)
     return held
 
 
 def report(request: Request, where: str) -> DataReport:
-    """How a table was read. Raises: BadInput as `read` does."""
+    """Return how a table was read. Raises: BadInput as `read` does."""
     key = version_of(request.path, f"{where}.path", "a table of numbers"), request
     if key not in _reports:
         _reports[key] = read(request, where).report
@@ -309,7 +310,7 @@ def report(request: Request, where: str) -> DataReport:
 
 
 def values_of(numbers: NDArray[np.float64]) -> Values:
-    """What every number of a table is."""
+    """Return the range of the numbers of a table."""
     signs = bits = True
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         piece = numbers[first : first + rows]
@@ -321,7 +322,7 @@ def values_of(numbers: NDArray[np.float64]) -> Values:
 
 
 def _read_or_refused(key: Key, where: str) -> Table | BadInput:
-    """The table, or why there is none. Raises: BadInput for one that may fit into memory another time."""
+    """Return the table, or its refusal. Raises: BadInput for faults that may pass, as a lack of memory."""
     (file, *_), request = key
     prefix = f"{file.name} cannot be read as a table of numbers"
     try:
@@ -331,13 +332,13 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
     except NotATable as error:
         return BadInput(f"{where}.path", f"{prefix}: {error}" if str(error) else prefix)
     except BadField as error:
-        return BadInput(f"{where}.{error.field}", error.what)
+        return BadInput(f"{where}.{error.field}", error.fault)
     except OSError as error:
         raise BadInput(f"{where}.path", f"{prefix}: {files.reason(error)}") from error
 
 
 def _read(file: Path, request: Request, where: str) -> Table:
-    """Raises: NotATable, BadField."""
+    """Return the table in a file. Raises: NotATable, BadField."""
     from engine.problems.formats.of_file import format_of  # the readers of all formats, where there is a file
 
     with _faults(file_format := format_of(file)):
@@ -368,7 +369,7 @@ def _report(
     labels: RowLabels | None,
     where: str,
 ) -> DataReport:
-    """How a table was read. `numbers` are its labels if that is all it has."""
+    """Return how a table was read; `numbers` are its labels if it has nothing else."""
     in_table = layout.features or (() if layout.label is None else (layout.label,))
     names = [name for column in in_table if content.names and (name := content.names[column])]
     has_truth_values = not content.truth_values.isdisjoint(layout.features)
@@ -393,7 +394,7 @@ def _report(
 
 @contextmanager
 def _faults(file_format: Format) -> Iterator[None]:
-    """Turn what the reader of a format raises into NotATable."""
+    """Turn errors of the reader of a format into NotATable."""
     try:
         yield
     except (NotATable, BadField):
@@ -405,7 +406,7 @@ def _faults(file_format: Format) -> Iterator[None]:
 
 
 def _check_size(content: Content) -> None:
-    """Raises: NotATable for what is no table, TooLarge for what fits into no run, if that is known unread."""
+    """Check the size of a table before it is read. Raises: NotATable; TooLarge if it fits into no run."""
     needed = content.needed
     if content.rows is not None:
         shape = content.rows, content.width
@@ -421,7 +422,7 @@ def _check_size(content: Content) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """What a library says of a file, without its advice to programmers."""
+    """Return the error of a library without its advice to programmers."""
     if "pickle" in str(error):
         return ""
     return re.split(r"[\n;]|\. ", str(error), maxsplit=1)[0].rstrip(".")

@@ -108,11 +108,11 @@ class OnlineLearner(Interface):
 
     @property
     def hypothesis(self) -> Weighted:
-        """The current hypothesis."""
+        """Current hypothesis."""
 
     @property
     def recorder(self) -> Recorder:
-        """The recorder of the run."""
+        """Recorder of the run."""
 
     def learn(self, k: int) -> Iterable[None]:
         """Learn example number k, counted from 1; yield between pieces of work."""
@@ -121,8 +121,8 @@ class OnlineLearner(Interface):
 BeginOnline = Callable[[TrainingInputs, "torch.Tensor | None", int], OnlineLearner]
 """Function that puts a learner at its start.
 
-Its arguments are the training inputs, the numbers of the rows seen first, second, … [R, n], None for their
-own order, and the number of records, the start included.
+Its arguments are the training inputs, the rows in the order of training [R, n], or None for their own order,
+and the number of records, the start included.
 """
 
 
@@ -131,17 +131,17 @@ class ModelGroup(Interface):
 
     @property
     def hypothesis(self) -> Descent:
-        """The current models as one hypothesis."""
+        """Current models as one hypothesis."""
 
     @property
     def training(self) -> bool:
         """Whether a model is still training."""
 
     def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
-        """Update every model whose training loss was above the tolerance before its last step.
+        """Update the models whose training loss was above the tolerance before their last step.
 
-        Gradients are those of the rows `drawn` [R, K, batch], or of all training rows. Take at most `limit`
-        steps, and return their number.
+        Gradients are those of the rows `drawn` [R, K, batch], or of all training rows. Makes at most `limit`
+        steps, and returns their number.
         """
 
     def finish(self) -> Block:

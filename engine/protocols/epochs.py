@@ -20,12 +20,12 @@ from engine.training.training_run import InPieces, learning
 
 
 class Epochs(Protocol, frozen=True, tag="epochs"):
-    """Passes over the first `train` rows, the average loss over all n rows after 0, 1, 2, … epochs.
+    """Passes over the first `train` rows, and the average loss over all n rows after 0, 1, 2, … epochs.
 
-    An epoch is one step along the mean gradient of all training rows; rules with a mini-batch size (sgd) take
-    the rows in their order, so many at a time, or with `reshuffle` every pass in a random order of its own.
-    Replicas draw their own orders; rates and targets share them. Bounds are those for k = `train` examples.
-    Source: theory.md §5.
+    An epoch is one step along the mean gradient of all training rows. Rules with a mini-batch size (sgd) take
+    that many rows at a time, in the order of the rows, or with `reshuffle` in a new random order for every
+    pass. Replicas draw their own orders; rates and targets share them. Bounds are those for k = `train`
+    examples. Source: theory.md §5.
     """
 
     clock: ClassVar[str] = "epoch"
@@ -49,7 +49,7 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
 
     def rows(self, n: int) -> int:
-        """The number of training rows among n."""
+        """Return the number of training rows among n."""
         return self.train or max(1, n // 2)
 
     def extent(self, n: int) -> Extent:

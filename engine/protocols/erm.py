@@ -70,19 +70,18 @@ class FreshModels(InPieces):
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs, begin: BeginGroup) -> None:
         super().__init__()
-        learner, data = inputs.learner, inputs.data
+        data = inputs.data
         self._protocol, self._data = protocol, data
-        self._whole: Block | None = None
+        self._complete_block: Block | None = None
         grid = places(protocol, data.instances.n)
-        assert learner.architecture is not None, "solvers are fitted by `Fits`"
-        assert learner.update is not None, "solvers are fitted by `Fits`"
-        nets = data.replicas * data.variants * data.targets // learner.architecture.outputs
-        together = max(1, NUMBERS // (nets * learner.architecture.layout(data.instances.d).size))
+        architecture, update = inputs.learner.trained
+        nets = data.replicas * data.variants * data.targets // architecture.outputs
+        together = max(1, NUMBERS // (nets * architecture.layout(data.instances.d).size))
         self._parts = [slice(first, first + together) for first in range(0, len(grid), together)]
         start = start_of(inputs)
         self._groups = [begin(grid[part], inputs, start) for part in self._parts]
         self._grid, self._draws = grid, inputs.streams("batches")
-        self._batch = learner.update.structure().mini_batch
+        self._batch = update.structure().mini_batch
         self.hypothesis = Models([group.hypothesis for group in self._groups])
 
     def pieces(self) -> Iterator[None]:
@@ -91,7 +90,7 @@ class FreshModels(InPieces):
         for group in self._groups:
             blocks.append(group.finish())
             yield
-        self._whole = _joined(blocks)
+        self._complete_block = _joined(blocks)
 
     def _on_all_rows(self) -> Iterator[None]:
         """Train group by group, so that the weights of a group stay in the cache."""
@@ -113,7 +112,7 @@ class FreshModels(InPieces):
                     yield
 
     def block(self) -> Block:
-        block, self._whole = self._whole, None
+        block, self._complete_block = self._complete_block, None
         return block or Block({}, nothing_measured(self._data), {}, {})
 
     def _drawn(self, batch: int) -> Drawn:
@@ -131,7 +130,7 @@ class Models(NamedTuple):
     models: list[Descent]
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n], group by group."""
+        """Return predictions [B, n], group by group."""
         return torch.cat([model.predict(instances) for model in self.models])
 
     def rotate(self, rotation: torch.Tensor) -> None:
@@ -144,21 +143,18 @@ class ModelGroup:
     """The models of consecutive k as one batch, restricted to the rows that one of them trains on."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
-        """From the tensors `start` of every replica."""
-        learner, data = inputs.learner, inputs.data
+        """Start from the tensors `start` of every replica."""
+        data = inputs.data
         self._grid, self._loss = grid, inputs.loss
-        self._one, self._data = data, data.with_variants(len(grid))
+        self._data_of_one_k, self._data = data, data.with_variants(len(grid))
         side_by_side = replace(inputs, data=self._data)
         self.hypothesis = Descent(side_by_side, start)
         self._recorder = Recorder(side_by_side, self.hypothesis, 1)
         last = int(grid[-1])
         self._instances, self._labels = data.instances.at(slice(0, last)), self._data.labels[:, :last]
-        assert learner.update is not None, "solvers are fitted by `Fits`"
-        assert learner.architecture is not None, "Learner admits no other combination"
-        decays = learner.architecture.layout(data.instances.d).l2_penalty > 0
-        narrowed = (
-            self._instances.narrowed() if learner.update.structure().columnwise and not decays else None
-        )
+        architecture, update = inputs.learner.trained
+        decays = architecture.layout(data.instances.d).l2_penalty > 0
+        narrowed = self._instances.narrowed() if update.structure().columnwise and not decays else None
         self._narrow = narrowed is not None
         if narrowed is not None:
             self._instances = narrowed
@@ -171,7 +167,7 @@ class ModelGroup:
         self.training = bool(self._active.any())
 
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
-        """Take one step of every model whose training loss was above the tolerance before its last step.
+        """Make one step of the models whose training loss was above the tolerance before their last step.
 
         Gradients are those of the rows `drawn` [R, K, batch], or of all training rows.
         """
@@ -184,7 +180,7 @@ class ModelGroup:
 
     def _shares_of(self, drawn: Drawn) -> torch.Tensor:
         """Return the share of every row in the gradient of a mini-batch."""
-        batch, members = drawn.shape[-1], self._one.variants * self._one.targets
+        batch, members = drawn.shape[-1], self._data_of_one_k.variants * self._data_of_one_k.targets
         rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
         ones = torch.full_like(rows, 1 / batch, dtype=self._shares.dtype)
         return torch.zeros_like(self._shares).scatter_add_(1, rows, ones)
@@ -195,18 +191,18 @@ class ModelGroup:
             self.hypothesis.widen()
         self._recorder.take({}, self._seen)
         block = self._recorder.block()
-        k, variants = len(self._grid), self._one.variants
+        k, variants = len(self._grid), self._data_of_one_k.variants
 
         weights = {}
         if block.weights:
             weights = dict(enumerate(block.weights[0].reshape(k, variants, -1)))
         return Block(
             {"k": self._grid},
-            {name: np.moveaxis(_apart(values[0], k), 1, 0) for name, values in block.measures.items()},
+            {measure: np.moveaxis(_apart(values[0], k), 1, 0) for measure, values in block.measures.items()},
             weights,
             {
-                name: dict(enumerate(np.moveaxis(_apart(array[0], k), 1, 0)))
-                for name, array in block.arrays.items()
+                measure: dict(enumerate(np.moveaxis(_apart(array[0], k), 1, 0)))
+                for measure, array in block.arrays.items()
             },
         )
 
@@ -221,12 +217,15 @@ def _joined(blocks: list[Block]) -> Block:
     weights = [vector for block in blocks for vector in block.weights.values()]
     records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
     arrays = {
-        name: dict(enumerate(values for block in blocks for values in block.arrays[name].values()))
-        for name in blocks[0].arrays
+        measure: dict(enumerate(values for block in blocks for values in block.arrays[measure].values()))
+        for measure in blocks[0].arrays
     }
     return Block(
         {"k": np.concatenate([block.clocks["k"] for block in blocks])},
-        {name: np.concatenate([block.measures[name] for block in blocks]) for name in blocks[0].measures},
+        {
+            measure: np.concatenate([block.measures[measure] for block in blocks])
+            for measure in blocks[0].measures
+        },
         {record: vector for record, vector in enumerate(weights) if record in records},
         arrays,
     )

@@ -37,18 +37,20 @@ DECADES = 4
 class Flow(Protocol, frozen=True, tag="flow"):
     """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows, measured over all n rows.
 
-    It is what steps with a rate η do as η goes to 0, in the time t = η · step, so rates play no part, but for
+    It is the limit of steps with a rate η → 0, in the time t = η · step. Rates therefore play no part, except
     those of single layers. θ are the weights w themselves for gd and sgd. Mirror descent follows the flow of
     its dual weights: egu θ = ln w, or dw/dt = −w ⊙ ∂L/∂w, hypentropy w = β sinh θ, eg w = U softmax θ. Other
-    rules have no flow. An adaptive method solves for every replica and target by itself, or for targets
-    together that share a net or that a loss such as cross-entropy couples, in float64, with local errors
-    below rtol · |θ| + atol: explicit ones (dop853, rk45), or bdf and radau for stiff flows, in which some
-    directions have long come to rest while others hardly move. A flow may magnify errors: a second solution
-    with other tolerances shows when, and the curve ends where weights are wrong by 0.2 %. `records` are taken
-    after the start, from `first` on in equal factors or at equal distances, and at every one all is measured.
-    `until` ends a run early, as in steps. Clocks: `time`; `k`, the training rows; and `evaluations` of the
-    gradient, the most of any replica and target, without the second solution's; there are no more than
-    allowed. Solvers are fitted to the training rows at once. Source: theory-bias.md §34; Hairer, Wanner 1996.
+    rules have no flow.
+
+    An adaptive method solves every replica and target separately in float64, with local errors below rtol ·
+    |θ| + atol. Targets that share a net, or that a loss such as cross-entropy couples, are solved together.
+    Explicit methods are dop853 and rk45. Stiff flows need bdf or radau: there some directions have come to
+    rest while others hardly move. A flow may magnify errors: a second solution with other tolerances shows
+    when, and the curve ends where weights are wrong by 0.2 %. `records` are taken after the start, from
+    `first` on in equal factors or at equal distances, and each takes all measures. `until` ends a run early,
+    as in steps. Clocks are `time`; `k`, the training rows; and `evaluations` of the gradient, the largest
+    number of any replica and target, without those of the second solution. The field `evaluations` limits it.
+    Solvers are fitted to the training rows at once. Source: theory-bias.md §34; Hairer, Wanner 1996.
     """
 
     clock: ClassVar[str] = "time"
@@ -130,7 +132,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return Accuracy(self.method, self.rtol, self.atol, self.evaluations)
 
     def rows(self, n: int) -> int:
-        """The number of training rows among n."""
+        """Return the number of training rows among n."""
         return self.train or n
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -224,11 +226,10 @@ class Flowing(InPieces):
 
     def _fields(self, descent: Descent) -> Iterator[GradientField]:
         """Yield the gradient field of every net, or group of coupled nets, at their current weights."""
-        update = self._learner.update
-        assert update is not None, "a protocol that trains admits only learners with a rule"
+        update = self._learner.trained.update
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
-        fixed = {name: tensor for name, tensor in tensors.items() if name not in dual}
+        fixed = {layer: tensor for layer, tensor in tensors.items() if layer not in dual}
         speeds = speeds_of(self._learner, self._data.instances.d)
         count, size = len(next(iter(dual.values()))), self._together
         for first in range(0, count, size):
@@ -238,8 +239,8 @@ class Flowing(InPieces):
                 descent.architecture,
                 update.mirror,
                 speeds,
-                {name: tensor[nets] for name, tensor in dual.items()},
-                {name: tensor[nets] for name, tensor in fixed.items()},
+                {layer: tensor[nets] for layer, tensor in dual.items()},
+                {layer: tensor[nets] for layer, tensor in fixed.items()},
                 self._instances.of_replica(first * self._data.replicas // count),
                 self._labels[first * outputs : (first + size) * outputs],
                 self._loss,
@@ -247,8 +248,8 @@ class Flowing(InPieces):
 
     def _too_few(self, time: float) -> BadInput:
         """Return the error for a flow that has used all allowed evaluations at this time."""
-        protocol, name = self._protocol, self._learner.name
-        progress = f"{name} has come to time {time:.3g} of {protocol.time:g} with so many"
+        protocol, learner = self._protocol, self._learner.name
+        progress = f"{learner} has come to time {time:.3g} of {protocol.time:g} with so many"
         stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"
         return BadInput(
             "protocol.evaluations", f"{progress}; take more, an earlier end, a larger rtol{stiff}"

@@ -32,14 +32,14 @@ AVERAGED = frozenset(("loss", "error"))
 
 
 class OnePass(Protocol, frozen=True, tag="one-pass"):
-    """One update per example, the average loss over all n rows, seen ones included, after k = 0 … n of them.
+    """One update per example, and the average loss over all n rows, seen ones too, after k = 0 … n examples.
 
-    With `batch` > 1 an update follows the mean gradient of so many examples, once they are complete. With
-    `replacement` the examples are drawn from the rows independently, so that some come twice and some never.
-    With `clip` Y all predictions, in updates too, are clipped to [0, Y]. With `average` the loss and the
-    error after k examples are means over the k hypotheses that predicted them, those of one drawn at random.
-    With `examples` the pass ends after so many.
-    Source: WKA21 Fig. 2; AW20 Thms 6–7; theory.md §§1, 5, 7.
+    With `batch` > 1 an update follows the mean gradient of that many examples, once they are complete. With
+    `replacement` examples are drawn independently from the rows, so that some come twice and some never. With
+    `clip` Y all predictions, in updates too, are clipped to [0, Y]. With `average` the loss and the error
+    after k examples are means over the k hypotheses that predicted them, which is the risk of one drawn at
+    random. With `examples` the pass ends after that many. Source: WKA21 Fig. 2; AW20 Thms 6–7; theory.md §§1,
+    5, 7.
     """
 
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per update")] = 1
@@ -152,14 +152,14 @@ class Pass(InPieces):
         measures = dict(block.measures)
         if not self._counted_everywhere:
             measures.pop("error", None)
-        for name in measures.keys() & AVERAGED:
-            measures[name] = self._means(name, block.clocks["k"], measures[name])
+        for measure in measures.keys() & AVERAGED:
+            measures[measure] = self._means(measure, block.clocks["k"], measures[measure])
         return block._replace(measures=measures)
 
-    def _means(self, name: str, k: Floats, values: Floats) -> Floats:
-        before = self._sums.get(name, np.zeros_like(values[:1]))
+    def _means(self, measure: str, k: Floats, values: Floats) -> Floats:
+        before = self._sums.get(measure, np.zeros_like(values[:1]))
         sums = np.cumsum(np.concatenate([before, values]), 0)
-        self._sums[name] = sums[-1:]
+        self._sums[measure] = sums[-1:]
         k = k[:, None, None]
         return np.where(k == 0, values, sums[:-1] / np.maximum(k, 1))
 

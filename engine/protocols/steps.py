@@ -33,21 +33,23 @@ AHEAD = 64
 
 
 class Steps(Protocol, frozen=True, tag="steps"):
-    """So many steps on the first `train` rows, measured after some of them, on average over all n rows.
+    """A number of steps on the first `train` rows, measured after some of them, on average over all n rows.
 
-    A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows: the next ones
-    in passes through the rows, each in a fresh order; with `fresh` a subset drawn independently of all that
-    came before; or with `replacement` independent draws. A mini-batch may go on in the next pass, unless with
-    `drop_last` what is left over is dropped. Replicas draw their own mini-batches; rates and targets share
-    them, and learners, unless with `own_batches` each draws its own. The size of an update rule's own
-    mini-batches (sgd) is not used. `records` are taken after the start, at equal distances or with `grid =
-    "log"` in equal factors, and at every one of them all is measured, expensive measures too. `until` ends a
-    run early: a curve is complete at the first record by which a clock (step, k, time) or a measure has been
-    above or below a value in each of its replicas. Clocks: `step`; `k`, the examples seen, batch · step; and
-    of rules with a rate η `time`, the sum of the rates of all steps: η · step without a schedule, and with
-    the schedule per-loss one that differs between replicas. Solvers are fitted to the training rows in the
-    first step. With `log_loss` gradients are those of the logarithm of the mean loss: the same directions,
-    and rates that grow as the loss falls. Source: theory-nets.md §§0, 30, 31.
+    A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows. By default
+    mini-batches are the next rows in passes through the rows, each pass in a new order. With `fresh` each is
+    a subset drawn independently of earlier ones, and with `replacement` its rows are independent draws. A
+    mini-batch may continue in the next pass; with `drop_last` the rest of a pass is dropped instead. Replicas
+    draw their own mini-batches. Rates and targets share them, and so do learners, unless `own_batches` lets
+    each draw its own. The mini-batch size of an update rule (sgd) is not used.
+
+    `records` are taken after the start, at equal distances, or with `grid = "log"` in equal factors. Each
+    takes all measures, expensive ones too. `until` ends a run early: a curve is complete at the first record
+    by which a clock (step, k, time) or a measure has passed a value in each of its replicas. Clocks are
+    `step`; `k`, the examples seen, batch · step; and for rules with a rate η `time`, the sum of the rates of
+    all steps. It is η · step without a schedule, and differs between replicas with the schedule per-loss.
+    Solvers are fitted to the training rows in the first step. With `log_loss` gradients are those of the
+    logarithm of the mean loss: the same directions, with rates that grow as the loss falls. Source:
+    theory-nets.md §§0, 30, 31.
     """
 
     clock: ClassVar[str] = "step"
@@ -121,7 +123,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
             raise BadInput("protocol.batch", message)
 
     def rows(self, n: int) -> int:
-        """The number of training rows among n."""
+        """Return the number of training rows among n."""
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:
@@ -130,7 +132,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
 
     @property
     def _is_full(self) -> bool:
-        """Return whether every step follows the gradient of all training rows."""
+        """Whether every step follows the gradient of all training rows."""
         return self.batch is None and not self.replacement
 
     def extent(self, n: int) -> Extent:
@@ -273,15 +275,15 @@ class MiniBatches:
     ) -> None:
         self._draws, self._rows, self._batch = draws, rows, batch
         self._replacement, self._fresh, self._drop_last = replacement, fresh, drop_last
-        self._left = np.empty((self._draws.replicas, 0), np.int64)
+        self._unused_rows = np.empty((self._draws.replicas, 0), np.int64)
         """Rows drawn but not used yet, [R, m]."""
 
     def draw(self) -> torch.Tensor:
         """Return the numbers of the rows of the next mini-batch, [R, batch]."""
-        while self._left.shape[1] < self._batch:
+        while self._unused_rows.shape[1] < self._batch:
             more = self._more()
-            self._left = more if self._drop_last else np.concatenate([self._left, more], 1)
-        drawn, self._left = self._left[:, : self._batch], self._left[:, self._batch :]
+            self._unused_rows = more if self._drop_last else np.concatenate([self._unused_rows, more], 1)
+        drawn, self._unused_rows = self._unused_rows[:, : self._batch], self._unused_rows[:, self._batch :]
         return torch.from_numpy(np.ascontiguousarray(drawn))
 
     def _more(self) -> NDArray[np.int64]:

@@ -1,1 +1,1 @@
-"""What a run yields and what is concluded from it: traces, views, judgements, JSON."""
+"""Results of a run: traces, views, judgements, headlines and JSON."""

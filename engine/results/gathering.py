@@ -1,6 +1,6 @@
-"""The samples of every curve and line of a picture, from all points of the axes.
+"""Collect the samples of every curve and line of a picture from all points of the axes.
 
-Also the kinds of its learners, and whether its readings are known before all points of an axis are run.
+Also finds the kinds of its learners, and learners whose readings are known before every point has run.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from engine.spec.experiment import missing
 from engine.spec.sweep import Point, Sweep
 
 CurveKey = tuple[str, Apart, int]
-"""Learner of a curve, values of the axes that split curves, and number of the rate among the learner's."""
+"""Learner of a curve, values of the axes that split curves, and index of its rate among the learner's."""
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind and place of every curve that a picture may have once all points are computed.
+    """Return the kind and place of every curve that a picture has once all points are computed.
 
-    Curves are in the order of the values that split them, then of the list of learners. References have no
-    kind: they are drawn as lines.
+    Curves are sorted by the values that split them, then by the list of learners. References have no kind, as
+    they are drawn as lines.
     """
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # whatever the number of rates
-    ranks = {name: rank for rank, name in enumerate(sweep.learners)}
-    values: dict[Apart, int] = {}
+    ranks = {learner: rank for rank, learner in enumerate(sweep.learners)}
+    value_ranks: dict[Apart, int] = {}
     kinds: dict[CurveKey, LearnerKind] = {}
     for point in sweep.points:
         if not point.is_in(picture):
             continue
         apart = sweep.apart(picture, point)
-        values.setdefault(apart, len(values))
+        value_ranks.setdefault(apart, len(value_ranks))
         for learner in point.experiment.learners:
             if learner.role == "reference" or learner.name == picture.relative:
                 continue
@@ -62,7 +62,7 @@ def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
             for number in range(len(rates) if isinstance(rates, tuple) else 1):
                 if (key := (learner.name, apart, number)) not in kinds:
                     kinds[key] = learner.learner_kind
-    keys = sorted(kinds, key=lambda key: (values[key[1]], ranks[key[0]], key[2]))
+    keys = sorted(kinds, key=lambda key: (value_ranks[key[1]], ranks[key[0]], key[2]))
     return dict(zip(keys, kind_places([kinds[key] for key in keys]), strict=True))
 
 
@@ -71,17 +71,17 @@ Floats = NDArray[np.float64]
 NOTHING = np.empty(0)
 
 NO_RATE = float("nan")
-"""One and the same, by which learners without rates are recognised."""
+"""Rate of learners without one: a single NaN object, so that equal keys compare as equal."""
 
 Key = tuple[str, Apart]
 LineKey = tuple[str, str, Apart]
-"""The name of a line, the curve whose own it is if it is not the same for all, and which values of axes."""
+"""Name of a line, name of its curve ("" for a line that all curves share), and values of the axes."""
 
 Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 
 
 class Stretch(NamedTuple):
-    """What a curve of a picture has of one point."""
+    """Part of a curve of a picture that comes from one point."""
 
     number: int
     point: Point
@@ -94,26 +94,29 @@ Curves = dict[Key, list[Stretch]]
 
 
 class Gathered(NamedTuple):
-    """What there is of a picture."""
+    """Curves and lines of a picture, with the reasons for absent ones."""
 
     curves: Curves
     lines: Lines
     absent: dict[str, str]
     numbers: dict[Key, int]
-    """The number of every curve that there may be, those without records among them: at the same values of
-    the axes that curves are split by in the order of the list of learners, wherever each of them begins."""
+    """Number of every possible curve, including curves without records.
+
+    Curves are counted by the values of the axes that split them, then by the list of learners, so that a
+    number does not depend on when a run begins.
+    """
 
     kinds: dict[CurveKey, KindPlace]
-    """The kind of the learner of every curve, and its place among the curves of this kind."""
+    """Kind of the learner of every curve, and its place among the curves of that kind."""
 
     to_come: dict[Key, CurveView]
-    """Curves along records that have none yet."""
+    """Empty views of the curves along records that have no record yet."""
 
     divisor: Lines
-    """The line of the theory that the picture is relative to, be it drawn or not; empty if it is to none."""
+    """Theory line that the picture is relative to, drawn or not; empty if it is relative to none."""
 
     unmeasured: dict[str, str]
-    """The learners of whom the picture's measure is nowhere taken though they have begun, and where it is."""
+    """Learners that have begun without the picture's measure, with the condition for measuring it."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
         """Return the kind and place of a curve of a run; None for a reference."""
@@ -121,59 +124,60 @@ class Gathered(NamedTuple):
         return next((self.kinds[key] for key in keys if key in self.kinds), None)
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
-        """What a curve or line of a picture is divided by: the curve of a learner, or a line of the theory.
+        """Return the samples that divide a curve or line: those of a learner's curve or of a theory line.
 
-        It is at the same values of the axes that the curves are split by; empty where there is nothing of it.
+        They have the same values of the axes that split curves. Empty if the divisor has no samples there.
         """
-        (name, apart), to = key, str(picture.relative)
+        (curve_name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
             return [(stretch.point, stretch.samples) for stretch in self.curves[to, apart]]
-        lines = self.divisor.get((to, name, apart)) or self.divisor.get((to, "", apart), [])
+        lines = self.divisor.get((to, curve_name, apart)) or self.divisor.get((to, "", apart), [])
         return [(point, samples) for point, samples, _ in lines]
 
 
 class Replicas:
-    """A curve or line, to be summarised over all of its replicas or some, again and again for an error."""
+    """Curve or line that is summarised over all replicas or subsets of them, as standard errors need."""
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
-        self._steps, self.taken = steps, sampled
+        self._steps, self.samples = steps, sampled
 
     @property
-    def how(self) -> str:
-        """What is taken over replicas."""
+    def summary_name(self) -> str:
+        """Name of the summary over replicas."""
         return self._steps.picture.summary
 
     @cached_property
-    def whole(self) -> tuple[Floats, Floats]:
-        """x [N] and the values [R, N] of all replicas."""
-        return self._steps.curve(self.taken)
+    def of_all(self) -> tuple[Floats, Floats]:
+        """Places x [N] and the values [R, N] of all replicas."""
+        return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """x [N] and values [R, N] of all replicas or of some; where there is one only, it is for all."""
+        """Return x [N] and values [R, N] of all replicas or of a subset; a single row holds for all."""
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
-            return self._steps.curve([(point, samples.of(replicas)) for point, samples in self.taken])
-        x, values = self.whole  # all steps take every replica by itself
-        if replicas is not None and len(values) > 1:
-            values = values[[replica for replica in replicas if replica < len(values)]]
-        return x, values
+            return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
+        x, y = self.of_all  # all steps take every replica by itself
+        if replicas is not None and len(y) > 1:
+            y = y[[replica for replica in replicas if replica < len(y)]]
+        return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """x and y of all replicas or of some."""
-        x, values = self.values(replicas)
-        return x, reductions.summary(self.how, values)
+        """Return x and y of all replicas or of a subset."""
+        x, y = self.values(replicas)
+        return x, reductions.summary(self.summary_name, y)
 
     @property
     def differ(self) -> bool:
         """Whether replicas have different values."""
-        _, values = self.whole
-        return not np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True)
+        _, y = self.of_all
+        return not np.array_equal(y, np.broadcast_to(y[:1], y.shape), equal_nan=True)
 
 
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
-    """What there is of every curve and of every line of a picture, and why other lines are not there.
+    """Return the samples of every curve and line of a picture, and the reasons for absent lines.
 
-    Along axes a run that goes on has no number yet: its last record so far is not that of the whole run.
+    Along axes, an unfinished run contributes nothing: its last record so far is not the last of the whole
+    run.
     """
     collected = Gathered(
         defaultdict(list),
@@ -192,19 +196,21 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
             continue
         apart = results.sweep.apart(picture, point)
         for curve in trace.curves:
-            if (name := _drawn_as(curve, point, steps)) is None:
+            if (curve_name := _drawn_as(curve, point, steps)) is None:
                 continue
             placed = (
                 point.at_rate(*_rate_of(curve, point)) if steps.along_rates or steps.over_rates else point
             )
-            key = name, apart
+            key = curve_name, apart
             if not steps.clocks - steps.measured <= _clocks_of(curve, trace, point):
                 continue
             samples = of_curve(curve, picture.measure, trace, steps.measured, steps.until)
             if samples is None and not curve.length and steps.along_records(_clocks_of(curve, trace, point)):
-                name = results.sweep.name(name, picture, apart)
+                curve_name = results.sweep.name(curve_name, picture, apart)
                 place = collected.kind_place(curve, point, apart)
-                curve_to_come = _to_come(name, collected.numbers[key], apart, (number, point), curve, trace)
+                curve_to_come = _to_come(
+                    curve_name, collected.numbers[key], apart, (number, point), curve, trace
+                )
                 collected.to_come[key] = replace(curve_to_come, kind_place=place)
             if samples is None and curve.length and not is_reference(curve, point):
                 collected.unmeasured.update(_unmeasured(curve, picture, point))
@@ -213,21 +219,23 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
             if _has_ended(curve, trace, steps) or steps.along_records(samples.clocks):
                 collected.curves[key].append(Stretch(number, placed, trace, curve, samples))
         _gather_lines(collected, picture, steps, (point, trace), apart)
-    for name in {stretch.curve.learner for stretches in collected.curves.values() for stretch in stretches}:
-        collected.unmeasured.pop(name, None)
+    for curve_name in {
+        stretch.curve.learner for stretches in collected.curves.values() for stretch in stretches
+    }:
+        collected.unmeasured.pop(curve_name, None)
     return collected
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    """What a curve of a run is called in a picture; None where it has no place along the rates."""
+    """Return the name of a curve of a run in a picture; None if it has no place along the rates."""
     if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
         return None
     return curve.learner if steps.along_rates or steps.over_rates else curve.name
 
 
 def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
-    """The numbers of all curves: by values of the axes that split them, then as learners are listed."""
-    places = {name: place for place, name in enumerate(results.sweep.learners)}
+    """Return the number of every curve: by values of the axes that split them, then by learner."""
+    places = {learner: place for place, learner in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
     ranks: dict[Key, tuple[int, int]] = {}
     for number, trace in sorted(results.traces.items()):
@@ -237,15 +245,15 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
         apart = results.sweep.apart(picture, point)
         rank = split.setdefault(apart, len(split))
         for curve in trace.curves:
-            if (name := _drawn_as(curve, point, steps)) is not None:
-                ranks[name, apart] = rank, places[curve.learner]
+            if (curve_name := _drawn_as(curve, point, steps)) is not None:
+                ranks[curve_name, apart] = rank, places[curve.learner]
     return {key: number for number, key in enumerate(sorted(ranks, key=ranks.__getitem__))}
 
 
 def _gather_lines(
     collected: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
 ) -> None:
-    """Add the lines of the theory that a run has for a picture, and say why others are not in it."""
+    """Add the theory lines of a run to the picture, and record why other lines are absent."""
     point, trace = at
     for line in trace.lines:
         into = [collected.divisor] if line.kind == picture.relative and line.on_problem.holds else []
@@ -256,8 +264,8 @@ def _gather_lines(
         if not into:
             continue
         by_curve = of_line(line, trace, picture.reads_places, steps.clocks)
-        for name, samples in by_curve.items():
-            for place, owner in _places_of_line(name, point, trace, steps):
+        for curve_name, samples in by_curve.items():
+            for place, owner in _places_of_line(curve_name, point, trace, steps):
                 for lines in into:
                     lines[line.statement.name or line.kind, owner, apart].append((place, samples, line))
         if not by_curve and len(line.values) and not line.applies_to:
@@ -265,14 +273,14 @@ def _gather_lines(
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """The learner of a curve, if a picture's measure is not taken of it, and where it is."""
+    """Return the unmet condition of the picture's measure, by the learner of the curve; empty if none."""
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
-    return {name: where for name, where in conditions.items() if where is not None}
+    return {learner: where for learner, where in conditions.items() if where is not None}
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Whether a curve has the one number that a picture along axes takes of it."""
+    """Return whether a curve has the single number that a picture along axes takes from it."""
     if not steps.along_axes:
         return True
     beside = (
@@ -281,12 +289,14 @@ def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
     return all(other.ended for other in beside)
 
 
-def _places_of_line(name: str, point: Point, trace: Trace, steps: PictureSteps) -> list[tuple[Point, str]]:
-    """Where a line is, the own of the curve of this name or of all alike, and whose it is: at every rate."""
+def _places_of_line(
+    curve_name: str, point: Point, trace: Trace, steps: PictureSteps
+) -> list[tuple[Point, str]]:
+    """Return points and owner of a line at every rate of the curve `name`, or of all curves for ""."""
     if not (steps.along_rates or steps.over_rates):
-        return [(point, name)]
-    curves = [curve for curve in trace.curves if name in (curve.name, "")]
-    rates = {_rate_of(curve, point): curve.learner if name else "" for curve in curves}
+        return [(point, curve_name)]
+    curves = [curve for curve in trace.curves if curve_name in (curve.name, "")]
+    rates = {_rate_of(curve, point): curve.learner if curve_name else "" for curve in curves}
     return [
         (point.at_rate(*rate), owner)
         for rate, owner in rates.items()
@@ -299,11 +309,11 @@ class Rate(NamedTuple):
 
     number: int
     rate: float
-    """NaN for learners without."""
+    """NaN for learners without rates."""
 
 
 def _rate_of(curve: Curve, point: Point) -> Rate:
-    """The rate of a curve: one of several, or the only one."""
+    """Return the rate of a curve: one of several, or the only one."""
     (learner,) = (candidate for candidate in point.experiment.learners if candidate.name == curve.learner)
     rates = learner.rate_choice
     if curve.rate is None:
@@ -313,7 +323,7 @@ def _rate_of(curve: Curve, point: Point) -> Rate:
 
 
 def _absence(line: TheoryLine, picture: Picture) -> str:
-    """Why a line is not in a picture; nothing for one that is."""
+    """Return why a line is not in a picture; empty if it is."""
     statement = line.statement
     if picture.lines is not None and statement.kind not in picture.lines:
         return "the picture does not name it among its lines"
@@ -342,25 +352,25 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
 
 
 def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
-    """The names of the clocks that a curve has, or is going to have."""
+    """Return the names of the clocks that a curve has or will have."""
     protocol, learners = point.experiment.protocol, point.experiment.learners
     measured = [protocol.measured_clocks(learner) for learner in learners if learner.name == curve.learner]
     return set(trace.planned).union(curve.clocks, *measured)
 
 
 def is_reference(curve: Curve, point: Point) -> bool:
-    """Whether its learner is one that others are compared with."""
+    """Return whether the learner of a curve is a reference for others."""
     return any(
         learner.name == curve.learner and learner.role == "reference" for learner in point.experiment.learners
     )
 
 
 def _to_come(
-    name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
+    curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """A curve along the records of a run of which there are none yet."""
+    """Return the empty view of a curve along records whose run has none yet."""
     return CurveView(
-        name=name,
+        name=curve_name,
         number=number,
         learner=curve.learner,
         apart=apart,
@@ -384,13 +394,13 @@ def _to_come(
 
 
 WHY = "the reading is known"
-"""Why learners are skipped at a point."""
+"""Reason for skipping learners at a point."""
 
 
 def known_at(results: Results, number: int) -> frozenset[str]:
-    """The learners of a point whose readings are known from others: nothing that they did there would count.
+    """Return the learners of a point whose readings are already known, so that running them changes nothing.
 
-    Those are the readings of all pictures along axes that go on only until then, each with its error.
+    Their readings are known in every picture along axes with `until`, each with its standard error.
     """
     sweep = results.sweep
     point = sweep.points[number]
@@ -408,7 +418,7 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
 
 def _along(results: Results, point: Point, axis: int) -> Results:
-    """The results at the points that differ from one along an axis alone."""
+    """Return the results at the points that differ from `point` along one axis only."""
     sweep = results.sweep
 
     def elsewhere(point: Point) -> tuple[int, ...]:
@@ -426,9 +436,9 @@ def _along(results: Results, point: Point, axis: int) -> Results:
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:
-    """The learners of whom a picture has all readings, of every replica and of all but one, finite.
+    """Return the learners of which a picture has every reading, finite, and with a finite standard error.
 
-    The least value of all, say, is not known before the last one.
+    Only a threshold can be known early: the least value, for example, is known after the last point only.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()
@@ -439,12 +449,14 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
         replicas = Replicas(steps, [(stretch.point, stretch.samples) for stretch in stretches])
         learner, count = stretches[0].curve.learner, len(stretches[0].samples.values)
         is_known[learner] = is_known.get(learner, True) and _is_known(replicas, count)
-    return frozenset(name for name, has_all in is_known.items() if has_all)
+    return frozenset(learner for learner, has_all in is_known.items() if has_all)
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:
-    """Whether readings are finite, and their standard error is."""
-    if not np.isfinite(replicas.whole[1]).all():
+    """Return whether readings and their standard errors are finite."""
+    if not np.isfinite(replicas.of_all[1]).all():
         return False
-    error = reductions.standard_error(replicas.how, count, lambda subset: replicas.summary(subset)[1])
+    error = reductions.standard_error(
+        replicas.summary_name, count, lambda subset: replicas.summary(subset)[1]
+    )
     return error is None or bool(np.isfinite(error).all())

@@ -1,4 +1,4 @@
-"""Headlines: what a picture shows, and how far a change of the set-up moves its curves, in a sentence."""
+"""Headlines: one sentence about a picture, or about how far a change of the set-up moves its curves."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from engine.spec.experiment import Experiment, drawn
 def headline(
     view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> str:
-    """The finding of the claim that a picture is about, in at most LONGEST characters.
+    """Return the finding of the claim that a picture is about, in at most LONGEST characters.
 
-    It says so where the claim fails. Where it is not judged, or there are no claims, it says by which law
-    what is read off grows along an axis, or how the picture ends. Nothing while the picture is empty.
+    A failed claim is marked as failed. If the claim is not judged, or there is none, the headline states the
+    law along an axis, or how the picture ends. It is empty while the picture is empty.
 
     Args:
-        results: those of all pictures; the law along an axis that splits curves is that of another picture.
+        results: results of all pictures, to find the law of another picture along an axis that splits curves.
     """
     outcome = headline_of(view, experiment, outcomes)
     if outcome is None:
@@ -42,7 +42,7 @@ def headline(
 
 
 def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:
-    """The law along an axis by which the curves of a picture are split; empty where no picture has one."""
+    """Return the law along an axis that splits the curves of a picture; empty if no picture has one."""
     if results is None:
         return ""
     along = [picture for picture in drawn(experiment) if picture.x in view.picture.split_by]
@@ -50,16 +50,16 @@ def _law_of_split(view: View, experiment: Experiment, results: Results | None) -
 
 
 def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """The outcome of the claim that a picture is about; None if there are no claims.
+    """Return the outcome of the claim that a picture is about; None if no claim is about it.
 
-    It is the one with `headline = true`, else the first about the picture, else that of all claims.
+    A claim with `headline = true` comes first, then the first claim about the picture.
     """
     candidates = about(view.picture, experiment, outcomes)
     return min(candidates, key=lambda outcome: not outcome.claim.headline, default=None)
 
 
 def ending(view: View) -> str:
-    """The least and the greatest value at the end of a picture, and the bound there."""
+    """Return the least and greatest value at the end of a picture, and the bound there."""
     if view.heats:
         z = view.heats[0].z
         if not np.isfinite(z).any():
@@ -80,11 +80,11 @@ def ending(view: View) -> str:
 
 
 LEVEL = 0.1
-"""The loss that runs are compared by: how many examples it takes to stay below."""
+"""Loss by which runs are compared: the comparison counts examples until the loss stays below it."""
 
 
 class _Move(NamedTuple):
-    """A curve, and its number in the earlier run and in the later one; infinite for never."""
+    """A curve with its number in the earlier and in the later run; infinite stands for never."""
 
     name: str
     called: str
@@ -92,21 +92,21 @@ class _Move(NamedTuple):
     after: float
 
     def written(self, unit: str = "") -> str:
-        """Both numbers, and the unit of the last one that there is: "116 → 231 examples"."""
+        """Return both numbers, with the unit after the last finite one: "116 → 231 examples"."""
         if math.isinf(self.after):
             return f"{number(self.before)}{unit} → never"
         return f"{'never' if math.isinf(self.before) else number(self.before)} → {number(self.after)}{unit}"
 
 
 def comparison(change: str, earlier: View, view: View, claimed: str | None = None) -> str:
-    """Say what differs, and how it moves the highest curve that both runs have and the claimed one.
+    """Return how a change moves two curves that both runs have: the highest, and the claimed one.
 
-    Along examples it is how many of them the loss takes to stay below LEVEL, else the value at the end.
+    The number is that of examples until the loss stays below LEVEL, else the value at the end.
 
     Args:
         change: the difference, as in "d 128 → 256".
-        claimed: the curve that the claim of the picture is about; the lowest curve takes its place where
-            there is none, or where it is the highest.
+        claimed: the curve that the claim of the picture is about. The lowest curve replaces it if it is None
+            or the highest.
     """
     before = {curve.name: curve for curve in earlier.curves if not curve.training.is_reference}
     pairs = [(before[curve.name], curve) for curve in view.curves if curve.chosen and curve.name in before]
@@ -115,14 +115,14 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
         moves = [f"{move.called} {move.written(unit)}" for move, unit in zip(arrivals, units, strict=False)]
         clause = f" until loss stays below {wording.level(view, LEVEL)}"
         return wording.shortened(f"{change}: {', '.join(moves)}", clause)
-    if values := _two(_last_values(view, pairs), claimed):
-        moves = [f"{move.written()} for {move.called}" for move in values]
+    if last_values := _two(_last_values(view, pairs), claimed):
+        moves = [f"{move.written()} for {move.called}" for move in last_values]
         return f"{change}: at the end, {wording.predicate(view)} {wording.listed(moves)}"
     return ""
 
 
 def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
-    """The move to the highest number, and that of the claimed curve or to the lowest number."""
+    """Return the move to the highest number, and the move of the claimed curve or to the lowest number."""
     if len(moves) < 2:
         return list(moves)
     highest = max(moves, key=lambda move: move.after)
@@ -131,7 +131,7 @@ def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
 
 
 def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """When losses stay below LEVEL, of curves that do so in one of the runs; empty for other pictures."""
+    """Return when losses stay below LEVEL, for curves that do so in a run; empty for other pictures."""
     if view.picture.x != view.axes.clock or view.picture.measure.name != "loss":
         return []
     moves = [
@@ -146,7 +146,7 @@ def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[
 
 
 def _last_values(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """The last value of each curve in both runs."""
+    """Return the last value of each curve in both runs."""
     finite_values = [[run.y[np.isfinite(run.y)] for run in pair] for pair in pairs]
     return [
         _Move(curve.name, wording.called(view, curve), *(float(y[-1]) for y in ys))

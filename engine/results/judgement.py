@@ -1,4 +1,4 @@
-"""A learner judged: what structure says of it, what measurement says, and whether its bounds hold."""
+"""Judgement of a learner: verdict by structure, change by measurement, and whether its bounds hold."""
 
 from __future__ import annotations
 
@@ -22,48 +22,48 @@ from engine.symmetry.certificate import certificate, change_by_rounding, is_unst
 from engine.symmetry.verdict import verdict
 
 MEASURED = (ROTATIONS, PERMUTATIONS, SIGN_FLIPS)
-"""The groups under which predictions are compared."""
+"""Groups under which predictions are compared."""
 
 PROMISES = ("lower", "upper", "exact", "conjecture")
-"""The directions of lines that a run can break: no limit, shape or reference says where a single run is."""
+"""Directions of lines that a run can break; limits, shapes and references do not constrain a single run."""
 
 DIVERGED = 1e3
-"""Predictions that change by so many times their size are those of a learner that diverges."""
+"""Relative change of predictions above which the learner counts as diverging."""
 
 
 Effect = Literal["unchanged", "changed", "unstable"]
-"""What transformations do to predictions; unstable: the change may be rounding that the learner magnifies."""
+"""Effect of transformations on predictions; unstable: rounding, magnified by the learner, may explain it."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A learner under the verdict of structure, the certificate of measurement, and its bounds."""
+    """Verdict of structure, certificate of measurement, and bounds of a learner."""
 
     learner: str
     verdict: Verdict
     changes: Mapping[Group, float | None]
-    """The certificate under every group that was measured, all rotations first; None: too large."""
+    """Certificate under every measured group, all rotations first; None if the matrix is too large."""
 
     bounds: list[Respect]
     reasons: Sequence[str] = ()
-    """Why bounds bind it, without those that say it a second time."""
+    """Reasons why bounds bind the learner, each once."""
 
     fits: bool = False
-    """Whether it fits all rows at every record, so that all who fit them predict the same there."""
+    """Whether it fits all rows at every record, so that every fitting learner predicts the same on them."""
 
     diverges: bool = False
-    """Whether a replica of it diverges, which leaves nothing of rounding's size."""
+    """Whether one of its replicas diverges, after which rounding has no bounded size."""
 
     by_rounding: float | None = None
-    """The change of predictions by perturbations of the size of rounding, if rotations change them."""
+    """Change of predictions by perturbations of the size of rounding; None if rotations change nothing."""
 
     @property
     def change(self) -> float | None:
-        """The certificate under all rotations."""
+        """Certificate under all rotations."""
         return self.changes[ROTATIONS]
 
     def effect(self, group: Group) -> Effect | None:
-        """What a group of transformations does to predictions; None where it was not measured."""
+        """Return the effect of a group of transformations on predictions; None if it was not measured."""
         change = self.changes.get(group)
         if change is None:
             return None
@@ -77,8 +77,8 @@ class Judgement:
     def answer(self) -> Literal["yes", "no", "undecided"]:
         """Whether the learner is rotation invariant here, by structure and measurement together.
 
-        It is not decided where the two disagree and where rounding decides the measurement. Where structure
-        does not decide, a measured change does, but no measurement proves that nothing changes.
+        Undecided if the two disagree, or if rounding decides the measurement. Without a verdict of structure,
+        a measured change means "no"; no measurement proves that nothing changes.
         """
         if not self.agrees or self.effect(ROTATIONS) == "unstable":
             return "undecided"
@@ -88,7 +88,7 @@ class Judgement:
 
     @property
     def measurement(self) -> str:
-        """The certificate in words."""
+        """Certificate in words."""
         if self.change is None:
             return "not measured: the matrix is too large to be rotated"
         sentences = [
@@ -108,12 +108,12 @@ class Judgement:
 
     @property
     def unstable(self) -> bool:
-        """Whether a change that was measured may be rounding."""
+        """Whether a measured change may be rounding."""
         return any(self.effect(group) == "unstable" for group in self.changes)
 
     @property
     def broken(self) -> list[Group]:
-        """The groups that structure says change nothing, and that did, rotations aside."""
+        """Groups other than rotations that changed predictions against the verdict of structure."""
         return [
             group
             for group in self.changes
@@ -122,7 +122,7 @@ class Judgement:
 
     @property
     def agrees(self) -> bool:
-        """Whether measurement contradicts nothing that structure says, where there is one that can decide."""
+        """Whether no measurement contradicts the verdict of structure, where a measurement can decide."""
         if self.fits:
             return True
         measured = self.effect(ROTATIONS)
@@ -132,7 +132,7 @@ class Judgement:
 
     @property
     def conflict(self) -> str:
-        """What a disagreement may mean, in words; nothing where there is none."""
+        """Possible meaning of a disagreement, in words; empty if there is none."""
         if self.agrees:
             return ""
         if self.broken:
@@ -155,10 +155,12 @@ def judgement(
     learner: Learner,
     going: Callable[[float], object] = lambda done: None,
 ) -> Judgement:
-    """The judgement of a learner of a finished run; trains it three more times for each certificate.
+    """Return the judgement of a learner of a finished run; trains it three more times per certificate.
 
-    Of several rates it judges the best. `going` is called again and again with the share that is done; what
-    it raises ends the judgement.
+    Of several rates it judges the best.
+
+    Args:
+        going: called repeatedly with the share that is done; its exceptions end the judgement.
     """
     seen = view(of_run(experiment), of_one(experiment, trace))
     curve = trace.curve(learner.name)
@@ -186,10 +188,10 @@ def judgement(
 def certificates(
     experiment: Experiment, learner: Learner, going: Callable[[float], object] = lambda done: None
 ) -> tuple[dict[Group, float | None], float | None]:
-    """The certificate under each group that is measured, and the change by rounding.
+    """Return the certificate under each measured group, and the change by rounding.
 
-    If rotations change nothing they are all. Else it is measured under permutations and sign flips, which are
-    rotations too, under those of the factors of an instance that its verdict names, and by rounding.
+    If rotations change nothing, they are the only group. Otherwise permutations and sign flips follow, which
+    are rotations too, then the group of the factors of an instance that the verdict names, then rounding.
     """
     changes: dict[Group, float | None] = {}
     declared = verdict(learner, experiment).group
@@ -200,6 +202,8 @@ def certificates(
 
     for group in groups:
         changes[group] = change = certificate(experiment, learner, share, group)
+        # Every other measured group is a subgroup of the rotations: predictions that no rotation changes need
+        # no more training runs.
         if change is None or changes[ROTATIONS] == change < UNCHANGED:
             return changes, None
     promised = [change for group, change in changes.items() if group <= declared and change is not None]
@@ -208,7 +212,7 @@ def certificates(
 
 
 def _size(change: float) -> str:
-    """How large a change is; of one that grows without end no number means anything."""
+    """Return the size of a change in words; the size of a change that grows without bound means nothing."""
     if change > DIVERGED:
         return f"is more than {DIVERGED:.0f}, where it diverges"
     return f"= {change:.2g}"

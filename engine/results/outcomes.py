@@ -1,4 +1,4 @@
-"""Claims judged: every claim of an experiment against the view that it speaks of."""
+"""Outcomes: every claim of an experiment judged on the view that it is about."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.spec.experiment import Experiment, picture_of, picture_of_claim
 
 
 def judge(results: Results) -> list[Outcome]:
-    """The outcome of every claim about the results of a sweep; some may not be judged."""
+    """Return the outcome of every claim about the results of a sweep; some may not be judged."""
     experiment, views = results.sweep.experiment, _Views(results)
     outcomes = []
     for number, claim in enumerate(experiment.claims):
@@ -30,39 +30,39 @@ def judge(results: Results) -> list[Outcome]:
             view_of_claim = views.of(picture_of_claim(experiment, claim))
             outcomes.append(_judged(number, claim, view_of_claim, results))
         except BadInput as error:
-            outcomes.append(claim.fails(f"there is no such picture: {error.what}"))
+            outcomes.append(claim.fails(f"there is no such picture: {error.fault}"))
     return outcomes
 
 
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """The outcomes of claims about a picture, whatever its title, in its own measure."""
+    """Return the outcomes of claims about a picture, in its own measure; titles are not compared."""
     return [outcome for outcome in outcomes if is_about(outcome.claim, picture, experiment)]
 
 
 def is_about(claim: Claim, picture: Picture, experiment: Experiment) -> bool:
-    """Whether a claim is about a picture, whatever its title, in its own measure."""
+    """Return whether a claim is about a picture, in its own measure; titles are not compared."""
     named = picture_of(experiment, claim.picture)
     is_same = msgspec.structs.replace(named, title=picture.title) == picture
     return is_same and claim.measure in (None, picture.measure)
 
 
 class _Views:
-    """The views that claims speak of, each made once."""
+    """Views that claims are about, each computed once."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
-        self._made: dict[bytes, View] = {}
+        self._views: dict[bytes, View] = {}
 
     def of(self, picture: Picture) -> View:
-        """The view of a picture. Raises: BadInput."""
+        """Return the view of a picture. Raises: BadInput."""
         key = msgspec.json.encode(picture)
-        if key not in self._made:
-            self._made[key] = view(picture, self._results)
-        return self._made[key]
+        if key not in self._views:
+            self._views[key] = view(picture, self._results)
+        return self._views[key]
 
 
 def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
-    """A claim about one curve of a view, or about several of which each has to be so."""
+    """Return the outcome of a claim about one curve of a view, or about several that all must satisfy it."""
     exact = [curve for curve in seen.curves if curve.name == claim.curve]
     if exact and claim.curve != exact[0].learner:
         return _of_curve(results.sweep.claims_along(seen.picture, exact[0].apart)[number], seen)
@@ -72,10 +72,10 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
     for apart in dict.fromkeys(curve.apart for curve in seen.curves):
         claim_along, along = results.sweep.claims_along(seen.picture, apart)[number], at_values(seen, apart)
         learners = dict.fromkeys(curve.learner for curve in along.curves if not curve.training.is_reference)
-        for name in [claim.curve] if claim.curve is not None else learners:
+        for learner in [claim.curve] if claim.curve is not None else learners:
             try:
-                curve = along.curve(name)
-                outcome = _of_curve(msgspec.structs.replace(claim_along, curve=name), along)
+                curve = along.curve(learner)
+                outcome = _of_curve(msgspec.structs.replace(claim_along, curve=learner), along)
                 outcomes[short_name(seen, curve)] = outcome._replace(claim=claim)
             except KeyError:  # a learner that is not at these points, or of which nothing is recorded yet
                 continue
@@ -83,7 +83,7 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
 
 
 def _of_curve(claim: Claim, seen: View) -> Outcome:
-    """A claim about one curve; it says so where it names a line of the theory that does not bind this."""
+    """Return the outcome of a claim about one curve; its detail names a theory line that does not bind it."""
     outcome, curve = _found(claim, seen), claim.of(seen)
     for field in claim.line_fields if outcome.measured is not None else ():
         with suppress(KeyError):  # it may name no line, but another curve
@@ -96,38 +96,38 @@ def _of_curve(claim: Claim, seen: View) -> Outcome:
 
 
 def _found(claim: Claim, seen: View) -> Outcome:
-    """The outcome of a claim, with its finding where something was measured."""
+    """Return the outcome of a claim, with its finding if something was measured."""
     outcome = claim.judge(seen)
     return outcome if outcome.measured is None else outcome._replace(finding=claim.finding(seen, outcome))
 
 
 def _of_maps(claim: Claim, seen: View) -> Outcome:
-    """A claim about the heat map of a learner, or about several of which each has to be so."""
+    """Return the outcome of a claim about one heat map, or about several that all must satisfy it."""
     named = [heat.learner for heat in seen.heats if claim.curve in (None, heat.learner)]
-    judged = {name: _found(msgspec.structs.replace(claim, curve=name), seen) for name in named}
-    return _together(claim, {name: outcome._replace(claim=claim) for name, outcome in judged.items()})
+    judged = {learner: _found(msgspec.structs.replace(claim, curve=learner), seen) for learner in named}
+    return _together(claim, {curve: outcome._replace(claim=claim) for curve, outcome in judged.items()})
 
 
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
-    """The outcome of a claim about every one of some curves, which has to be so of each."""
+    """Return the outcome of a claim that several curves must satisfy: the first to fail, else the first."""
     if not outcomes:
         return claim.fails("the curve has no evaluation points")
     name, worst = next(
-        ((name, outcome) for name, outcome in outcomes.items() if not outcome.holds),
+        ((curve, outcome) for curve, outcome in outcomes.items() if not outcome.holds),
         next(iter(outcomes.items())),
     )
     return worst if len(outcomes) == 1 else worst._replace(detail=f"{name}: {worst.detail}")
 
 
 def expected_to_diverge(experiment: Experiment) -> set[str]:
-    """The learners of which a claim says that they diverge."""
+    """Return the learners that diverge according to a claim."""
     names = (learner.name for learner in experiment.learners)
     claimed = [claim.curve for claim in experiment.claims if claim.kind == "diverges"]
-    return {name for name in names if name in claimed or None in claimed}
+    return {learner for learner in names if learner in claimed or None in claimed}
 
 
 def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
-    """The learners that diverged although no claim says that they do."""
+    """Return the learners that diverged although no claim says so."""
     expected = expected_to_diverge(experiment)
     return [
         curve.learner

@@ -1,6 +1,6 @@
-"""What a sweep yields as JSON, schema 2.
+"""Results of a sweep as JSON, schema 2.
 
-The singular values of learners' weights across targets, and how many are not 0, as a view has them.
+Also the singular values of learners' weights across targets, and their rank, as a view has them.
 """
 
 from __future__ import annotations
@@ -27,48 +27,49 @@ from engine.spec.experiment import Experiment, drawn, of_run
 
 
 class Spectrum(NamedTuple):
-    """Singular values of the weight matrix across targets of the first replica, at some of the records.
+    """Singular values of the first replica's weight matrix across targets, at some of the records.
 
-    Those that rounding alone could have made are 0.
+    Values that rounding alone can produce are 0.
     """
 
     x: Floats
-    """Where on the x-axis they were computed, [S]."""
+    """Places on the x-axis of the measurements, [S]."""
 
     values: Floats
-    """Largest first, [S, r]."""
+    """Singular values [S, r], largest first."""
 
     @property
     def rank(self) -> NDArray[np.int64]:
-        """The numerical rank [S]."""
+        """Numerical rank [S]."""
         return np.asarray(np.count_nonzero(self.values, axis=1))
 
 
 def picture_of_spectra(experiment: Experiment) -> Picture:
-    """The picture of a run over its clock and the number of the singular value."""
+    """Return the picture of a run over its clock and the number of the singular value."""
     return structs.replace(of_run(experiment, SingularValues().name, SingularValues.label), y="j")
 
 
 def spectra(shown: View) -> dict[str, Spectrum]:
-    """The spectra of a view of that picture, by the names of the curves; of those that have one."""
+    """Return the spectra in a view of that picture, by the names of their curves."""
     return {heat.learner: Spectrum(heat.x, heat.z.T) for heat in shown.heats}
 
 
 MOST_BY_REPLICA = 4_000_000
-"""Values of single replicas in a report at most, about 80 MB of text."""
+"""Largest number of values of single replicas in a report: about 80 MB of text."""
 
 
 def encode(
     document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], by_replica: bool = False
 ) -> bytes:
-    """The experiment as given and as resolved at every point, its data files, its pictures, and its claims.
+    """Return one line of JSON: the experiment as given and as resolved, data files, pictures and claims.
 
-    It is one line of JSON. Without pictures of its own an experiment has one of each number measured,
-    against the clock. Learners that are skipped at a point are those whose reading along an axis is known
-    without it. Numbers that are not finite are null. With `by_replica` curves have the values of every
-    replica, too.
+    An experiment without pictures has one for each measured number, against the clock. A skipped learner at a
+    point is one whose reading along an axis is known without that point. Non-finite numbers are null.
 
-    Raises: BadInput for more of these than MOST_BY_REPLICA.
+    Args:
+        by_replica: add the values of every replica to the curves.
+
+    Raises: BadInput for more than MOST_BY_REPLICA values of single replicas.
     """
     return msgspec.json.encode(_report(document, results, outcomes, by_replica)) + b"\n"
 
@@ -107,7 +108,7 @@ def _report(
 
 
 def _check_size(views: Sequence[View]) -> None:
-    """See that the values of every replica are not too many. Raises: BadInput."""
+    """Check the number of values of single replicas. Raises: BadInput."""
     count = sum(curve.replicas * len(curve.x) for shown in views for curve in shown.curves)
     if count > MOST_BY_REPLICA:
         reason = f"replicas have {count} values together, and {MOST_BY_REPLICA} is the limit"
@@ -115,7 +116,7 @@ def _check_size(views: Sequence[View]) -> None:
 
 
 def _pictures(results: Results) -> Sequence[Picture]:
-    """Its pictures; where it has none, that of the run, and one of every other number that was measured."""
+    """Return its pictures; if it has none, the picture of the run and one for every other measured number."""
     experiment = results.sweep.experiment
     if pictures := drawn(experiment):
         return pictures
@@ -124,8 +125,8 @@ def _pictures(results: Results) -> Sequence[Picture]:
     by_name = {measure.name: measure for trace in traces for measure in trace.measures if measure.is_number}
     beside = (
         msgspec.structs.replace(template, measure=measure)
-        for name, measure in by_name.items()
-        if name != "loss"
+        for measure_name, measure in by_name.items()
+        if measure_name != "loss"
     )
     return of_run(experiment), *beside
 
@@ -156,7 +157,7 @@ def _picture(
 
 
 def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
-    """The lines about the measure of a picture that are not in it; null where `reasons` alone say why."""
+    """Return the absent lines about the measure of a picture; `why` is null if `reasons` say it."""
     kinds_drawn = {line.kind for line in shown.lines}
     return [
         {
@@ -171,7 +172,7 @@ def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
 
 
 def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
-    """What was run at a point: every learner, at each of its rates."""
+    """Return the runs of a point: every learner at each of its rates."""
     if trace is None:
         return []
     spectra_by_curve = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
@@ -179,7 +180,7 @@ def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
 
 
 def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
-    """What was run for a curve, and what became of it; `path` is the name of the backend."""
+    """Return the settings and the fate of the run of a curve; `path` is the name of the backend."""
     return {
         "name": curve.name,
         "learner": curve.learner,
@@ -203,7 +204,7 @@ def _spectrum(spectrum: Spectrum) -> dict[str, Any]:
     return {
         "x": _series(spectrum.x),
         "rank": spectrum.rank.tolist(),
-        "values": [_series(values) for values in spectrum.values],
+        "values": [_series(sigmas) for sigmas in spectrum.values],
     }
 
 
@@ -226,7 +227,7 @@ def _curve(curve: CurveView) -> dict[str, Any]:
 
 
 def _by_replica(curve: CurveView) -> dict[str, Any]:
-    """The curve of every replica by itself."""
+    """Return the curve of every replica."""
     return {"by_replica": [_series(curve.over([replica])) for replica in range(curve.replicas)]}
 
 
@@ -264,17 +265,17 @@ def _heat(heat: HeatView) -> dict[str, Any]:
 
 
 def _of_mark(places: Sequence[float]) -> float | list[float] | None:
-    """Where a mark is: at one place, at several or, if a straight line goes on for ever, nowhere."""
+    """Return the place of a mark: one number, a list, or None for a straight line without end."""
     return (places[0] if len(places) == 1 else list(places)) if places else None
 
 
 def _theorem(line: TheoryLine) -> dict[str, Any]:
-    """What a line says, and why it holds and binds each learner, or not."""
+    """Return the statement of a line, and why it holds and binds each learner, or not."""
     return {
         "measure": line.statement.measure,
         "reasons": {
             "problem": line.on_problem.reason,
-            **{name: finding.reason for name, finding in line.on_learners.items()},
+            **{learner: finding.reason for learner, finding in line.on_learners.items()},
         },
         "formula": line.statement.formula,
         "source": line.statement.source,
@@ -282,7 +283,7 @@ def _theorem(line: TheoryLine) -> dict[str, Any]:
 
 
 def claim(outcome: Outcome) -> dict[str, Any]:
-    """A claim and its outcome; `holds` is null where it is not judged."""
+    """Return a claim and its outcome; `holds` is null if it is not judged."""
     return {
         "text": outcome.claim.text,
         "holds": outcome.holds,
@@ -293,14 +294,16 @@ def claim(outcome: Outcome) -> dict[str, Any]:
 
 
 def number(value: float | None) -> float | int | None:
-    """A number for JSON: null for what is not finite, a whole one as such."""
+    """Return a number for JSON: null for a non-finite one, an integer for a whole one."""
     if value is None or not math.isfinite(value):
         return None
+    # Above 2^53 floats are spaced more than 1 apart: digits of an integer would pretend to be exact.
     return int(value) if value == int(value) and abs(value) < 2**53 else value
 
 
 def numbers(values: Floats) -> list[Any]:
-    """Numbers for JSON, each as `number` has it, in lists as the array has dimensions."""
+    """Return the numbers of an array for JSON, converted as `number` does, in nested lists."""
+    # Vectorised twin of `number`: reports hold millions of values, and a Python call for each would dominate.
     objects = values.astype(object)
     finite = np.isfinite(values)
     integers = finite & (np.trunc(values) == values) & (np.abs(values) < 2**53)
@@ -311,5 +314,5 @@ def numbers(values: Floats) -> list[Any]:
 
 
 def _series(values: Floats) -> msgspec.Raw:
-    """Numbers as JSON text. A million of them would take five times as much memory as objects."""
+    """Return numbers as JSON text, which takes a fifth of the memory of a list of Python objects."""
     return msgspec.Raw(msgspec.json.encode(numbers(values)))

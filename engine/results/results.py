@@ -1,4 +1,4 @@
-"""What the runs of a sweep yield: a trace at every point, as far as they have come."""
+"""Results of the runs of a sweep: a trace at every point, as far as the runs have come."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from engine.spec.sweep import Sweep, only
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The traces of a sweep, by the number of the point.
+    """Traces of a sweep, by the number of the point.
 
-    Traces appear when their runs begin and grow meanwhile; `finished` says which are complete. A point at
-    which no learner needs to be run has none.
+    Traces appear when their runs begin, and grow. `finished` holds the points with complete traces. A point
+    where no learner needs to be run has no trace.
     """
 
     sweep: Sweep
     traces: dict[int, Trace] = field(default_factory=dict)
     finished: set[int] = field(default_factory=set)
     skipped: dict[int, frozenset[str]] = field(default_factory=dict)
-    """The learners of a point that are not run there, as what is read off along an axis is known before."""
+    """Learners of a point that are not run there, since their reading along an axis is known already."""
 
     def snapshot(self) -> Results:
-        """The results as far as they have come, which do not grow."""
+        """Return the results as far as they have come; they do not grow."""
         traces = {number: trace.snapshot() for number, trace in sorted(self.traces.items())}
         return Results(self.sweep, traces, set(self.finished), dict(self.skipped))
 
     @property
     def complete(self) -> bool:
-        """Whether every point is, or need not be run."""
+        """Whether every point is finished or skipped."""
         return len(self.finished) + len(self.left_out) == len(self.sweep.points)
 
     @property
     def left_out(self) -> list[int]:
-        """The points at which no learner is run."""
+        """Points at which no learner is run."""
         points = self.sweep.points
         return [
             number
@@ -48,7 +48,7 @@ class Results:
         ]
 
     def experiment(self, number: int) -> Experiment:
-        """What is run at a point: its learners but those that are skipped there."""
+        """Return the experiment that is run at a point: without the learners that are skipped there."""
         experiment, skipped = self.sweep.points[number].experiment, self.skipped.get(number)
         if not skipped:
             return experiment
@@ -59,6 +59,6 @@ class Results:
 def of_one(
     experiment: Experiment, trace: Trace, unjudged: Mapping[int, str] = MappingProxyType({})
 ) -> Results:
-    """The results of a single run, as far as it has come; `unjudged` as a sweep has it."""
+    """Return the results of a single run so far; `unjudged` has the same form as that of a sweep."""
     finished = {0} if all(curve.ended for curve in trace.curves) else set()
     return Results(replace(only(experiment), unjudged=unjudged), {0: trace}, finished)

@@ -1,4 +1,4 @@
-"""What a learner is made of as it trains: the edges of its net, and its weights across targets."""
+"""Snapshots of a learner in training: the edges of its net, and its weights across targets."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ from engine.training.descent import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 MOST_ENTRIES = 1 << 22
-"""A learner is not trained once more on a matrix with more entries."""
+"""Largest number of matrix entries for which a learner is trained once more."""
 
 EVERY = 1 << 62
 
 UNITS = 16
-"""So many units of every layer are kept."""
+"""Number of units kept of every layer."""
 
 MOST_TARGETS, MOST_FEATURES = 64, 256
-"""Weights of at most so many targets and features are kept."""
+"""Largest numbers of targets and features whose weights are kept."""
 
 Floats = NDArray[np.float32]
 
 
 @dataclass
 class Snapshots:
-    """Some of the numbers of a learner at some records of the first replica; it grows as records come.
+    """Selected numbers of a learner at some records of the first replica, which grow as records come.
 
-    `inputs` and `features` are the numbers of the features that are kept, of edges and of weights.
+    `inputs` and `features` are the indices of the features kept for edges and for weights.
     """
 
     inputs: NDArray[np.int64]
     features: NDArray[np.int64]
     units: list[int] = field(default_factory=list)
-    """How many units every layer has in all, the inputs first."""
+    """Total number of units of every layer, the inputs first."""
 
     x: list[float] = field(default_factory=list)
     edges: list[list[Floats]] = field(default_factory=list)
-    """At every record the layers from the inputs up, [units, units below]; none of what is no such net."""
+    """Layers from the inputs up at every record, [units, units below]; empty without such a net."""
 
     weights: list[Floats] = field(default_factory=list)
-    """At every record the weights across targets [targets, features]; none where there is no such matrix."""
+    """Weights across targets [targets, features] at every record; empty without such a matrix."""
 
     def at(self, x: float) -> int | None:
-        """The number of the last record that is not beyond a place; None before the first."""
+        """Return the index of the last record at or before a place; None before the first."""
         before = int(np.searchsorted(self.x, x, side="right"))
         return before - 1 if before else None
 
 
 def why_not(experiment: Experiment) -> str | None:
-    """Why no learner is trained once more to look inside it, in one sentence; None if it can be."""
+    """Return why no learner is trained once more to show its inside, in one sentence; None if it can be."""
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to repeat the training for a picture"
@@ -77,13 +77,13 @@ def take(
     publish: Callable[[Snapshots], object] = lambda growing: None,
     going: Callable[[float], object] = lambda done: None,
 ) -> None:
-    """Train a learner once more as the run did, and keep what it is made of where expensive measures look.
+    """Train a learner once more as the run did, and keep snapshots at the records of expensive measures.
 
     Args:
-        rate: that of the curve, where the learner tried several.
-        target: the number of the feature that is the target, which is kept in any case.
+        rate: rate of the curve, if the learner tried several.
+        target: index of the feature that is the target, which is always kept.
         publish: called once with the snapshots, which grow from then on.
-        going: called again and again with the share that is done; what it raises ends the training.
+        going: called repeatedly with the share that is done; its exceptions end the training.
     """
     if rate is not None and learner.update is not None:
         learner = msgspec.structs.replace(learner, update=msgspec.structs.replace(learner.update, lr=rate))
@@ -111,7 +111,7 @@ def take(
 
 
 def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """The first so many of some numbers, with a certain one among them."""
+    """Return the first indices up to a limit, the last of them replaced by `among` if that is not there."""
     numbers = np.arange(min(count, limit))
     if among is not None and among >= len(numbers):
         numbers[-1] = among
@@ -119,11 +119,13 @@ def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64
 
 
 def _units(net: Parametrised, d: int) -> list[int]:
-    """How many units every layer has, from its edges for one input and for two: all may be too many.
+    """Return the number of units of every layer, from its edges for one input and for two.
 
-    Tensors on torch's meta device would say it, too, but their first use imports sympy, which takes seconds.
+    Edges of all inputs can be too many. Tensors on torch's meta device would do, but their first use imports
+    sympy, which takes seconds.
     """
-    first = {name: tensor[:1] for name, tensor in net.tensors.items()}
+    first = {layer: tensor[:1] for layer, tensor in net.tensors.items()}
+    # The number of units is affine in the number of inputs, so that two evaluations determine it.
     of_one, of_two = (
         net.architecture.edges(first, torch.zeros(count, dtype=torch.int64), EVERY) for count in (1, 2)
     )
@@ -132,9 +134,9 @@ def _units(net: Parametrised, d: int) -> list[int]:
 
 
 def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> None:
-    """Add a snapshot; what is read by others comes before the place that makes it known."""
+    """Add a snapshot. Readers find it by its place on x, which is therefore added after it."""
     if isinstance(hypothesis, Parametrised):
-        first = {name: tensor[:1] for name, tensor in hypothesis.tensors.items()}
+        first = {layer: tensor[:1] for layer, tensor in hypothesis.tensors.items()}
         if not snapshots.units:
             snapshots.units = _units(hypothesis, d)
         layers = hypothesis.architecture.edges(first, torch.from_numpy(snapshots.inputs), UNITS)

@@ -1,6 +1,6 @@
-"""The steps of a picture from samples to a curve, the same for learners and for lines of the theory.
+"""Steps of a picture from samples to a curve, the same for learners and theory lines.
 
-Samples are a measure of a learner, or a line of the theory, at one point of the axes.
+Samples are the values of a measure of a learner, or of a theory line, at one point of the axes.
 """
 
 from __future__ import annotations
@@ -27,94 +27,99 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """What there is of one curve at one point."""
+    """Samples of one curve at one point."""
 
     clocks: dict[str, Floats]
-    """What the clocks say at every record [S], that of the x-axis first, and measures that x names."""
+    """Clocks at every record [S], that of the x-axis first, then the measures that x names."""
 
     indices: dict[str, Floats]
-    """The coordinates of each index of the measure, in the order of the array's dimensions."""
+    """Coordinates of each index of the measure, in the order of the array's dimensions."""
 
     values: Floats
-    """[R, S, *index]; NaN where nothing was measured."""
+    """[R, S, *index]; NaN without a measurement."""
 
     end: dict[str, float] | None = None
-    """What the clocks say where the last replica diverged and records end too early; None elsewhere."""
+    """Clocks where the last replica diverged, if the records end early; else None."""
 
-    own: dict[str, Floats] = {}  # noqa: RUF012 - nobody changes it
-    """Of the clocks in which replicas differ what they say in each [R, S]; `clocks` has the least."""
+    own_clocks: dict[str, Floats] = {}  # noqa: RUF012 - nobody changes it
+    """Clocks [R, S] of every replica, for clocks that differ between replicas; `clocks` has the least."""
 
     passed: NDArray[np.bool_] | None = None
-    """At which records what a reading goes `until` has passed, [R or 1, S]; None where there is no such."""
+    """Records that have passed the `until` of a reading, [R or 1, S]; None without `until`."""
 
     why_first_only: str = ""
-    """Why values, or what a reading goes `until`, are known of the first replica only; empty if of all."""
+    """Why values, or those of `until`, are kept of the first replica only; empty if of all."""
 
     def coordinates(self, by_replica: bool = False) -> dict[str, Floats]:
-        """Clocks and indices, shaped so that they multiply values [S, *index] and [R, S, *index].
+        """Return clocks and indices, shaped to broadcast with values [S, *index] and [R, S, *index].
 
-        Clocks are those of every replica if `by_replica`, where these differ; else the least.
+        Args:
+            by_replica: take clocks of every replica where they differ, instead of the least.
         """
         rank = 1 + len(self.indices)
-        clocks = self.clocks | self.own if by_replica else self.clocks
-        shaped = {name: times.reshape(*times.shape, *[1] * (rank - 1)) for name, times in clocks.items()}
+        clocks = self.clocks | self.own_clocks if by_replica else self.clocks
+        shaped = {clock: times.reshape(*times.shape, *[1] * (rank - 1)) for clock, times in clocks.items()}
         for at, (name, places) in enumerate(self.indices.items(), start=1):
             shaped[name] = places.reshape([-1 if axis == at else 1 for axis in range(rank)])
         return shaped
 
-    def at(self, name: str, value: float) -> Samples:
-        """At the record or the place of an index that is nearest to a value; the same for other names."""
+    def at(self, name: str, nearest_to: float) -> Samples:
+        """Return the samples at the record or index nearest to a value; unchanged for other names."""
         if name in self.clocks:
-            record = [int(np.abs(self.clocks[name] - value).argmin())]
+            record = [int(np.abs(self.clocks[name] - nearest_to).argmin())]
             clocks = {clock: times[record] for clock, times in self.clocks.items()}
-            own_clocks = {clock: times[:, record] for clock, times in self.own.items()}
+            own_clocks = {clock: times[:, record] for clock, times in self.own_clocks.items()}
             passed = None if self.passed is None else self.passed[:, record]
-            return self._replace(clocks=clocks, own=own_clocks, values=self.values[:, record], passed=passed)
+            return self._replace(
+                clocks=clocks, own_clocks=own_clocks, values=self.values[:, record], passed=passed
+            )
         if name in self.indices:
             axis = 2 + list(self.indices).index(name)
-            place = int(np.abs(self.indices[name] - value).argmin())
+            place = int(np.abs(self.indices[name] - nearest_to).argmin())
             remaining = {other: places for other, places in self.indices.items() if other != name}
             return self._replace(indices=remaining, values=np.asarray(self.values.take(place, axis)))
         return self
 
     def held(self) -> Floats:
-        """The values as they stay from where what ends them has passed; NaN where it never has."""
+        """Return values that stay constant from where `until` has passed; NaN where it never has."""
         if self.passed is None:
             return np.full_like(self.values, np.nan)
         return reductions.held(self.values, self.passed)
 
-    def of(self, replicas: Sequence[int] | None) -> Samples:
-        """Those of some of the replicas; a line, and what was measured of one replica, has no others."""
+    def subset(self, replicas: Sequence[int] | None) -> Samples:
+        """Return the samples of a subset of the replicas; a line and a single replica stand for all."""
         if replicas is None or len(self.values) == 1:
             return self
         subset, passed = [replica for replica in replicas if replica < len(self.values)], self.passed
         if passed is not None and len(passed) > 1:
             passed = passed[subset]
-        own_clocks = {clock: times[subset] for clock, times in self.own.items()}
-        return self._replace(own=own_clocks, values=self.values[subset], passed=passed)
+        own_clocks = {clock: times[subset] for clock, times in self.own_clocks.items()}
+        return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
-        """With a record of nothing where the last replica diverged: what came before is not the last."""
+        """Return the samples with a final NaN record where the last replica diverged."""
         if self.end is None:
             return self
-        clocks = {name: np.append(times, self.end[name]) for name, times in self.clocks.items()}
+        clocks = {clock: np.append(times, self.end[clock]) for clock, times in self.clocks.items()}
         nothing = np.full_like(self.values, np.nan, shape=(len(self.values), 1, *self.values.shape[2:]))
-        own_clocks = {name: np.pad(times, ((0, 0), (0, 1)), mode="edge") for name, times in self.own.items()}
+        own_clocks = {
+            clock: np.pad(times, ((0, 0), (0, 1)), mode="edge") for clock, times in self.own_clocks.items()
+        }
         passed = None if self.passed is None else np.pad(self.passed, ((0, 0), (0, 1)))
         values = np.concatenate([self.values, nothing], 1)
-        return Samples(clocks, self.indices, values, own=own_clocks, passed=passed)
+        return Samples(clocks, self.indices, values, own_clocks=own_clocks, passed=passed)
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
-    """The clocks of a curve and, of names of measures, their means over replicas at its records."""
-    means = {name: curve.mean(measure.name) for name, measure in measures_in(names).items()}
-    return curve.clocks | {name: values for name, values in means.items() if values is not None}
+    """Return the clocks of a curve and, for names of measures, their means over replicas at its records."""
+    means = {measure_name: curve.mean(measure.name) for measure_name, measure in measures_in(names).items()}
+    return curve.clocks | {measure_name: mean for measure_name, mean in means.items() if mean is not None}
 
 
 def of_curve(
     curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = (), until: Until | None = None
 ) -> Samples | None:
-    """What was measured of a curve, along its clocks and the measures of these names; None if nothing was."""
+    """Return the measured samples of a curve along its clocks and the named measures; None without any."""
     passed = None if until is None else _passed(curve, until)
     ended_by = "" if until is None or until.measure is None else curve.why_first_only(until.measure)
     ended = curve.diverged == curve.replicas and curve.length < curve.capacity
@@ -125,22 +130,22 @@ def of_curve(
         values = curve.values(measure.name)
         if values is None:
             return None
-        own_clocks = {name: times.T[: values.shape[1]] for name, times in curve.own_clocks.items()}
+        own_clocks = {clock: times.T[: values.shape[1]] for clock, times in curve.own_clocks.items()}
         why = curve.why_first_only(measure.name) or ended_by
         return Samples(clocks_of(curve, names), {}, values.T, end, own_clocks, passed, why)
     arrays = curve.array(measure.name)
     if arrays is None:
         return None
     records = np.searchsorted(curve.x, arrays.x)
-    clocks = {name: times[records] for name, times in clocks_of(curve, names).items()}
+    clocks = {clock: times[records] for clock, times in clocks_of(curve, names).items()}
     values = np.moveaxis(arrays.values, 1, 0)
-    own_clocks = {name: times[records].T[: len(values)] for name, times in curve.own_clocks.items()}
+    own_clocks = {clock: times[records].T[: len(values)] for clock, times in curve.own_clocks.items()}
     passed = None if passed is None else passed[:, records]
     return Samples(clocks, dict(curve.indices(measure.name)), values, end, own_clocks, passed, ended_by)
 
 
 def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
-    """At which records of a curve a value was passed, in every replica [R, S] or in all at once [1, S]."""
+    """Return the records of a curve that have passed `until`, per replica [R, S] or for all [1, S]."""
     values = None if until.measure is None else curve.values(until.measure)
     return until.passed(curve.clocks, {} if values is None else {str(until.measure): values}).T
 
@@ -148,21 +153,26 @@ def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
 def of_line(
     line: TheoryLine, trace: Trace, beyond: bool = False, clocks: Collection[str] = ()
 ) -> dict[str, Samples]:
-    """A line of the theory as if it had been measured, of a single replica if it is the same for all.
+    """Return a theory line as samples, with a single replica if it is the same for all.
 
-    By the name of the curve where every curve has its own, else by "". With `beyond` it goes on after the
-    last record, as far as it is known. Along `clocks` that are not planned it is, as far as curves have come,
-    where they were at its records: the same for all only if these agree.
+    The keys are names of curves if each has a line of its own, else "".
+
+    Args:
+        beyond: continue after the last record, as far as the line is known.
+        clocks: along clocks that are not planned, a line has samples at the records of curves. It is the same
+            for all curves only if these clocks agree.
     """
-    by_curve = line.of(trace.curves)
+    by_curve = line.by_curve(trace.curves)
     if not by_curve and not len(line.values):
         return {}
-    common = Along(trace.planned, line.indices, line.values[None] if line.each is None else line.each)
+    common = Along(
+        trace.planned, line.indices, line.values[None] if line.by_replica is None else line.by_replica
+    )
     if beyond and line.beyond is not None:
         further = line.beyond
-        extended = {name: np.append(times, further.clocks[name]) for name, times in common.clocks.items()}
+        extended = {clock: np.append(times, further.clocks[clock]) for clock, times in common.clocks.items()}
         common = Along(extended, line.indices, np.append(common.values, further.values, 1))
-    samples_by_curve = {name: Samples(*along) for name, along in (by_curve or {"": common}).items()}
+    samples_by_curve = {curve: Samples(*along) for curve, along in (by_curve or {"": common}).items()}
     measured = set(clocks) - trace.planned.keys()
     return _along_measured(samples_by_curve, line, trace, measured) if measured else samples_by_curve
 
@@ -170,7 +180,7 @@ def of_line(
 def _along_measured(
     samples_by_curve: dict[str, Samples], line: TheoryLine, trace: Trace, measured: set[str]
 ) -> dict[str, Samples]:
-    """A line along clocks that were measured, for every curve that it binds and that has them."""
+    """Return a line along measured clocks, for every curve that it binds and that has these clocks."""
     by_curve: dict[str, Samples] = {}
     for curve in trace.curves:
         samples = samples_by_curve.get(curve.name, samples_by_curve.get(""))
@@ -178,8 +188,9 @@ def _along_measured(
         if samples is None or curve.learner not in line.applies_to or not measured <= measured_clocks.keys():
             continue
         records = min(curve.length, samples.values.shape[1])
-        clocks = {name: times[:records] for name, times in (samples.clocks | measured_clocks).items()}
+        clocks = {clock: times[:records] for clock, times in (samples.clocks | measured_clocks).items()}
         by_curve[curve.name] = samples._replace(clocks=clocks, values=samples.values[:, :records])
+    # Curves end at different records: the longest has the clocks of all others as its start, if they agree.
     longest = max(by_curve.values(), key=lambda candidate: candidate.values.shape[1], default=None)
     if "" not in samples_by_curve or longest is None:
         return by_curve
@@ -188,21 +199,21 @@ def _along_measured(
 
 
 def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
-    """Whether the clocks that were measured of some agree with those of others that go further."""
+    """Return whether the measured clocks of `shorter` equal the first ones of `longest`."""
     records = shorter.values.shape[1]
-    return all(np.array_equal(shorter.clocks[name], longest.clocks[name][:records]) for name in measured)
+    return all(np.array_equal(shorter.clocks[clock], longest.clocks[clock][:records]) for clock in measured)
 
 
 class ReplicasMissing(BadInput):
-    """A picture reads every replica of a measure, and the results have the first one only."""
+    """A picture reads every replica of a measure that was kept of the first replica only."""
 
 
 class AtPoint(NamedTuple):
-    """A stretch of a curve: what one point of the axes contributes."""
+    """Stretch of a curve: the contribution of one point of the axes."""
 
     point: Point
     x: Floats
-    """[N], a single number where x is made of axes alone."""
+    """[N], a single number if x is made of axes alone."""
 
     values: Floats
     """[R, N]."""
@@ -212,7 +223,7 @@ class AtPoint(NamedTuple):
 
 
 class PictureSteps:
-    """`at`, `running`, `times`, `read` and x, in this order; what is left over is refused."""
+    """Applies `at`, `running`, `times`, `read` and x, in this order; refuses remaining dimensions."""
 
     def __init__(self, picture: Picture, axes: tuple[Axis, ...]) -> None:
         self.picture, self._axes = picture, axes
@@ -220,7 +231,7 @@ class PictureSteps:
         self._reading = picture.reading
 
     def parts(self, sampled: list[tuple[Point, Samples]]) -> list[AtPoint]:
-        """What every point contributes, once all is read off.
+        """Return the contribution of every point, with readings taken.
 
         Raises: BadInput; ReplicasMissing for samples that have the values of the first replica only.
         """
@@ -235,67 +246,69 @@ class PictureSteps:
 
     @property
     def _along(self) -> list[str]:
-        """What every point has a place along: the axes and, as an axis of its own, the rates."""
+        """Names along which points have places: the axes, then the rates as an axis of their own."""
         return [*(axis.name for axis in self._axes), RATE]
 
     def height(self, point: Point) -> float | None:
-        """y of a heat map at a point; None where it is made of an index, or there is none."""
+        """Return y of a heat map at a point; None if y is an index, or there is no y."""
         if self.picture.y is None or not self._of_rows <= self._of_axes | {"n", "d"}:
             return None
         return float(self._number(self.picture.y, point, None))
 
     @property
     def _of_rows(self) -> set[str]:
-        """What y names."""
+        """Names in y."""
         return set() if self.picture.y is None else names_in(self.picture.y)
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
-        """What a point contributes: a row of a map, or one for every place of the index that y goes along."""
-        for name in self._of_rows & samples.indices.keys():
-            for place in samples.indices[name].tolist():
+        """Yield the parts of a point: one row of a map, or one for every place of the index in y."""
+        for index in self._of_rows & samples.indices.keys():
+            for place in samples.indices[index].tolist():
                 assert self.picture.y is not None, "it names an index"
-                up = evaluate(self.picture.y, {**point.numbers, name: place})
-                yield self._at_point(point, samples.at(name, place))._replace(height=up)
+                up = evaluate(self.picture.y, {**point.numbers, index: place})
+                yield self._at_point(point, samples.at(index, place))._replace(height=up)
             return
         height = self.height(point)
         yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
 
     def curve(self, sampled: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
-        """x [N] and values [R, N] of the samples of one curve. Raises: BadInput."""
+        """Return x [N] and values [R, N] of the samples of one curve. Raises: BadInput."""
         parts = self.parts(sampled)
         if len(parts) == 1:
             return parts[0].x, parts[0].values
         self._check_nothing_left(parts)
         x = np.concatenate([part.x for part in parts])
+        # Stable: of equal places the earlier point of the axes stays first, so that a picture does not change
+        # by chance.
         order = np.argsort(x, kind="stable")
         return x[order], np.concatenate([part.values for part in parts], 1)[:, order]
 
     def along_records(self, clocks: Collection[str]) -> bool:
-        """Whether x goes along how far training has come, which is neither read off nor set."""
+        """Return whether x follows the progress of training, which is neither read off nor set."""
         if self._reading is not None and self._reading.over == "record":
             return False
         return not self._named.isdisjoint(clocks) and self.picture.at.keys().isdisjoint(clocks)
 
     @property
     def clocks(self) -> set[str]:
-        """The clocks that it cannot do without."""
+        """Clocks that the picture requires."""
         picture = self.picture
         factor = names_in(picture.times) if picture.times is not None else set()
         return ((self._named | factor | picture.at.keys()) & CLOCKS.keys()) | self.measured
 
     @property
     def measured(self) -> set[str]:
-        """What x names of measures, unless an axis has that name."""
+        """Measures that x names, except names of axes."""
         return measures_in(self._named - self._of_axes).keys() | set()
 
     @property
     def until(self) -> Until | None:
-        """What ends the records that it reads."""
+        """Condition that ends the records of a reading."""
         return None if self._reading is None else self._reading.until
 
     @property
     def change_values(self) -> bool:
-        """Whether what is drawn is something else than the measure."""
+        """Whether the drawn values differ from those of the measure."""
         picture = self.picture
         return any(
             step is not None
@@ -304,12 +317,12 @@ class PictureSteps:
 
     @property
     def along_rates(self) -> bool:
-        """Whether x is made of the rates that a learner tries: its own axis, of which it has a run each."""
+        """Whether x is made of the rates that a learner tries, which are an axis with one run for each."""
         return RATE in self._named - self._of_axes
 
     @property
     def over_rates(self) -> bool:
-        """Whether something is read off along these."""
+        """Whether a reading is taken along the rates."""
         return self._reading is not None and self._reading.over == RATE and RATE not in self._of_axes
 
     @property
@@ -323,61 +336,63 @@ class PictureSteps:
 
     @property
     def along_axes(self) -> bool:
-        """Whether several points make a curve or a map: each is a number there, once it is known."""
+        """Whether several points make a curve or a map; each contributes a number, once it is known."""
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()
         return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
-        """x where the clocks say this."""
-        x = self.places(point, {name: np.array([time]) for name, time in clocks.items()})
+        """Return x at one reading of the clocks."""
+        x = self.places(point, {clock: np.array([time]) for clock, time in clocks.items()})
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
-        """x at records where the clocks say this [S], or [1] where x is made of axes. Raises: BadInput."""
+        """Return x at records with these clocks [S], or [1] if x is made of axes. Raises: BadInput."""
         samples = Samples(dict(clocks), {}, np.empty((0, 1)))
         return np.asarray(self._number(self.picture.x, point, samples)).reshape(-1)
 
     def _at_point(self, point: Point, samples: Samples) -> AtPoint:
         picture, reading = self.picture, self._reading
+        # Along records a diverged curve just stops; a last value must not be the one before the divergence.
         if not self.along_records(samples.clocks):
             samples = samples.to_the_end()
-        for name, value in picture.at.items():
-            samples = samples.at(name, value)
-        values = samples.values if self.until is None else samples.held()
+        for dimension, value in picture.at.items():
+            samples = samples.at(dimension, value)
+        y = samples.values if self.until is None else samples.held()
+        # `running` comes before `times`: a running mean of loss × k differs from the running mean of loss,
+        # times k.
         if picture.running is not None:
-            values = reductions.running(picture.running, values, 1)
+            y = reductions.running(picture.running, y, 1)
         if picture.times is not None:
-            values = values * self._number(picture.times, point, samples, by_replica=True)
+            y = y * self._number(picture.times, point, samples, by_replica=True)
         places = {"record": next(iter(samples.clocks.values())), **samples.indices}
         dimensions = list(places)
         if reading is not None and reading.over in places:
             if reading.of == "mean":
-                values = reductions.summary("mean", values)[None]
+                y = reductions.summary("mean", y)[None]
             axis = 1 + dimensions.index(reading.over)
-            values = reductions.read(reading, values, places[reading.over], axis)
+            y = reductions.read(reading, y, places[reading.over], axis)
             dimensions.remove(reading.over)
         if "record" in dimensions and not self._named & samples.clocks.keys():
-            values = reductions.taken("last", values, 1)
+            y = reductions.selected("last", y, 1)
             dimensions.remove("record")
         if not dimensions:
             x = np.array([self._number(picture.x, point, None)])
-            return AtPoint(point, x, values[:, None])
+            return AtPoint(point, x, y[:, None])
         self._check_drawn_along(dimensions, samples)
         x = np.asarray(self._number(picture.x, point, samples)).reshape(-1)
-        if self._named & samples.own.keys():
-            own_x = np.asarray(self._number(picture.x, point, samples, by_replica=True)).reshape(
-                len(values), -1
-            )
-            values = reductions.resampled(values, own_x, x)
-        return AtPoint(point, x, values)
+        if self._named & samples.own_clocks.keys():
+            own_x = np.asarray(self._number(picture.x, point, samples, by_replica=True)).reshape(len(y), -1)
+            y = reductions.resampled(y, own_x, x)
+        return AtPoint(point, x, y)
 
     def _number(
         self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
     ) -> float | Floats:
-        """An expression at a point: a number, or where it names clocks or indices an array [S, *index].
+        """Return an expression at a point: a number, or an array [S, *index] if it names clocks or indices.
 
-        With `by_replica` it is [R, S, *index] if it names clocks that differ between replicas.
+        With `by_replica` the array is [R, S, *index] if the expression names clocks that differ between
+        replicas.
         """
         numbers: dict[str, float | Floats] = {**point.numbers, **self._of_words(point)}
         if samples is not None:
@@ -388,12 +403,12 @@ class PictureSteps:
             raise BadInput("pictures", f"{text!r}: {error}; it may name {listed(sorted(numbers))}") from error
 
     def _of_words(self, point: Point) -> dict[str, float]:
-        """Which value of an axis of words a point has, from 1 on."""
+        """Return the position of a point, from 1 on, on each axis whose values are words."""
         axes = zip(self._axes, point.place, strict=False)  # rates are an axis of their own behind these
         return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
-        """See that one dimension is left, and that x goes along it. Raises: BadInput."""
+        """Check that a single dimension remains, and that x is along it. Raises: BadInput."""
         (first, *rest) = dimensions
         along = {*samples.clocks} if first == "record" else {first}
         if not self._named & along:
@@ -403,7 +418,7 @@ class PictureSteps:
             raise BadInput("pictures", reason)
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
-        """What is read off along an axis, for every place on the others."""
+        """Yield the readings along an axis, for every place on the other axes."""
         number = self._along.index(reading.over)
         groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
         for part in parts:
@@ -413,16 +428,19 @@ class PictureSteps:
             group.sort(key=lambda part: coordinate(reading.over, part.point, number))
             places = np.array([coordinate(reading.over, part.point, number) for part in group])
             longest = max(group, key=lambda part: len(part.x))
-            values = np.stack([_extended(part.values, len(longest.x)) for part in group], 1)  # [R, P, N]
+            stacked = np.stack([_extended(part.values, len(longest.x)) for part in group], 1)  # [R, P, N]
             if reading.of == "mean":
-                values = reductions.summary("mean", values)[None]
-            yield AtPoint(longest.point, longest.x, reductions.read(reading, values, places, 1))
+                stacked = reductions.summary("mean", stacked)[None]
+            yield AtPoint(longest.point, longest.x, reductions.read(reading, stacked, places, 1))
 
     def _check_nothing_left(self, parts: list[AtPoint]) -> None:
-        """See that no axis varies along a curve but those that x is made of. Raises: BadInput."""
+        """Check that only axes in x vary along a curve. Raises: BadInput."""
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
-            names = {axis.name, *(name for value in axis.grid for name in axis.bound(value))}
+            names = {
+                axis.name,
+                *(axis_name for axis_value in axis.grid for axis_name in axis.bound(axis_value)),
+            }
             if names & (self._named | read):
                 continue
             if len({part.point.place[number] for part in parts}) > 1:
@@ -431,11 +449,10 @@ class PictureSteps:
 
 
 def coordinate(name: str, point: Point, number: int) -> float:
-    """Where a point is on the axis of a name and number: its own number, or of words and tables which one
-    it is, from 1 on."""
+    """Return the number of a point on an axis; on axes of words and tables, its position from 1 on."""
     return point.names.get(name, point.place[number] + 1.0)
 
 
 def _extended(values: Floats, length: int) -> Floats:
-    """Values [R, N] with NaN after their end, where a run ended before others did."""
+    """Return values [R, N] padded with NaN, for a run that ended before others did."""
     return np.pad(values, ((0, 0), (0, length - values.shape[1])), constant_values=np.nan)

@@ -1,4 +1,4 @@
-"""The growing curves: written by the engine, read by anybody, without locks."""
+"""Traces: curves that grow while the engine writes and other threads read, without locks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.core.groups import Group
 from engine.core.parts import Finding, Verdict
 from engine.measures import Measure
 from engine.pictures.view import fate
-from engine.results.series import Arrays, MeasureSeries, replicas_kept
+from engine.results.measure_series import Arrays, MeasureSeries, replicas_kept
 from engine.training.descent import kept_records
 
 Floats = NDArray[np.float64]
@@ -24,12 +24,12 @@ NOTHING = np.empty(0)
 
 
 class Curve:
-    """A learner's training run at one rate: every measure and every clock along its records, by replica.
+    """Training run of a learner at one rate: every measure and clock at its records, by replica.
 
-    Arrays are allocated for `capacity` records; `length` says how many entries are valid. The writer fills
-    entries first and raises `length` last, so that a reader never sees a half-written one. Clocks are how far
-    training has come, in examples `k`, epochs …, as far as the learner has them; the first is that of the
-    x-axis. A replica that diverges is NaN from there on, and the others go on.
+    Arrays are allocated for `capacity` records; `length` is the number of valid entries. The writer fills
+    entries first and raises `length` last, so that a reader never sees a half-written record. Clocks measure
+    the progress of training, in examples `k`, epochs …, as far as the learner has them; the first is that of
+    the x-axis. A replica that diverges is NaN from there on; the others continue.
     """
 
     def __init__(
@@ -43,10 +43,11 @@ class Curve:
         backend: str = "dense",
         indices: Mapping[str, Mapping[str, Floats]] = MappingProxyType({}),
     ) -> None:
-        """A curve called `name`: the one of `learner`, or the one with `rate` if it tries several.
+        """Create the curve `name`: the only one of `learner`, or the one with `rate` if it tries several.
 
-        `backend` is the name of that which computes it, and `indices` has the coordinates of each index of
-        the measures that have some, by the names of both.
+        Args:
+            backend: name of the backend that computes it.
+            indices: coordinates of each index of measures with indices, by the names of measure and index.
         """
         self.name = name
         self.learner = learner or name
@@ -55,24 +56,26 @@ class Curve:
         self.grid: dict[float, float] = {}
         self.verdict = verdict
         self.backends = [backend]
-        """Those that compute it, one after the other."""
+        """Names of the backends that compute it, in order of use."""
 
         self.is_restored = False
         """Whether it was read from a cache."""
 
         self.uncached_weight_bytes = 0
-        """Bytes of its weights, where a cache has the curve without them; 0 elsewhere."""
+        """Bytes of its weights if a cache has the curve without them; else 0."""
 
         self.replicas = replicas
         self.divergences = np.full(replicas, np.nan)
-        """Where every replica diverged, on the clock of the x-axis [R]; NaN for those that did not."""
+        """Place of divergence of every replica, on the clock of the x-axis [R]; NaN for replicas that did
+        not.
+        """
 
         self.inaccurate = np.zeros(replicas, bool)
-        """Which of these did not diverge, but ended as numbers are not accurate from there on [R]."""
+        """Replicas [R] that did not diverge, but ended early since numbers are inaccurate from there on."""
 
         self.ended = False
         self.oracle_tuned = False
-        """Whether it becomes the curve of the best of several rates, once all of these are complete."""
+        """Whether it becomes the curve of the best of several rates, once all of them are complete."""
         self.length = 0
         self.weights_length = 0
         self.capacity = capacity
@@ -85,7 +88,7 @@ class Curve:
 
     @property
     def backend(self) -> str:
-        """What computes it, in words."""
+        """Names of its backends, in words."""
         return " then ".join(self.backends)
 
     @property
@@ -95,42 +98,42 @@ class Curve:
 
     @property
     def diverged_at(self) -> float | None:
-        """Where the first of its replicas diverged; None if none did."""
+        """Place of the first divergence of a replica; None without any."""
         return float(np.nanmin(self.divergences)) if self.diverged else None
 
     @property
     def diverged(self) -> int:
-        """How many replicas have diverged."""
+        """Number of replicas that have diverged."""
         return int(np.count_nonzero(~np.isnan(self.divergences)))
 
     @property
     def fate(self) -> str:
-        """What became of the replicas that have ended early, as a verb."""
+        """Fate of the replicas that ended early, as a verb."""
         return fate(self.diverged, int(self.inaccurate.sum()))
 
     @property
     def sound(self) -> int:
-        """How many records come before the first divergence: there, means are over all replicas."""
+        """Number of records before the first divergence, where means are over all replicas."""
         at = self.diverged_at
         return self.length if at is None else int(np.searchsorted(self.x, at))
 
     @property
     def x(self) -> Floats:
-        """The clock of the x-axis."""
+        """Clock of the x-axis."""
         return next(iter(self._clocks.values()), NOTHING)[: self.length]
 
     @property
     def clocks(self) -> dict[str, Floats]:
-        """How far training had come at every record [S], by the name of the clock.
+        """Clocks at every record [S], by name.
 
-        Where replicas differ it is the one that has come least far, of those that have not diverged.
+        Where replicas differ, the value is the least among replicas that have not diverged.
         """
-        return {name: self._least(times[: self.length]) for name, times in self._clocks.items()}
+        return {clock: self._least(times[: self.length]) for clock, times in self._clocks.items()}
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
-        """The clocks in which replicas differ, [S, R]."""
-        return {name: times[: self.length] for name, times in self._clocks.items() if times.ndim > 1}
+        """Clocks that differ between replicas, [S, R]."""
+        return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
     def _least(self, times: Floats) -> Floats:
         if times.ndim == 1:
@@ -140,26 +143,26 @@ class Curve:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The names of what was measured along the curve."""
+        """Names of the measures along the curve."""
         return tuple(self._series)
 
     def mean(self, measure: str) -> Floats | None:
-        """The mean of a measure over replicas [S], NaN where it was not measured; None if nowhere."""
+        """Return the mean of a measure over replicas [S], NaN where not measured; None if never measured."""
         series = self._series.get(measure)
         return None if series is None else series.mean[: self.length]
 
     def stderr_of(self, measure: str) -> Floats | None:
-        """The standard error of that mean [S]; None if it was not measured, or for a single replica."""
+        """Return the standard error of that mean [S]; None if not measured, or for a single replica."""
         series = self._series.get(measure)
         return None if series is None or series.stderr is None else series.stderr[: self.length]
 
     def values(self, measure: str) -> Floats | None:
-        """A measure of every replica [S, R], as far as they are kept; None if it was not measured."""
+        """Return a measure of every stored replica [S, R]; None if it was not measured."""
         series = self._series.get(measure)
         return None if series is None else series.values[: self.length]
 
     def why_first_only(self, measure: str) -> str:
-        """Why `values` of a measure are those of the first replica only, in words; empty if they are not."""
+        """Return why `values` of a measure hold the first replica only, in words; empty if they hold all."""
         values = self.values(measure)
         if values is None or values.shape[1] == self.replicas:
             return ""
@@ -170,20 +173,20 @@ class Curve:
 
     @property
     def weights_x(self) -> Floats:
-        """Where on the x-axis the weights were kept."""
+        """Places of the weights on the x-axis."""
         return self._weights_x[: self.weights_length]
 
     @property
     def weights(self) -> NDArray[np.floating[Any]] | None:
-        """Weights of the first replica and target [S, d] at `weights_x`; None if there is no such vector."""
+        """Weights of the first replica and target [S, d] at `weights_x`; None without such a vector."""
         return None if self._weights is None else self._weights[: self.weights_length]
 
     def array(self, measure: str) -> Arrays | None:
-        """A measure that has indices, where it was measured; None if nowhere."""
+        """Return a measure that has indices, where it was measured; None if never."""
         return self._arrays.get(measure)
 
     def indices(self, measure: str) -> Mapping[str, Floats]:
-        """The coordinates of each index of a measure by its name, in the order of the array's dimensions."""
+        """Return the coordinates of each index of a measure, in the order of the array's dimensions."""
         return self._indices.get(measure, {})
 
     def append(
@@ -193,40 +196,42 @@ class Curve:
         weights: Mapping[int, NDArray[np.floating[Any]]] = MappingProxyType({}),
         arrays: Mapping[str, Mapping[int, Floats]] = MappingProxyType({}),
     ) -> None:
-        """Publish S records: what clocks say [S] or [S, R], and what was measured [S, R], by name.
+        """Publish S records: clocks [S] or [S, R] and measures [S, R], by name.
 
         The names are those of the first records.
 
         Args:
             weights: [d] of the first replica, by the record among the S.
-            arrays: measures with indices [R or 1, *index], by name and record; what is NaN is left out.
+            arrays: measures with indices [R or 1, *index], by name and record; all-NaN arrays are omitted.
         """
         start, x = self.length, next(iter(clocks.values()))
         if not start:  # readers may go through the names meanwhile
             self._clocks = {
-                name: np.empty((self.capacity, *times.shape[1:])) for name, times in clocks.items()
+                clock: np.empty((self.capacity, *times.shape[1:])) for clock, times in clocks.items()
             }
-            self._series = {name: MeasureSeries(self.capacity, self.replicas) for name in measures}
+            self._series = {measure: MeasureSeries(self.capacity, self.replicas) for measure in measures}
         for name, times in clocks.items():
             self._clocks[name][start : start + len(x)] = times
-        for name, values in measures.items():
-            self._series[name].fill(start, values)
+        for name, numbers in measures.items():
+            self._series[name].fill(start, numbers)
         for record, vector in weights.items():
             self._keep(x[record], vector)
         for name, by_record in arrays.items():
-            records = [record for record, values in by_record.items() if not np.isnan(values).all()]
+            records = [record for record, numbers in by_record.items() if not np.isnan(numbers).all()]
             if records:
                 new = Arrays(x[records], np.stack([by_record[record] for record in records]))
                 old = self._arrays.get(name)
+                # A new dict, not an update in place: another thread may be iterating over the old one.
                 self._arrays = {**self._arrays, name: new if old is None else old.followed_by(new)}
+        # Last: readers take `length` first and trust every entry below it.
         self.length = start + len(x)
 
     def complete_early(self) -> None:
-        """Have all records by now, maybe fewer than were planned: none follows."""
+        """Count the present records as all of them, even if more were planned."""
         self.capacity = self.length
 
     def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
-        """Become the curve of the best of the rates that were tried, and remember how all of them did."""
+        """Become the curve of the best rate, and remember the mean along the curve of every rate."""
         self.grid = dict(grid)
         self.rate, self.divergences, self.inaccurate = winner.rate, winner.divergences, winner.inaccurate
         self._clocks, self._series = winner._clocks, winner._series
@@ -239,13 +244,13 @@ class Curve:
         self.ended = True
 
     def snapshot(self) -> Curve:
-        """The curve as far as it has come; what is appended to this one lies beyond its length."""
+        """Return the curve as far as it has come; later records lie beyond the snapshot's length."""
         snapshot = copy.copy(self)  # in one step, so that the writer comes before it or after it
         snapshot.divergences, snapshot.inaccurate = self.divergences.copy(), self.inaccurate.copy()
         return snapshot
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
-        """All there is of the curve, by names that `restore` understands."""
+        """Return the contents of the curve, by names that `restore` understands."""
         contents: dict[str, NDArray[Any]] = {
             "divergences": self.divergences,
             "backends": np.array(self.backends, str),
@@ -268,7 +273,7 @@ class Curve:
         return contents
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the finished curve that `as_arrays` was of, with as many replicas. Raises: KeyError."""
+        """Become the finished curve that `as_arrays` stored, with as many replicas. Raises: KeyError."""
         self.divergences = arrays["divergences"]
         self.inaccurate = arrays.get("inaccurate", self.inaccurate)
         self.backends = arrays["backends"].tolist()
@@ -277,6 +282,7 @@ class Curve:
             if kind == "clock":
                 self._clocks[name] = array
             elif kind == "values":
+                # Capacity 0: the arrays that were read replace the buffers, which need not be allocated.
                 series = self._series[name] = MeasureSeries(0, self.replicas)
                 series.values, series.mean = array, array[:, 0]
                 if self.replicas > 1:
@@ -294,12 +300,13 @@ class Curve:
         self.ended = self.is_restored = True
 
     def mean_along(self, measure: str) -> float:
-        """The mean of a measure along the curve, infinite if a replica diverged: least for the best rate."""
+        """Return the mean of a measure along the curve, infinite after a divergence, to compare rates."""
         mean = self.mean(measure)
+        # Of a diverged curve the mean over the remaining replicas would flatter the rate.
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
-        """Keep weights; their number was bounded by `kept_records`."""
+        """Store weights at a place; `kept_records` bounds their number."""
         if self._weights is None:
             slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)
@@ -310,16 +317,16 @@ class Curve:
 
 
 class Along(NamedTuple):
-    """Values of a theory line, and where they are."""
+    """Values of a theory line, and their places."""
 
     clocks: dict[str, Floats]
-    """What the clocks say there [S], that of the x-axis first."""
+    """Clocks at these places [S], that of the x-axis first."""
 
     indices: dict[str, Floats]
-    """The coordinates of each index of the measure, in the order of the array's dimensions."""
+    """Coordinates of each index of the measure, in the order of the array's dimensions."""
 
     values: Floats
-    """[R, S, *index], or of a line that is the same for all replicas [1, S, *index]."""
+    """[R, S, *index], or [1, S, *index] for a line that is the same for all replicas."""
 
 
 class Statement(NamedTuple):
@@ -327,10 +334,10 @@ class Statement(NamedTuple):
 
     kind: str
     direction: str
-    """How the line stands to its measure, such as "lower"."""
+    """Relation of the line to its measure, such as "lower"."""
 
     in_expectation: bool
-    """Whether the line is about the expectation, from which a single run may stray."""
+    """Whether the line is about the expectation, from which single runs deviate."""
 
     formula: str
     source: str
@@ -338,7 +345,7 @@ class Statement(NamedTuple):
     """Name of the measure."""
 
     group: Group | None = None
-    """Group under which the learners that the line binds are invariant, if it binds them for that."""
+    """Group whose invariant learners the line binds; None for a line that binds by other conditions."""
 
     name: str = ""
     """Name that distinguishes the line from others of its kind; empty if there are none."""
@@ -363,10 +370,10 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TheoryLine:
-    """A line of the theory on the x-axis of a trace, and the learners it binds, with the reasons.
+    """Theory line on the x-axis of a trace, and the learners it binds, with the reasons.
 
-    One that is the same for all learners has `values` [S, *index], the mean over replicas; one that is
-    not has `of_curves`, by the name of each curve that it binds.
+    A line that is the same for all learners has `values` [S, *index], the mean over replicas. Other lines
+    have `of_curves`, by the name of each curve that they bind.
     """
 
     statement: Statement
@@ -377,16 +384,16 @@ class TheoryLine:
     per_learner: bool = False
     of_curves: dict[str, Along] = field(default_factory=dict)
     along_runs: Callable[[Curve], Along | None] | None = None
-    """The line of a curve as far as that has come, where it is made of what is measured; None without one."""
+    """Line of a curve so far, for a line made of measured values; None for other lines."""
 
-    each: Floats | None = None
-    """The line of every replica [R, S, *index], where they differ."""
+    by_replica: Floats | None = None
+    """Line of every replica [R, S, *index], if replicas differ."""
 
     indices: dict[str, Floats] = field(default_factory=dict)
-    """The coordinates of each index of the measure, of one that is the same for all learners."""
+    """Coordinates of each index of the measure, for a line that is the same for all learners."""
 
     beyond: Along | None = None
-    """What it would be after the last record, where training ends before the theorem does."""
+    """Continuation after the last record, for training that ends before the theorem does."""
 
     @property
     def kind(self) -> str:
@@ -395,25 +402,25 @@ class TheoryLine:
 
     @property
     def applies_to(self) -> list[str]:
-        """The learners that the line binds here."""
+        """Names of the learners that the line binds here."""
         if not self.on_problem.holds:
             return []
-        return [name for name, finding in self.on_learners.items() if finding.holds]
+        return [learner for learner, finding in self.on_learners.items() if finding.holds]
 
-    def of(self, curves: Iterable[Curve]) -> dict[str, Along]:
-        """What it says of each of some curves by now, by their names, where that is not the same for all."""
+    def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
+        """Return the line of each curve so far, by name; empty if the line is the same for all."""
         if self.along_runs is None:
             return self.of_curves
         by_curve = {curve.name: self.along_runs(curve) for curve in curves if curve.length}
-        return {name: along for name, along in by_curve.items() if along is not None}
+        return {curve: along for curve, along in by_curve.items() if along is not None}
 
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """All that a run yields: curves of the learners and lines of the theory on the same axes.
+    """Results of a run: curves of learners and theory lines on the same axes.
 
-    `planned` says what the clocks are going to say at the records that the protocol plans [S], by name; the
-    first is the clock of the x-axis. The records that there are, are those of the curves.
+    `planned` has the clocks at the records that the protocol plans [S], by name; the first is the clock of
+    the x-axis. Curves hold the records that exist.
     """
 
     curves: list[Curve]
@@ -422,24 +429,24 @@ class Trace:
     x_label: str
     environment: dict[str, str]
     compared_by: str
-    """The measure by which the rates of a learner are compared."""
-    others: list[Curve] = field(default_factory=list)
-    """The curves of training runs that only lines are made of."""
+    """Measure by which the rates of a learner are compared."""
+    side_curves: list[Curve] = field(default_factory=list)
+    """Curves of side runs, which only theory lines use."""
     examples: tuple[Floats, Floats] | None = None
-    """What the first replica learns from, entry and label, where a picture shows it and there is one each."""
+    """Instances and labels of the first replica, if a picture shows them and both are single numbers."""
     measures: tuple[Measure, ...] = ()
-    """The measures that are recorded of any learner, each once."""
+    """Measures recorded of any learner, each once."""
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is still to come."""
-        return all(curve.ended for curve in (*self.curves, *self.others))
+        """Whether all training runs have ended."""
+        return all(curve.ended for curve in (*self.curves, *self.side_curves))
 
     @property
     def frontier(self) -> int:
-        """The number of the last record that every learner still at work has; −1 before the first.
+        """Index of the last record that every unfinished learner has; −1 before the first.
 
-        An oracle-tuned curve has no records until its learner is done; nobody waits for it.
+        Oracle-tuned curves do not count: they have no records until their learner is done.
         """
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [curve.length - 1 for curve in growing or self.curves]
@@ -447,60 +454,61 @@ class Trace:
 
     @property
     def reached(self) -> int:
-        """The number of the last record to show: the frontier of those learners that have any record.
+        """Index of the last record to show: the frontier of the learners that have records.
 
-        One that takes long to its first keeps no other from the screen.
+        A slow first record of one learner does not hide the others.
         """
         begun = [curve for curve in self.curves if curve.length]
         return replace(self, curves=begun).frontier if begun else -1
 
     def snapshot(self) -> Trace:
-        """The trace as far as it has come, which does not grow; cheap, for the records are shared."""
+        """Return the trace so far, which does not grow; cheap, as the records are shared."""
         return replace(self, curves=[curve.snapshot() for curve in self.curves])
 
     @property
     def x(self) -> Floats:
-        """The places on the x-axis at which records are planned."""
+        """Places of the planned records on the x-axis."""
         return next(iter(self.planned.values()))
 
     @property
     def last(self) -> float:
-        """Where the x-axis ends."""
+        """End of the x-axis."""
         return float(self.x[-1])
 
     def at(self, record: int) -> str:
-        """Where a record is, in words."""
+        """Return the place of a record, in words."""
         return f"{next(iter(self.planned))} = {self.x[record]:g}"
 
     def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:
-        """What the clocks say at the record that is planned at x: the planned ones, and those of a curve.
+        """Return the clocks at the record planned at x: planned clocks, and those of a curve.
 
-        Beyond its last record what a curve has measured goes on as it did there; NaN where that is not known.
+        Beyond the last record of the curve its clocks are extrapolated linearly; NaN with less than two
+        records.
         """
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
-        planned = {name: float(times[record]) for name, times in self.planned.items()}
+        planned = {clock: float(times[record]) for clock, times in self.planned.items()}
         if curve is None:
             return planned
-        return {name: _at(x, curve.x, times) for name, times in curve.clocks.items()} | planned
+        return {clock: _at(x, curve.x, times) for clock, times in curve.clocks.items()} | planned
 
     @property
     def theorems(self) -> list[TheoryLine]:
-        """The first line of every kind: the two edges of a band say the same."""
+        """First line of every kind: the two edges of a band have the same statement."""
         return list({line.kind: line for line in reversed(self.lines)}.values())[::-1]
 
     def lines_of(self, measure: str) -> list[TheoryLine]:
-        """What theory says of a measure, whether it holds here or not."""
+        """Return the lines about a measure, including lines that do not hold here."""
         return [line for line in self.lines if line.statement.measure == measure]
 
     def is_bound(self, curve: Curve) -> bool:
-        """Whether a proved lower bound binds the learner of a curve, by the lines that there are."""
+        """Return whether a proved lower bound binds the learner of a curve."""
         return any(
             line.on_problem.holds and line.statement.direction == "lower" and curve.learner in line.applies_to
             for line in self.lines
         )
 
     def curve(self, name: str) -> Curve:
-        """The curve of this name, or the best one so far of the learner of this name. Raises: KeyError."""
+        """Return the curve called `name`, or the best so far of the learner `name`. Raises: KeyError."""
         for curve in self.curves:
             if curve.name == name:
                 return curve
@@ -510,11 +518,11 @@ class Trace:
         return min(candidates, key=lambda curve: curve.mean_along(self.compared_by))
 
 
-def _at(x: float, places: Floats, values: Floats) -> float:
-    """The value at x, linear between those known and beyond the last; NaN beyond the only one."""
+def _at(x: float, places: Floats, heights: Floats) -> float:
+    """Return the value at x, linear between places and beyond the last; NaN beyond a single place."""
     if len(places) and x <= places[-1]:
-        return float(np.interp(x, places, values))
+        return float(np.interp(x, places, heights))
     if len(places) < 2:
         return float("nan")
-    slope = (values[-1] - values[-2]) / (places[-1] - places[-2])
-    return float(values[-1] + slope * (x - places[-1]))
+    slope = (heights[-1] - heights[-2]) / (places[-1] - places[-2])
+    return float(heights[-1] + slope * (x - places[-1]))

@@ -1,4 +1,4 @@
-"""How results become views: what a picture wants of them goes through its steps, curve by curve."""
+"""Views of results: curves, lines and heat maps of a picture, after all its steps."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ from engine.spec.sweep import Point, Sweep, marks_of
 Floats = NDArray[np.float64]
 
 LIMITS = ("asymptotic", "shape", "reference")
-"""Directions of lines that promise nothing of the mean of so many replicas."""
+"""Directions of lines that state nothing about the mean over finitely many replicas."""
 
 
 def view(picture: Picture, results: Results) -> View:
-    """A picture of results, as far as these have come.
+    """Return a picture of results, as far as they have come.
 
-    Raises: BadInput for a picture that these results do not have.
+    Raises: BadInput for a picture that these results cannot show.
     """
     sweep = results.sweep
     steps = PictureSteps(picture, sweep.axes)
@@ -93,7 +93,7 @@ def view(picture: Picture, results: Results) -> View:
         without = [point for number, point in points.items() if number not in results.traces]
         y = _if_known(picture, steps, x, y, without)
         of_some = partial(_of_some, picture.summary, values) if len(values) > 1 else None
-        applies = dict.fromkeys(name for _, _, line in pieces for name in line.applies_to)
+        applies = dict.fromkeys(learner for _, _, line in pieces for learner in line.applies_to)
         statement = pieces[0][2].statement
         shown.lines.append(
             LineView(
@@ -120,7 +120,7 @@ def view(picture: Picture, results: Results) -> View:
 
 
 def _best_curves(collected: Gathered) -> set[Curve]:
-    """The best curve of each learner in each of the runs that come first in a curve of the picture."""
+    """Return the best curve of each learner in the first run of every curve of the picture."""
     traces = {id(stretches[0].trace): stretches[0].trace for stretches in collected.curves.values()}
     return {
         trace.curve(learner)
@@ -145,7 +145,7 @@ def _axes(picture: Picture, results: Results) -> ViewAxes:
 
 
 def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | None:
-    """What a picture shows beside its curves, of the first run that it is of."""
+    """Return the examples that a picture shows beside its curves, from the first of its runs."""
     if picture.points is None:
         return None
     runs = sorted(results.traces.items())
@@ -153,7 +153,7 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """The points of a picture with these values of the axes that its curves are split by, by number."""
+    """Return the points of a picture with these values of the axes that split its curves, by number."""
     sweep = results.sweep
     return {
         number: point
@@ -165,7 +165,7 @@ def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Po
 def _if_known(
     picture: Picture, steps: PictureSteps, x: Floats, y: Floats, without: Sequence[Point]
 ) -> Floats:
-    """y, but where points of an axis that is read off are `without` values: "never" is not known there."""
+    """Return y, with NaN for "never" at points that still have no results along a reading's axis."""
     reading = picture.reading
     if reading is None or reading.over == "record" or not steps.x_of_axes:
         return y
@@ -174,32 +174,32 @@ def _if_known(
 
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Why a line says nothing of replicas that are divided each by its own number; nothing if it does."""
+    """Return why a line does not apply to replicas that are each divided by a number; empty if it does."""
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
-    if not promises or not divisor.taken or not divisor.differ:
+    if not promises or not divisor.samples or not divisor.differ:
         return ""
     return "it is about the mean over replicas, and each replica is divided by its own number before that"
 
 
 def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
-    """The summary of some of the replicas, of values [R, N]."""
+    """Return the summary of a subset of the replicas of values [R, N]."""
     return reductions.summary(how, values[list(replicas)])
 
 
-def _divided(x: Floats, values: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
-    """Values [R, N] of a curve or line, every replica over its own of what a picture is relative to.
+def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
+    """Return values [R, N] of a curve or line, each replica divided by the divisor's same replica.
 
-    NaN where there is nothing of that.
+    NaN without a divisor.
     """
-    if not divisor.taken:
-        return np.full_like(values, np.nan)
+    if not divisor.samples:
+        return np.full_like(y, np.nan)
     places, divisors = divisor.values(replicas)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(values / np.stack([np.interp(x, places, row) for row in divisors]))
+        return np.asarray(y / np.stack([np.interp(x, places, row) for row in divisors]))
 
 
 def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
-    """Where something is or is to be: at the records of the run that goes furthest, or at the points."""
+    """Return all places, present and planned: the records of the longest run, or the points."""
     points = [point for point in results.sweep.points if point.is_in(shown.picture)]
     if along_records(shown):
         runs = [(results.sweep.points[number], trace) for number, trace in results.traces.items()]
@@ -213,7 +213,7 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
-    """On clocks that were measured it is where the learner is that has come furthest on them by then."""
+    """Return x at a clock of a run; on measured clocks, that of the learner that is furthest by then."""
     if number not in results.traces:
         return None
     point, trace = results.sweep.points[number], results.traces[number]
@@ -237,7 +237,7 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
 
 
 def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) -> HeatView:
-    """A learner over x and y: every point of the axes is a row of the map or a cell of it, or the map."""
+    """Return the heat map of a learner: points of the axes are its rows or cells, or one point is the map."""
     (learner, apart), stretches = key, collected.curves[key]
     drawn = partial(_contours, results, steps.picture, stretches)
     place = collected.kind_place(stretches[0].curve, stretches[0].point, apart)
@@ -258,16 +258,16 @@ def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) 
 
 
 def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
-    """x, y and the map of a single replica over a clock and an index as they were recorded.
+    """Return x, y and the map of a single replica over a clock and an index, as they were recorded.
 
-    None where more is to be done. A measure may have a thousand places along its index, and views of runs
-    that go on are made for every frame.
+    None if further steps are needed. The short cut matters: a measure may have a thousand places along its
+    index, and a growing run makes a view for every frame.
     """
     picture, (first, *rest) = steps.picture, stretches
     samples = first.samples
     if rest or len(samples.values) != 1 or samples.why_first_only:
         return None
-    if steps.change_values or picture.at or samples.own:
+    if steps.change_values or picture.at or samples.own_clocks:
         return None
     if picture.summary == "geometric":  # of values below 0 there is none
         return None
@@ -279,13 +279,13 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
 def _contours(
     results: Results, picture: Picture, stretches: list[Stretch], x: Floats, y: Floats
 ) -> tuple[ContourView, ...]:
-    """The lines of the theory over a map that have values there."""
+    """Return the theory lines over a map that have values there."""
     drawn = (_contour(contour, x, y, results, picture, stretches) for contour in picture.contours)
     return tuple(contour_view for contour_view in drawn if contour_view is not None)
 
 
 def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Floats], Floats]) -> Floats:
-    """One number [M, N] for every place of a map that the parts [R, …] are at, NaN elsewhere."""
+    """Return one number [M, N] for every place of a map that has a part [R, …], NaN elsewhere."""
     grid = np.full((len(y), len(x)), np.nan)
     for part in parts:
         row = int(np.searchsorted(y, part.height))
@@ -296,7 +296,7 @@ def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Float
 def _contour(
     contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
-    """A line of the theory over the map of a learner; None where it has no values there."""
+    """Return a theory line over the map of a learner; None if it has no values there."""
     plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
     steps = PictureSteps(plain, results.sweep.axes)
     sampled: list[tuple[Point, Samples]] = []
@@ -309,13 +309,13 @@ def _contour(
                 direction, title = line.statement.direction, line.statement.called
     if not sampled:
         return None
-    values = _over(x, y, steps.parts(sampled), lambda group: reductions.summary(picture.summary, group))
+    level_values = _over(x, y, steps.parts(sampled), lambda group: reductions.summary(picture.summary, group))
     name = contour.name or f"{title} = {contour.level:g}"
-    return ContourView(name, contour.line, direction, contour.level, values)
+    return ContourView(name, contour.line, direction, contour.level, level_values)
 
 
 def _error(how: str, values: Floats) -> Floats:
-    """The standard error [N] of a summary of values [R, N] that has one."""
+    """Return the standard error [N] of a summary of values [R, N]; the summary must have one."""
     error = reductions.standard_error(
         how, len(values), lambda subset: reductions.summary(how, values[subset])
     )
@@ -324,24 +324,24 @@ def _error(how: str, values: Floats) -> Floats:
 
 
 class _Reduction:
-    """One curve on its way into a view, of all replicas or of some."""
+    """Reduction of one curve to a view, over all replicas or subsets."""
 
     def __init__(
         self, picture: Picture, results: Results, steps: PictureSteps, collected: Gathered, key: Key
     ) -> None:
         self._picture, self._results, self._steps = picture, results, steps
-        self._key, self._taken = key, collected.curves[key]
-        self._samples = Replicas(steps, [(stretch.point, stretch.samples) for stretch in self._taken])
+        self._key, self._stretches = key, collected.curves[key]
+        self._samples = Replicas(steps, [(stretch.point, stretch.samples) for stretch in self._stretches])
         self._divisor = Replicas(steps, collected.divisor_of(picture, key))
-        self._kind_place = collected.kind_place(self._taken[0].curve, self._taken[0].point, key[1])
+        self._kind_place = collected.kind_place(self._stretches[0].curve, self._stretches[0].point, key[1])
         self._replicas = min(
             stretch.curve.replicas if picture.measure.is_number else len(stretch.samples.values)
-            for stretch in self._taken
+            for stretch in self._stretches
         )
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
-        """The curve with this number, its errors, and how much of it there is."""
-        (name, apart), first = self._key, self._taken[0]
+        """Return the view of the curve with this number: values, errors and progress."""
+        (curve_name, apart), first = self._key, self._stretches[0]
         if (measured := self._as_measured()) is not None:
             x, y, stderr = measured
         else:
@@ -351,12 +351,12 @@ class _Reduction:
                 self._picture.summary, self._replicas, lambda subset: self._estimate(subset)[1]
             )
         return CurveView(
-            name=self._results.sweep.name(name, self._picture, apart),
+            name=self._results.sweep.name(curve_name, self._picture, apart),
             number=number,
             learner=first.curve.learner,
             kind_place=self._kind_place,
             apart=apart,
-            chosen=any(stretch.curve in best for stretch in self._taken if stretch.trace is first.trace),
+            chosen=any(stretch.curve in best for stretch in self._stretches if stretch.trace is first.trace),
             x=x,
             y=y,
             stderr=stderr,
@@ -369,23 +369,25 @@ class _Reduction:
         )
 
     def _places(self) -> Places:
-        samples, steps = self._taken[0].samples, self._steps
+        samples, steps = self._stretches[0].samples, self._steps
         if not self._along_records:
             return Places(planned=len(self._wanted))
         return Places(
-            self._taken[0].curve.capacity,
+            self._stretches[0].curve.capacity,
             next(iter(samples.clocks.values())),
             is_ordered=self._picture.x in samples.clocks and not steps.measured,
             is_passed=bool(steps.measured) or self._is_resampled,
         )
 
     def _training(self) -> Training:
-        first, is_single = self._taken[0], len(self._taken) == 1
+        first, is_single = self._stretches[0], len(self._stretches) == 1
         curve = first.curve
         return Training(
             verdict=curve.verdict,
             is_bound=first.trace.is_bound(curve),
-            backend=curve.backend if len({stretch.curve.backend for stretch in self._taken}) == 1 else None,
+            backend=curve.backend
+            if len({stretch.curve.backend for stretch in self._stretches}) == 1
+            else None,
             rate=curve.rate if is_single else None,
             grid=curve.grid if is_single else {},
             oracle_tuned=curve.oracle_tuned,
@@ -394,8 +396,8 @@ class _Reduction:
         )
 
     def _ends(self, x: Floats) -> Ends:
-        """How far the runs have come, for a curve with these places."""
-        along, first, divergences = self._along_records, self._taken[0], NOTHING
+        """Return the progress of the runs, for a curve with these places."""
+        along, first, divergences = self._along_records, self._stretches[0], NOTHING
         if along:
             divergences = self._divergences
             clock = next(iter(first.samples.clocks.values()))
@@ -405,22 +407,22 @@ class _Reduction:
             lost = self._missing()
             diverged = int(lost.min(initial=self._replicas))
             diverged_at = next(iter(x[lost > 0].tolist()), None)
-        ended = all(stretch.curve.ended for stretch in self._taken)
+        ended = all(stretch.curve.ended for stretch in self._stretches)
         return Ends(lost, diverged, diverged_at, divergences, self._fate, ended, self._complete(along))
 
     @property
     def _along_records(self) -> bool:
-        """Whether it is drawn along how far a single run has come."""
-        return len(self._taken) == 1 and self._steps.along_records(self._taken[0].samples.clocks)
+        """Whether the curve is drawn along the progress of a single run."""
+        return len(self._stretches) == 1 and self._steps.along_records(self._stretches[0].samples.clocks)
 
     @property
     def _is_resampled(self) -> bool:
-        """Whether replicas have places of their own on x, and their values there are taken at common ones."""
-        return not names_in(self._picture.x).isdisjoint(self._taken[0].samples.own)
+        """Whether replicas have different places on x, so that their values are resampled at common ones."""
+        return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
-        """x, the mean over replicas and its error as they were recorded; None where more is to be done."""
-        picture, (first, *rest) = self._picture, self._taken
+        """Return x, the mean over replicas and its error as recorded; None if further steps are needed."""
+        picture, (first, *rest) = self._picture, self._stretches
         if rest or self._steps.change_values or picture.summary != "mean":
             return None
         if not picture.measure.is_number or not self._along_records or self._is_resampled:
@@ -433,38 +435,38 @@ class _Reduction:
         return x, values[0], first.curve.stderr_of(picture.measure.name)
 
     def _over(self, replicas: Sequence[int]) -> Floats:
-        """The curve of some of the replicas."""
+        """Return the curve of a subset of the replicas."""
         return self._estimate(replicas)[1]
 
     @property
     def _divergences(self) -> Floats:
-        """Where replicas have diverged in the only run, in order."""
-        divergences = self._taken[0].curve.divergences[: self._replicas]
+        """Sorted places of divergence of the replicas in the only run."""
+        divergences = self._stretches[0].curve.divergences[: self._replicas]
         return np.sort(divergences[~np.isnan(divergences)])
 
     @property
     def _fate(self) -> str:
-        """What became of the replicas that ended early in any of the runs."""
-        curves = [stretch.curve for stretch in self._taken]
+        """Fate of the replicas that ended early in any of the runs."""
+        curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """x and y of the curve, of all replicas or of some."""
-        x, values = self._samples.values(replicas)
+        """Return x and y of the curve over all replicas or a subset."""
+        x, y = self._samples.values(replicas)
         if self._picture.relative is not None:
-            values = _divided(x, values, self._divisor, replicas)
+            y = _divided(x, y, self._divisor, replicas)
         if self._picture.share is not None:
-            values = reductions.holds(self._picture.share, values)
-        return x, reductions.summary(self._picture.summary, values)
+            y = reductions.holds(self._picture.share, y)
+        return x, reductions.summary(self._picture.summary, y)
 
     def _missing(self) -> NDArray[np.int64]:
-        """Of how many replicas nothing is known at every place."""
-        _, values = self._samples.whole
-        return np.asarray(np.isnan(values).sum(0), np.int64)
+        """Return the number of replicas without a value at every place."""
+        _, y = self._samples.of_all
+        return np.asarray(np.isnan(y).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
-        """Where on x the first replica diverged."""
+        """Return the place on x of the first divergence."""
         if not len(self._divergences):
             return None
         at = float(self._divergences[0])
@@ -478,25 +480,25 @@ class _Reduction:
 
     def _complete(self, along: bool) -> bool:
         if along:
-            only = self._taken[0].curve
+            only = self._stretches[0].curve
             return only.sound == only.capacity
         ended = [
             stretch.curve.complete or stretch.curve.diverged == stretch.curve.replicas
-            for stretch in self._taken
+            for stretch in self._stretches
         ]
         return all(ended) and not self._to_come
 
     @property
     def _to_come(self) -> list[Point]:
-        """The points of those that it is to go through at which there is nothing yet."""
-        numbers = {stretch.number for stretch in self._taken}
+        """Points of the curve that have no results yet."""
+        numbers = {stretch.number for stretch in self._stretches}
         return [point for number, point in self._wanted.items() if number not in numbers]
 
     @property
     def _wanted(self) -> dict[int, Point]:
-        """The points that it is to go through, which are those that are not skipped, by number."""
+        """Points of the curve by number, without skipped ones."""
         _, apart = self._key
-        learner = self._taken[0].curve.learner
+        learner = self._stretches[0].curve.learner
         return {
             number: point
             for number, point in _points_of(self._results, self._picture, apart).items()
@@ -506,26 +508,31 @@ class _Reduction:
 
 
 def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """What charts call the axes of a sweep and the measures that x names, in brief."""
+    """Return short names of axes and of the measures that x names, for charts."""
     loss = f"{sweep.experiment.protocol.loss} "
     labels = _labels(picture, sweep).items()
-    brief = {name: label.removeprefix("average ").removeprefix(loss) for name, label in labels}
+    brief = {
+        measure_name: label.removeprefix("average ").removeprefix(loss) for measure_name, label in labels
+    }
     return brief | sweep.symbols
 
 
 def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """The labels of the measures that x names."""
+    """Return the labels of the measures that x names."""
     loss = sweep.experiment.protocol.loss
-    return {name: measure.label_with(loss) for name, measure in measures_in(names_in(picture.x)).items()}
+    return {
+        measure_name: measure.label_with(loss)
+        for measure_name, measure in measures_in(names_in(picture.x)).items()
+    }
 
 
 def _x_label(picture: Picture, sweep: Sweep, words: Mapping[str, str]) -> str:
-    """What the x-axis says."""
+    """Return the label of the x-axis."""
     return CLOCKS.get(picture.x) or written(picture.x, {**words, **_labels(picture, sweep)})
 
 
 def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
-    """What the y-axis says."""
+    """Return the label of the y-axis."""
     how, loss = picture.reading, results.sweep.experiment.protocol.loss
     label = picture.measure.label_with(loss)
     if how is not None and how.is_place:
@@ -541,8 +548,7 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
 
 
 def _divisor(picture: Picture) -> str:
-    """What a picture is relative to: a learner by its name, a line of the theory by its formula or title, the
-    shorter of both."""
+    """Return the divisor of a picture in words: a learner, or the shorter of a line's formula and title."""
     line: Any = catalogue.members("theory").get(picture.relative or "")
     if line is None:
         return picture.relative or ""

@@ -1,1 +1,1 @@
-"""From an experiment to a trace: the run, sweeps of runs, what they take and keep, and their thread."""
+"""Execution: runs, sweeps of runs, the store of their curves, and the worker thread."""

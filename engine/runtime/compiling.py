@@ -1,4 +1,4 @@
-"""Code that another process compiles for a run, and the backend that serves until it is there."""
+"""Compilation for a run in another process, and the backend that serves meanwhile."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from engine.training.recorder import Block
 from engine.training.training_run import Recording
 
 MODULE = "engine.runtime.small_run"
-"""The program of that process."""
+"""Program of that process."""
 
 
 def compile_meanwhile(planned: LearnerPlan) -> None:
-    """Have another process compile the code of the faster backend of a learner, if there is one."""
+    """Compile the code of the faster backend of a learner in another process, if it has one."""
     if planned.faster is not None:
         backend, code = planned.faster
         run = {"path": backend.name, "device": "cpu", "dtype": planned.experiment.dtype}
@@ -23,7 +23,7 @@ def compile_meanwhile(planned: LearnerPlan) -> None:
 
 
 def compile_first(plan: RunPlan) -> None:
-    """Wait until all that makes the learners of a run faster is compiled, as far as it can be."""
+    """Wait until the code of the faster backends of a run is compiled, as far as possible."""
     for planned in plan.learners:
         compile_meanwhile(planned)
         if planned.faster is not None:
@@ -32,25 +32,27 @@ def compile_first(plan: RunPlan) -> None:
 
 
 class Handover:
-    """The records of one backend up to some record, and of another from there on: equal up to rounding.
+    """Records of one backend up to some record, and of another from there on: equal up to rounding.
 
-    The other one goes through what has been recorded once more.
+    The second backend repeats the recorded part.
     """
 
     def __init__(
         self, serving: Recording, is_ready: Callable[[], bool], begin: Callable[[], Recording]
     ) -> None:
-        """Until something is ready the first one serves; then another one begins."""
+        """Serve records from `serving` until `is_ready`, then from the training run that `begin` returns."""
         self._serving, self._is_ready, self._begin = serving, is_ready, begin
-        self._waiting, self._taken, self._again = True, 0, 0
+        self._waiting, self._records_taken, self._to_repeat = True, 0, 0
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
         if self._waiting and self._is_ready():
-            self._waiting, self._again = False, self._taken
+            self._waiting, self._to_repeat = False, self._records_taken
             self._serving = self._begin()
         block = self._serving.advance(records, seconds)
         count = len(block.loss)
-        repeated = min(self._again, count)
-        self._again -= repeated
-        self._taken += count - repeated
+        repeated = min(self._to_repeat, count)
+        self._to_repeat -= repeated
+        self._records_taken += count - repeated
+        # A backend cannot start in the middle: its state is known at the start only, so repeated records are
+        # dropped.
         return block.after(repeated) if repeated else block

@@ -1,4 +1,4 @@
-"""The data of runs: drawn once for all runs that have the same, and no further once these are stopped."""
+"""Data of runs, drawn once for all runs with equal data; drawing stops when a run is stopped."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from engine.spec.experiment import Experiment
 T = TypeVar("T", Data, Examples)
 
 MOST = 256 << 20
-"""Bytes of data that are held for later runs, of all together; what is larger is drawn by every run."""
+"""Total bytes of data that are held for later runs; larger data are drawn by every run."""
 
 
 class DrawnData:
-    """Draws data for runs, such as those of a sweep, and holds those used last, which later ones may need.
+    """Draws data for runs, such as those of a sweep, and holds recently used data for later runs.
 
-    Data depend on the problem, the seeds, the dtype and the device alone: what else differs between points of
-    axes leaves them as they are.
+    Data depend only on the problem, the seeds, the dtype and the device, not on other values of axes.
     """
 
     def __init__(self) -> None:
@@ -44,9 +43,11 @@ class DrawnData:
         return self._of(experiment, examples, "numpy", as_matrix)
 
     def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool) -> T:
-        """What is drawn of an experiment, which differs by where it is to be."""
+        """Return held or newly drawn data; `where` distinguishes devices and arrays."""
         key = self._key(experiment, where)
         if key in self._held:
+            # To the end of the dict, whose order is then that of use: the first entry is the least recently
+            # used.
             self._held[key] = self._held.pop(key)
             return cast("T", self._held[key][0])
         data = drawn(experiment.problem, experiment.run.random_streams(), experiment.dtype)
@@ -58,7 +59,7 @@ class DrawnData:
         return data
 
     def give_back(self) -> bool:
-        """Hold nothing for later runs; whether there was anything."""
+        """Release all held data, and return whether there were any."""
         held, self._held = bool(self._held), {}
         return held
 

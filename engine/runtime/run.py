@@ -1,4 +1,4 @@
-"""The only loop: an experiment becomes a trace."""
+"""The main loop: an experiment becomes a trace."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ from engine.training.recorder import Block
 from engine.training.training_run import Recording
 
 MOST = 1 << 12
-"""Records, or updates within them, in a round at most."""
+"""Largest number of records, or updates within them, in a round."""
 
 GROWTH = 8
-"""A round has at most so many times the records of the one before."""
+"""Largest factor between the numbers of records of consecutive rounds."""
 
 
 class Pacing:
-    """As many records for the next round as would have taken so many seconds in the last one."""
+    """Chooses the records of a round so that it takes about `seconds`, by the time of the last round."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -56,7 +56,7 @@ class Pacing:
         self._queried: float | None = None
 
     def records(self) -> int:
-        """How many records each learner may add; to be queried before every round."""
+        """Return the number of records that each learner may add; call it before every round."""
         now = time.perf_counter()
         if self._queried is not None:
             share = self._seconds / max(now - self._queried, 1e-9)
@@ -65,67 +65,67 @@ class Pacing:
         return self._records
 
     def rest(self) -> None:
-        """What passes until the next query is no round."""
+        """Do not count the time until the next call of `records` as a round."""
         self._queried = None
 
 
 COMPARED_BY = AverageLoss().name
-"""The measure by which the rates of a learner are compared."""
+"""Measure by which the rates of a learner are compared."""
 
 SMALL = 8 << 20
-"""Runs of at most so many bytes stay on one thread: several would wait for one another most of the time."""
+"""Bytes up to which a run stays on one thread: several threads would mostly wait for one another."""
 
 WAITING = 4 << 20
-"""Bytes of weights of a curve that may wait for the end of a round to be kept in the trace."""
+"""Maximum bytes of weights per curve that are buffered before they are written to the trace."""
 
 
 BEYOND = 64
-"""Records, or updates within them, that a learner may do after it has come to an early end."""
+"""Records, or updates within them, that a learner may do after its early end."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """The data is drawn; the trace exists and will grow."""
+    """Event: the data are drawn; the trace exists and will grow."""
 
     trace: Trace
 
 
 @dataclass(frozen=True)
 class Diverged:
-    """The loss of a learner is not finite or far above where it started, or its numbers lost accuracy.
+    """Event: the loss of a learner is not finite or far above its start, or its numbers lost accuracy.
 
-    An event says when the first of its replicas diverges, and when the last does: then the learner has ended.
+    Sent when the first replica diverges, and when the last does; then the learner has ended.
     """
 
     learner: str
     x: float
     replicas: int = 1
-    """How many have diverged by now."""
+    """Number of replicas that have diverged so far."""
 
-    of: int = 1
-    """How many there are."""
+    total: int = 1
+    """Number of replicas."""
 
     fate: str = "diverged"
-    """What became of them, as a verb."""
+    """Fate of these replicas, as a verb."""
 
 
 @dataclass(frozen=True)
 class Finished:
-    """Every learner came to its end."""
+    """Event: every learner has ended."""
 
     trace: Trace
 
 
 @dataclass(frozen=True)
 class NotKept:
-    """What was computed cannot be kept for another time, and why; the run goes on. Notified of once."""
+    """Event: results could not be cached (`why`); the run continues. Sent at most once."""
 
     why: str
 
 
 Event = Loaded | Diverged | NotKept | Finished
 Gate = Callable[[], int]
-"""Called before every round; returns for how many records each learner may work, 0 to stop the run."""
+"""Called before every round; returns the number of records that each learner may add, 0 to stop the run."""
 
 
 def run(
@@ -138,15 +138,20 @@ def run(
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records at a time.
 
-    Those that have come further than others wait for them. Of those that take long to a record one comes to
-    it before the next goes on, so that there is something to see soon. After `turn` seconds a learner gives
-    way to the others and to the gate, even if it has not worked for as many records as it may.
-    Curves are the same, bit by bit, in whatever rounds they were computed. Those that a store has are taken
-    from there, and those that end are kept in it. Where `data` come from, runs that have the same share them.
+    Learners that are ahead wait for the others. A learner that needs several rounds for a record finishes it
+    before the next continues, so that the first results appear early. Curves are the same, bit by bit,
+    however rounds divide them.
 
-    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, and for
-    one that memory was not enough for after all; the curves so far are in the trace of `Loaded`. Stopped
-    where that is what `data` says while the numbers for the start are drawn.
+    Args:
+        gate: returns the number of records of the next round.
+        notify: receives events.
+        store: provides curves that it has, and keeps those of learners that end.
+        turn: seconds after which a learner gives way to the others and to the gate.
+        data: source of data that runs with equal data share.
+
+    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, or if
+    memory ran out; the trace of `Loaded` has the curves so far. Stopped if `data` stopped while the numbers
+    for the start were drawn.
     """
     check(experiment)
     plan = plan_run(experiment)
@@ -198,17 +203,17 @@ def run(
 
 @contextmanager
 def _torch(threads: int | None) -> Iterator[None]:
-    """Compute with torch, which follows no gradients by itself, with so many threads."""
+    """Run the block under `torch.no_grad()` with `threads` threads."""
     with torch.no_grad(), devices.threads(threads):
         yield
 
 
 @dataclass(frozen=True)
 class LearnerRun:
-    """The training run of a learner, with one curve per rate that it tries.
+    """Training run of a learner, with one curve per rate that it tries.
 
-    `training_run` is None where the curves were kept from an earlier run. `shown` is the curve in the trace:
-    the only one, or for the best of several rates the winner's copy.
+    `training_run` is None for curves from an earlier run. `shown` is the curve in the trace if the best of
+    several rates is shown: a copy of the winner.
     """
 
     training_run: Recording | None
@@ -216,17 +221,17 @@ class LearnerRun:
     shown: Curve | None
     plan: LearnerPlan
     starts: dict[int, Floats] = field(default_factory=dict)
-    """The loss of every replica at the first record [R], by the number of the curve."""
+    """Loss of every replica at the first record [R], by the index of the curve."""
 
     early_ends: list[EarlyEnd] = field(default_factory=list)
-    """Of every curve, where it may end before its last record; none if none may."""
+    """Early end of every curve; empty if the protocol has none."""
 
-    is_beside: bool = False
-    """Whether only lines of the theory are made of it, so that nobody is notified of it."""
+    is_side_run: bool = False
+    """Whether only theory lines use it, so that it sends no events."""
 
     @property
     def length(self) -> int:
-        """How many records it has, of which curves that have ended may lack the last."""
+        """Number of records; curves that have ended may lack the last."""
         return max(curve.length for curve in self.curves)
 
     @property
@@ -235,13 +240,14 @@ class LearnerRun:
         return all(curve.ended for curve in self.curves)
 
     def advance(self, records: int, seconds: float = math.inf) -> list[Diverged]:
-        """Go on for some records, or for so many seconds.
+        """Continue for some records, or for some seconds.
 
-        Returns the curves of which the first or the last replica diverged in them.
+        Returns the curves of which the first or the last replica diverged meanwhile.
         """
         assert self.training_run is not None, "what was kept has ended"
         block = self.training_run.advance(records, seconds)
         events: list[Diverged] = []
+        # A long record takes several rounds, which complete nothing.
         if not len(block.loss):
             return events
         for variant, curve in enumerate(self.curves):
@@ -256,19 +262,19 @@ class LearnerRun:
             if curve.diverged > before and (before == 0 or last):
                 x = float((np.nanmax if last else np.nanmin)(curve.divergences))
                 events.append(Diverged(curve.name, x, curve.diverged, curve.replicas, curve.fate))
-        return [] if self.is_beside else events
+        return [] if self.is_side_run else events
 
     def keep(self, store: Store) -> str | None:
-        """Keep the curves, which have ended; the first time that this cannot be done, why."""
+        """Store the ended curves; returns the reason of the first failure."""
         return store.keep(self.plan, self.curves)
 
     @property
     def in_trace(self) -> list[Curve]:
-        """The curves that the trace has."""
+        """Curves in the trace."""
         return [self.shown] if self.shown else self.curves
 
     def settle(self) -> None:
-        """Compare the rates, once all are known, by the mean of their curves."""
+        """Compare the complete rates by the mean of their curves, and mark the best."""
         means = {curve: curve.mean_along(COMPARED_BY) for curve in self.curves}
         best = min(self.curves, key=means.__getitem__)
         best.best = True
@@ -279,11 +285,12 @@ class LearnerRun:
 def prepare(
     plan: RunPlan, store: Store | None = None, source: DrawnData | None = None
 ) -> tuple[Trace, list[LearnerRun]]:
-    """Draw the data, compute what theory says, and put every learner at its start."""
+    """Draw the data, compute theory lines, and put every learner at its start."""
     source, experiment = source or DrawnData(), plan.experiment
     device = devices.resolve(experiment.run.device) if plan.needs_torch else "cpu"
     need = _needed(plan, device, source)
     as_matrix = takes_matrix(plan.learners)
+    # Drawn at first use: a run whose backends and lines need no tensors draws none.
     data = cache(partial(source.of, experiment, device, as_matrix))
     examples = partial(source.examples, experiment, as_matrix)
 
@@ -293,25 +300,25 @@ def prepare(
     cost = experiment.loss.of_targets(_targets(experiment))
     clocks = experiment.protocol.clocks(experiment.n)
     begin = partial(_begun, cost=cost, streams=experiment.run.random_streams(), store=store)
-    beside = [
+    side_learner_runs = [
         begin(
             other,
             data
             if other.experiment.problem == experiment.problem
             else cache(partial(source.of, other.experiment, device)),
             partial(source.examples, other.experiment),
-            is_beside=True,
+            is_side_run=True,
         )
-        for other in plan.beside
+        for other in plan.side_learners
     ]
     started = [begin(planned, data, examples) for planned in plan.learners]
-    curves_beside = {
-        of: {name: beside[number].curves[0] for name, number in numbers.items()}
+    side_curves = {
+        of: {name: side_learner_runs[number].curves[0] for name, number in numbers.items()}
         for of, numbers in plan.side_runs.numbers.items()
     }
     trace = Trace(
         [curve for learner_run in started for curve in learner_run.in_trace],
-        theory_lines(plan, data, clocks, curves_beside, labels=None if plan.needs_torch else labels),
+        theory_lines(plan, data, clocks, side_curves, labels=None if plan.needs_torch else labels),
         clocks,
         x_label=CLOCKS[next(iter(clocks))],
         environment={
@@ -322,18 +329,18 @@ def prepare(
             "memory": in_words(need),
         },
         compared_by=COMPARED_BY,
-        others=[curve for learner_run in beside for curve in learner_run.curves],
+        side_curves=[curve for learner_run in side_learner_runs for curve in learner_run.curves],
         examples=_examples(experiment, data)
         if any(picture.points for picture in experiment.pictures)
         else None,
         measures=plan.measures,
     )
-    return trace, [*beside, *started]
+    return trace, [*side_learner_runs, *started]
 
 
 @cache
 def _version_of_torch() -> str:
-    """As installed, which takes longer to read than a small run."""
+    """Return the installed version, which takes longer to read than a small run."""
     return version("torch")
 
 
@@ -341,27 +348,29 @@ def _begun(
     planned: LearnerPlan,
     data: Callable[[], Data],
     examples: Callable[[], Examples],
-    is_beside: bool = False,
+    is_side_run: bool = False,
     *,
     cost: Cost,
     streams: Streams,
     store: Store | None,
 ) -> LearnerRun:
-    """A learner at its start, or what a store has of it."""
+    """Return a learner at its start, or with its curves from a store."""
     curves, shown = _curves(planned)
     training_run = None
     if store is None or not store.restore(planned, curves):
         undrawn = Undrawn(planned.learner, len(curves), data, examples, cost, streams, planned.measures)
         training_run = _training_run(undrawn, planned, [*curves, *filter(None, [shown])])
-    early_ends = [] if is_beside else _early_ends(planned.experiment, len(curves))
-    learner_run = LearnerRun(training_run, curves, shown, planned, early_ends=early_ends, is_beside=is_beside)
+    early_ends = [] if is_side_run else _early_ends(planned.experiment, len(curves))
+    learner_run = LearnerRun(
+        training_run, curves, shown, planned, early_ends=early_ends, is_side_run=is_side_run
+    )
     if learner_run.ended:
         learner_run.settle()
     return learner_run
 
 
 def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
-    """That of the backend that is there, until a faster one, which is compiled meanwhile, takes over."""
+    """Return the training run of the available backend, replaced by a faster one once that is compiled."""
     begun = planned.backend.begin(undrawn, planned.experiment)
     if planned.faster is None:
         return begun
@@ -377,7 +386,7 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 
 
 def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
-    """What the first replica learns from by the end: the only entry of every instance, and its label."""
+    """Return the examples of the first replica by the end: the only entry of each instance, and its label."""
     n, protocol = experiment.n, experiment.protocol
     k = int(max(protocol.clocks(n)["k"][-1], protocol.extent(n).most_examples))
     seen = protocol.rows_seen(n, k, experiment.run.random_streams())
@@ -390,9 +399,9 @@ def _targets(experiment: Experiment) -> int:
 
 
 def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
-    """Bytes that a run needs; no data are held for later runs where there are too few with them.
+    """Return the bytes that a run needs; held data are released if memory is short.
 
-    Raises: BadInput if there are too few anyway.
+    Raises: BadInput if memory is short even then.
     """
     try:
         return memory_estimate.check(plan, device)
@@ -403,7 +412,7 @@ def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
 
 
 def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
-    """The empty curves of a learner, one per rate, and that of the best of them if this is looked for."""
+    """Return the empty curves of a learner, one per rate, and the curve of the best rate for tuned ones."""
     new_curve = partial(
         Curve,
         capacity=planned.records,
@@ -421,7 +430,9 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
         },
     )
     rates = zip(planned.curve_names, planned.rates, strict=True)
-    curves = [new_curve(name, rate=None if len(planned.rates) == 1 else rate) for name, rate in rates]
+    curves = [
+        new_curve(curve_name, rate=None if len(planned.rates) == 1 else rate) for curve_name, rate in rates
+    ]
     if not planned.learner.is_tuned:
         return curves, None
     shown = new_curve(planned.learner.name)
@@ -430,21 +441,21 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
-    """Where every curve of a learner may end early; none if the protocol goes on to the end."""
+    """Return the early end of every curve of a learner; empty if the protocol has none."""
     until = experiment.protocol.schedule().ends_early
     return [] if until is None else [EarlyEnd(until, experiment.run.replicas) for _ in range(curves)]
 
 
 def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
-    """Those that have the fewest records."""
+    """Return the learner runs with the fewest records."""
     fewest = min(learner_run.length for learner_run in learner_runs)
     return [learner_run for learner_run in learner_runs if learner_run.length == fewest]
 
 
 def _most_records(plan: RunPlan) -> int:
-    """How many records a learner may add in a round, so that few weights wait to be kept.
+    """Return the largest number of records per learner and round, so that few weights are buffered.
 
-    Where a run may end early, a round has few: what a learner does beyond its end is lost.
+    If a run may end early, a round has few records: those beyond the end are lost.
     """
     size, d = plan.vector_bytes, plan.learners[0].sizes.d
     stored = kept_records(plan.learners[0].records, d, size // d)
@@ -453,19 +464,20 @@ def _most_records(plan: RunPlan) -> int:
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:
-    """Publish the records of one curve, every replica up to where it diverges.
+    """Publish the records of one curve, every replica up to its divergence.
 
     Args:
-        start: the losses that the replicas began with, [R].
-        early_end: where the curve ends before its last record; None if it does not.
+        start: losses [R] of the replicas at the start.
+        early_end: early end of the curve; None if it has none.
     """
     clocks, measures = block.of_variant(variant)
     sound = _sound(curve, measures["loss"], start)
+    # Before `append`: a published record cannot be withdrawn, and readers may have seen it.
     if early_end is not None:
         length = early_end.length(clocks, measures, sound)
         sound = np.minimum(sound, length)
-        clocks = {name: times[:length] for name, times in clocks.items()}
-        measures = {name: values[:length] for name, values in measures.items()}
+        clocks = {clock: times[:length] for clock, times in clocks.items()}
+        measures = {measure: values[:length] for measure, values in measures.items()}
     records, first_sound = int(sound.max()), int(sound[0])
     x = next(iter(clocks.values()))
     for replica in np.flatnonzero((sound < len(x)) & np.isnan(curve.divergences)):
@@ -474,10 +486,10 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
             curve.inaccurate[replica] = block.inaccurate[sound[replica], replica]
     if (sound < records).any():
         after = np.arange(len(x))[:, None] >= sound
-        measures = {name: np.where(after, np.nan, values) for name, values in measures.items()}
+        measures = {measure: np.where(after, np.nan, values) for measure, values in measures.items()}
     curve.append(
-        {name: times[:records] for name, times in clocks.items()},
-        {name: values[:records] for name, values in measures.items()},
+        {clock: times[:records] for clock, times in clocks.items()},
+        {measure: values[:records] for measure, values in measures.items()},
         {record: vectors[variant] for record, vectors in block.weights.items() if record < first_sound},
         {
             name: {record: _left(values[:, variant], sound > record) for record, values in by_record.items()}
@@ -489,12 +501,13 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
 
 
 def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
-    """The values [R or 1, *index] of the replicas that have not diverged, NaN for the others."""
+    """Return values [R or 1, *index] of replicas that have not diverged, NaN for the others."""
     return np.where(np.expand_dims(sound[: len(values)], tuple(range(1, values.ndim))), values, np.nan)
 
 
 def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
-    """How many of the records with losses [S, R] every replica has before it diverges."""
+    """Return the number of records with losses [S, R] that every replica has before it diverges."""
+    # A loss of 0 at the start gives no scale: any first error would be a divergence.
     limit = DIVERGED * np.where(start > 0, start, 1.0)
     bad = ~(np.isfinite(loss) & (loss <= limit)) | ~np.isnan(curve.divergences)
     return np.where(bad.any(0), bad.argmax(0), len(loss))

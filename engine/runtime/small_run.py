@@ -1,4 +1,4 @@
-"""A run for what it compiles and keeps on disk: `python -m engine.runtime.small_run EXPERIMENT`, in JSON."""
+"""Run that compiles code and keeps it on disk: `python -m engine.runtime.small_run EXPERIMENT`, as JSON."""
 
 from __future__ import annotations
 

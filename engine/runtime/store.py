@@ -1,7 +1,6 @@
-"""What was computed at the points of axes, kept on disk: a file per learner and point.
+"""Store of finished curves on disk: one file per learner and point of the axes.
 
-Of a measure that no picture, claim or line reads by replica a file has the mean, its standard error and the
-first replica.
+A measure that no picture, claim or line reads by replica is stored as mean, standard error and first replica.
 """
 
 from __future__ import annotations
@@ -31,40 +30,43 @@ from engine.spec.experiment import Setup
 Arrays = dict[str, NDArray[Any]]
 
 MEASURES, BY_REPLICA, POINT = "measures", "by_replica", "point"
-"""The arrays of a file that are no curve's: the names of measures, those of which it has the values in every
-replica, and what it is of, as JSON."""
+"""Arrays of a file beside its curves: names of measures, names of measures stored for every replica, and the
+key.
+"""
 
 MB = 1 << 20
 
 MOST_WEIGHT_BYTES = MB
-"""Weights of a learner along a run are left out of its file where they take more: only panels show them, and
-those of 2²⁰ features take 32 MB at every point."""
+"""Limit of the weights of a learner in its file; larger ones are left out.
+
+Only panels show weights, and those of 2²⁰ features take 32 MB at every point.
+"""
 
 MOST = 1024 * MB
-"""Bytes that all files together may take."""
+"""Total bytes of all files."""
 
 
 class Store:
-    """Finished curves by what they were computed from: the same learner on the same problem is found again.
+    """Finished curves by everything that determines them, to be found again for the same learner and problem.
 
-    The key is the learner with its problem, protocol and run, all resolved, and the code of the engine; of a
-    data file its content counts. Titles, pictures, claims, measures and other learners are no part of it, nor
-    are roles, and names where nothing is drawn by them: what is renamed is found again. A file holds its key
-    as JSON beside its arrays, so that an index of a folder can be made from the files alone. Pictures and
-    claims decide which values of replicas a file has; a set-up that reads others is computed.
+    The key is the learner with its problem, protocol and run, all resolved, and the code of the engine; data
+    files count by content. Titles, pictures, claims, measures, roles and other learners are not part of it,
+    nor are names that determine no draws: renamed learners are found again. A file holds its key as JSON
+    beside its arrays, so that an index of a folder can be made from the files alone. Pictures and claims
+    decide which values of replicas a file has; a set-up that reads other values is computed.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
-        """In a folder, which is made when something is kept, in files of `limit` bytes together."""
-        self._folder, self._most = folder, limit
-        self._taken: int | None = None
+        """Use a folder, made on first use, for files of up to `limit` bytes together."""
+        self._folder, self._limit = folder, limit
+        self._bytes_used: int | None = None
         self._reported = False
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve]) -> bool:
-        """Fill the empty curves of a learner, one per rate, with what is kept; whether it was.
+        """Fill the empty curves of a learner, one per rate, from the store, and return whether it has them.
 
-        A broken file counts as not there, and so does one without a measure, or without values of replicas,
-        that the experiment reads.
+        A broken file counts as missing. So does a file without a measure or values of replicas that the
+        experiment reads.
         """
         path = self._path(_key(planned.experiment, planned.learner))
         recorded, by_replica = _names(planned), planned.by_replica
@@ -78,14 +80,14 @@ class Store:
         for curve, arrays in zip(curves, stored, strict=True):
             curve.restore(arrays)
         with suppress(OSError):
-            os.utime(path)  # what is used stays longest
+            os.utime(path)  # marks the use: the least recently used file is removed first
         return True
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve]) -> str | None:
-        """Keep the finished curves of a learner, one per rate.
+        """Store the finished curves of a learner, one per rate.
 
-        Returns why that cannot be done, the first time; None afterwards, and where it was done. Files that
-        were used the longest ago are removed where all together are larger than they may be.
+        Returns the reason of the first failure; None for later failures and for success. Removes the least
+        recently used files if all together exceed the limit.
         """
         try:
             self._keep(planned, curves)
@@ -105,51 +107,53 @@ class Store:
         weight_bytes = sum(curve.weights.nbytes for curve in curves if curve.weights is not None)
         for number, curve in enumerate(curves):
             reduced = _reduced(curve, by_replica, with_weights=weight_bytes <= MOST_WEIGHT_BYTES)
-            arrays |= {f"{number}/{name}": array for name, array in reduced.items()}
+            arrays |= {f"{number}/{array_name}": array for array_name, array in reduced.items()}
         content = io.BytesIO()
         np.savez(content, **arrays)  # type: ignore[arg-type]
         path, size = self._path(key), content.getbuffer().nbytes
         with files.faults(str(path), "cannot be made"):
             path.parent.mkdir(parents=True, exist_ok=True)
-        if size > self._most:
-            raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._most / MB:.3g}")
-        if self._taken is None:  # once: a folder that nothing is written to is not looked at by its writers
+        if size > self._limit:
+            raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._limit / MB:.3g}")
+        if (
+            self._bytes_used is None
+        ):  # once: a folder that nothing is written to is not looked at by its writers
             for folder in self._folder.glob("??"):
                 files.remove_leftovers(folder)
         files.write(path, content.getvalue(), "")
         self._make_room(size)
 
     def _make_room(self, size: int) -> None:
-        """See that all files are small enough together, after one of this size was written."""
-        if self._taken is not None:
-            self._taken += size
-        if self._taken is None or self._taken > self._most:
+        """Remove old files beyond the limit, after a file of this size was written."""
+        if self._bytes_used is not None:
+            self._bytes_used += size
+        if self._bytes_used is None or self._bytes_used > self._limit:
             files = sorted(_files(self._folder), key=lambda file: file.used)
-            self._taken = sum(file.size for file in files)
+            self._bytes_used = sum(file.size for file in files)
             for file in files:
-                if self._taken <= self._most:
+                if self._bytes_used <= self._limit:
                     break
                 with suppress(OSError):
                     file.path.unlink()
-                self._taken -= file.size
+                self._bytes_used -= file.size
 
     def _path(self, key: bytes) -> Path:
-        """Where the curves of a learner are: a name made of all that they depend on."""
-        name = hashlib.sha256(key).hexdigest()
-        return self._folder / name[:2] / f"{name[2:34]}.npz"
+        """Return the path of the curves of a learner, named by a hash of their key."""
+        digest = hashlib.sha256(key).hexdigest()
+        return self._folder / digest[:2] / f"{digest[2:34]}.npz"
 
 
 class _File(NamedTuple):
-    """A file of the store."""
+    """File of the store."""
 
     path: Path
     size: int
     used: float
-    """When it was written or read last."""
+    """Time of the last write or read."""
 
 
 def _files(folder: Path) -> Iterator[_File]:
-    """The files that there are now; others may be writing and removing some."""
+    """Yield the present files; other programs may add and remove some meanwhile."""
     for path in folder.glob("??/*.npz"):
         with suppress(OSError):
             status = path.stat()
@@ -157,7 +161,7 @@ def _files(folder: Path) -> Iterator[_File]:
 
 
 def _key(setup: Setup, learner: Learner) -> bytes:
-    """All that the curves of a learner depend on, as JSON."""
+    """Return everything that the curves of a learner depend on, as JSON."""
     words = {
         "code": code(),
         "problem": msgspec.to_builtins(setup.problem),
@@ -165,20 +169,20 @@ def _key(setup: Setup, learner: Learner) -> bytes:
         "run": msgspec.to_builtins(setup.run),
         "learner": msgspec.to_builtins(learner),
     }
-    for name in ("matrix", "target"):
-        part = words["problem"][name]
-        for field in getattr(setup.problem, name).file_fields:
+    for key in ("matrix", "target"):
+        part = words["problem"][key]
+        for field in getattr(setup.problem, key).file_fields:
             if part.get(field) is not None:
                 part[field] = _digest(Path(part[field]))
     words["run"].pop("measures")
-    for name in ("role", "where") if setup.protocol.schedule().draws_by_name else ("name", "role", "where"):
-        words["learner"].pop(name, None)
+    for key in ("role", "where") if setup.protocol.schedule().draws_by_name else ("name", "role", "where"):
+        words["learner"].pop(key, None)
     return msgspec.json.encode(words, order="sorted")
 
 
 @cache
 def code() -> str:
-    """The engine's own files in a few letters: what other code computed is not found."""
+    """Return a hash of the engine's source files: results of other code are not found."""
     folder = Path(engine.__file__).parent
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*.py")):
@@ -187,15 +191,15 @@ def code() -> str:
 
 
 def _names(planned: LearnerPlan) -> frozenset[str]:
-    """Names of the measures that are recorded of a learner."""
+    """Return the names of the measures recorded of a learner."""
     return frozenset(measure.name for measure in planned.measures)
 
 
 def _reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
-    """The arrays of a curve, without replicas and weights that nothing reads."""
+    """Return the arrays of a curve, without replicas and weights that nothing reads."""
     arrays = curve.as_arrays()
-    for name in set(curve.measures) - set(by_replica):
-        arrays[f"values/{name}"] = arrays[f"values/{name}"][:, :1]
+    for measure in set(curve.measures) - set(by_replica):
+        arrays[f"values/{measure}"] = arrays[f"values/{measure}"][:, :1]
     if not with_weights and curve.weights is not None:
         arrays["weight_bytes"] = np.array(arrays.pop("weights").nbytes)
     return arrays
@@ -207,7 +211,7 @@ def _of_curve(file: Any, number: int) -> Arrays:
 
 
 def _digest(path: Path) -> str:
-    """The content of a file in a few letters; its name where there is none."""
+    """Return a hash of the content of a file; its path if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

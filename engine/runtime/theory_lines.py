@@ -1,4 +1,4 @@
-"""What theory says of a run: every line that speaks of something it measures."""
+"""Theory lines of a run: every line about a measure that it records."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from engine.training.descent import Descent, TrainingInputs, rates_of
 NOTHING = np.empty(0)
 
 MOST_BEYOND = 1 << 16
-"""Places between the last record and the last row at which lines are computed, where there are more."""
+"""Largest number of places between the last record and the last row at which lines are computed."""
 
 
 Others = Mapping[ForLine, Mapping[str, Curve]]
-"""The curves of the other runs that the line of a curve is made of, by the line's names for them."""
+"""Curves of the side runs that the line of a curve uses, by the line's names for them."""
 
 
 def theory_lines(
@@ -38,8 +38,8 @@ def theory_lines(
 ) -> list[TheoryLine]:
     """Return every line of a plan with its findings.
 
-    With values where it holds; those along runs have them once these do. The data are drawn if a line needs
-    for them; `labels` [R, m, n] may be there without them.
+    A line that holds has values; a line along runs gets them as the runs advance. Data are drawn if a line
+    needs them; `labels` [R, m, n] can be available without data.
     """
     begin, order = partial(_begun, plan.experiment), partial(_order, plan.experiment)
     at = At(plan.experiment, RunData(data, begin, order, labels), clocks)
@@ -48,14 +48,14 @@ def theory_lines(
 
 
 def _begun(experiment: Setup, data: Data, learner: Learner) -> Descent:
-    """A learner at the start that it has in the run, on its data."""
+    """Return a learner at its start in the run, on its data."""
     loss = experiment.loss.of_targets(data.targets)
     rates = len(rates_of(learner))
     return Descent(TrainingInputs(learner, data.with_variants(rates), loss, experiment.run.random_streams()))
 
 
 def _order(experiment: Setup) -> Order | None:
-    """Which row is seen first, second, … in the run; None if that is their order."""
+    """Return the order of the rows in the run; None for the order of the data."""
     return experiment.protocol.order(experiment.n, experiment.run.random_streams())
 
 
@@ -81,7 +81,7 @@ def _line(
         on_learners=dict(planned.on_learners),
         x=NOTHING if by_replica is None and not of_curves and along is None else x,
         values=NOTHING if by_replica is None else by_replica.mean(0),
-        each=by_replica if structure.per_replica else None,
+        by_replica=by_replica if structure.per_replica else None,
         per_learner=structure.per_learner,
         of_curves=of_curves,
         along_runs=along,
@@ -91,9 +91,11 @@ def _line(
 
 
 def _is_drawn(line: Line, experiment: Setup) -> bool:
-    """Whether a line has values: one of a learner's own has none where every picture of its measure names
-    its lines, and not this one, and none is relative to it or has its contour. What every run records is
-    shown without a picture, too."""
+    """Return whether a line needs values.
+
+    A line per learner has none if every picture of its measure lists its lines without it, and no picture is
+    relative to it or has its contour. Measures that every run records are also shown without a picture.
+    """
     pictures = getattr(experiment, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
     if not (line.structure().per_learner and about) or named()[line.measure].schedule().always:
@@ -104,33 +106,34 @@ def _is_drawn(line: Line, experiment: Setup) -> bool:
 
 
 def _beyond(line: Line, at: At) -> Along | None:
-    """A line where the protocol does not go, if a picture reads when it reaches something."""
+    """Return a line beyond the end of the protocol, if a picture reads when it reaches a value."""
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol
     last = int(protocol.extent(n).last)
     more = protocol.schedule().takes_all_rows and last < n
     if not more or not any(picture.reads_places for picture in pictures):
         return None
+    # The first place is the last record itself, which the line has already.
     places = np.linspace(last, n, min(n - last, MOST_BEYOND) + 1)[1:]
     return _along(line, replace(at, clocks={"k": np.unique(places.round())}, beyond=True))
 
 
 def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
-    """The line of every curve of every learner that it binds."""
+    """Return the line of every curve of every learner that it binds."""
     of_curves = {}
     for learner_plan in learners.values():
         if planned.binds(learner_plan.learner):
             indices = _indices(planned.line, learner_plan.learner, at.experiment)
-            for name, rate in learner_plan.rates_by_curve.items():
-                at_curve = replace(at, indices=indices, learner=learner_plan.learner, rate=rate)
-                of_curves[name] = _along(planned.line, at_curve)
+            for curve_name, rate in learner_plan.rates_by_curve.items():
+                at_curve = replace(at, indices=indices, of_learner=learner_plan.learner, of_rate=rate)
+                of_curves[curve_name] = _along(planned.line, at_curve)
     return of_curves
 
 
 def _along_runs(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
-    """The line of a curve as far as it and the runs that the line needs have come; None without one."""
+    """Return the line of a curve, as far as it and its side runs have come; None if it binds none."""
     learner_plan = learners[curve.learner]
     if not planned.binds(learner_plan.learner):
         return None
@@ -138,19 +141,19 @@ def _along_runs(
     records = min(curve.length, *(other.length for other in runs.values()), curve.capacity)
     at_curve = replace(
         at,
-        clocks={name: times[:records] for name, times in at.clocks.items()},
-        learner=learner_plan.learner,
-        rate=learner_plan.rates_by_curve.get(curve.name),
-        own=_measured(curve, records),
+        clocks={clock: times[:records] for clock, times in at.clocks.items()},
+        of_learner=learner_plan.learner,
+        of_rate=learner_plan.rates_by_curve.get(curve.name),
+        measured=_measured(curve, records),
         runs={name: _measured(other, records) for name, other in runs.items()},
     )
     return _along(planned.line, at_curve)
 
 
 def _measured(curve: Curve, records: int) -> Measured:
-    """The numbers that were measured along the first records of a curve, [R, S] each."""
-    values = {name: curve.values(name) for name in curve.measures}
-    return {name: series[:records].T for name, series in values.items() if series is not None}
+    """Return the measured numbers along the first records of a curve, [R, S] each."""
+    values = {measure: curve.values(measure) for measure in curve.measures}
+    return {measure: series[:records].T for measure, series in values.items() if series is not None}
 
 
 def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Floats]:

@@ -1,4 +1,4 @@
-"""The background thread: start, pause, step, stop. The only control that flows back to a run."""
+"""Worker: the background thread with start, pause, step and stop, the only control of a run."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from engine.planning import memory_estimate
 from engine.results.trace import Trace
 from engine.runtime.run import Loaded, Pacing
 from engine.runtime.store import Store
-from engine.runtime.sweep import Event as RunEvent
-from engine.runtime.sweep import load_torch_for, run_sweep
+from engine.runtime.sweep_run import Event as RunEvent
+from engine.runtime.sweep_run import load_torch_for, run_sweep
 from engine.spec.sweep import Sweep
 
 State = Literal["idle", "waiting", "loading", "running", "paused", "finished", "stopped", "failed"]
 
 ROUND_SECONDS = 0.05
-"""A round of the run should not take longer, so that pause and stop are felt at once."""
+"""Longest time of a round of the run, so that pause and stop take effect at once."""
 
 
 @dataclass(frozen=True)
 class Changed:
-    """The worker went into another state."""
+    """Event: the worker changed its state."""
 
     state: State
 
 
 @dataclass(frozen=True)
 class Refused:
-    """The experiment cannot be run here."""
+    """Event: the experiment cannot be run here."""
 
     error: BadInput
 
 
 @dataclass(frozen=True)
 class Failed:
-    """The engine raised an exception; the text is its traceback."""
+    """Event: the engine raised an exception, with its traceback."""
 
     traceback: str
 
@@ -49,11 +49,10 @@ Event = RunEvent | Changed | Refused | Failed
 
 
 class Worker:
-    """Runs a sweep in a thread of its own and notifies of state changes only, never of steps.
+    """Runs a sweep in its own thread, and notifies of state changes only, never of steps.
 
-    `notify` is called from that thread. A worker runs once; a new run takes a new worker. Of workers with the
-    same `turn` one is at work at a time: one that was stopped may have data to draw or an example to learn
-    before it ends.
+    `notify` is called from that thread. A worker runs once; a new run needs a new worker. Of workers with the
+    same `turn`, one works at a time: a stopped one may still draw data or learn an example before it ends.
     """
 
     def __init__(
@@ -72,29 +71,30 @@ class Worker:
         self._steps = 0
         self._trace: Trace | None = None
         self._reached = -1
-        """The frontier when the run last called the gate."""
+        """Frontier when the run last called the gate."""
         self._pacing = Pacing(ROUND_SECONDS)
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
 
     def start(self, paused: bool = False) -> None:
-        """Begin; a run started paused stands at k = 0."""
+        """Begin; a run started paused stops at k = 0."""
+        # One step: a run started paused must show its first record.
         self._paused = paused
         self._steps = 1 if paused else 0
         self._thread.start()
 
     def pause(self) -> None:
-        """Hold the run after the current round."""
+        """Pause the run after the current round."""
         with self._change:
             self._paused = True
 
     def resume(self) -> None:
-        """Let a held run go on; steps still to be made are then no longer wanted."""
+        """Resume a paused run, and drop pending steps."""
         with self._change:
             self._paused, self._steps = False, 0
             self._change.notify()
 
     def step(self) -> None:
-        """Let a held run add one record per learner."""
+        """Let a paused run add one record per learner."""
         with self._change:
             self._steps += 1
             self._change.notify()
@@ -106,7 +106,7 @@ class Worker:
             self._change.notify()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the thread to end, at most so long; whether it has ended."""
+        """Wait for the thread up to `seconds`, and return whether it has ended."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()
@@ -134,7 +134,7 @@ class Worker:
         return self._pacing.records()
 
     def _end_step(self) -> None:
-        """A step ends with a record of every learner, which may take many rounds."""
+        """End a step once every learner has a new record, which may take many rounds."""
         reached = -1 if self._trace is None else self._trace.frontier
         if reached > self._reached and self._steps > 0:
             self._steps -= 1
@@ -149,7 +149,7 @@ class Worker:
                 self._notify(Changed("stopped"))
             else:
                 self._run()
-        if not self._stopped:  # what is looked at next may need it, and later runs need not wait for it
+        if not self._stopped:  # the next view or run may need torch: load it now, in the background
             load_torch(self._threads)
 
     def _run(self) -> None:

@@ -149,11 +149,11 @@ class SolvedWeights:
         raise NotImplementedError
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """The solution [B, d]."""
+        """Return the solution [B, d]."""
         for _ in self.solving():
             pass
         assert self._w is not None, "solving ends with them"
@@ -223,7 +223,7 @@ class Limit:
         self._weights: torch.Tensor | None = None
 
     def __call__(self, counts: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
-        """The weights [B, d] for how often every row was seen [B or 1, n], from weights [B, d] at the start.
+        """Return the weights [B, d] by counts of the rows seen [B or 1, n], from weights [B, d] at the start.
 
         NaN before the first example.
         """
@@ -248,9 +248,9 @@ class Limit:
 
 
 def _numbers(seen: torch.Tensor) -> torch.Tensor:
-    """The numbers of the rows seen [R, k]; where a replica has seen fewer, its first row stands for others.
+    """Return the indices of the rows seen [R, k]; if a replica has seen fewer, its first row repeats.
 
-    An example that is given again changes no solution that fits, nor a margin.
+    A repeated example changes no solution that fits, and no margin.
     """
     by_replica = [row.nonzero()[:, 0] for row in seen]
     count = max(len(numbers) for numbers in by_replica)

@@ -19,9 +19,9 @@ TOLERANCE = 1e-10
 class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
     """Basis pursuit: the w of least ‖w‖₁ = Σ_i |w_i| among those with Xw = y on the examples so far.
 
-    A linear program in w₊, w₋ ≥ 0, w = w₊ − w₋, solved anew by HiGHS for every k; where several w are
-    equally short, HiGHS decides. Labels that no w fits are replaced by those that least squares fits.
-    Source: Chen, Donoho, Saunders 1998; theory.md §4.
+    A linear program in w₊, w₋ ≥ 0, w = w₊ − w₋, solved anew by HiGHS for every k; of several shortest w,
+    HiGHS decides. Labels that no w fits are replaced by the fit of least squares. Source: Chen, Donoho,
+    Saunders 1998; theory.md §4.
     """
 
     def structure(self) -> SolverStructure:
@@ -41,7 +41,7 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
 
 
 def shortest(X: Floats, y: Floats) -> Floats:
-    """The w of least ‖w‖₁ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y if there is none.
+    """Return the w of least ‖w‖₁ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y without one.
 
     Raises: ArithmeticError if HiGHS cannot solve the program.
     """

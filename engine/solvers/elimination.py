@@ -23,14 +23,14 @@ Bits = NDArray[np.bool_]
 class Elimination(Solver, frozen=True, tag="elimination"):
     """The product of entries that fits the examples kept, by Gaussian elimination over F₂.
 
-    A memory M starts at 0, and step t of SGD with rate 1 on the loss −(Σ_j M_tj x_j + M_t0 y) makes its row t
-    the mean of (x, y) over the examples of the step: with `batch` 1 a copy of one, with more their mean, and
-    with `of = "population"` that over all inputs, which is 0 for a product of fair signs. The signs of the
-    rows, those of 0 by a coin, are then read as equations over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i),
-    and solved; those that contradict others before them are left out. Of instances that are no products of
-    those solved nothing is known: free bits are 0, a guess, or with `abstain` the prediction is 0. Both the
-    memory and the decoder are written by hand, and nothing of them is learned. Source: AS20; theory-bias.md
-    §§41, 42.
+    A memory M starts at 0. Step t of SGD with rate 1 on the loss −(Σ_j M_tj x_j + M_t0 y) makes its row t the
+    mean of (x, y) over the examples of the step. With `batch` 1 that is a copy of one example, with a larger
+    batch a mean, and with `of = "population"` the mean over all inputs, which is 0 for a product of fair
+    signs. The signs of the rows, those of 0 by a coin, are then equations over F₂ for the set S with y = ∏_{i
+    ∈ S} sgn(x_i). They are solved in order, and equations that contradict earlier ones are left out.
+    Instances that are no products of those solved are not determined: their free bits are 0, a guess, or with
+    `abstain` the prediction is 0. Memory and decoder are written by hand, not learned. Source: AS20;
+    theory-bias.md §§41, 42.
     """
 
     batch: Annotated[
@@ -93,7 +93,7 @@ class Equations:
                 solved.see(np.where(row == 0, coin, row < 0))
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         chosen = np.stack([solved.chosen for solved in self._solved])
         negative = (instances.rows < 0).double().cpu().numpy().repeat(self._members, 0)
         odd = (negative @ chosen[:, :, None].astype(float))[:, :, 0] % 2
@@ -104,7 +104,7 @@ class Equations:
         return torch.from_numpy(signs).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
-        """None: predictions are not linear in x."""
+        """Return None: predictions are not linear in x."""
         return
 
 

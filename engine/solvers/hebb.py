@@ -49,9 +49,9 @@ class Mean:
             self._count += 1
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """The mean [B, d]."""
+        """Return the mean [B, d]."""
         return (self._sum / max(self._count, 1)).to(self._dtype).flatten(0, 1)

@@ -24,11 +24,11 @@ ITERATIONS = 300
 class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     """L1-regularised logistic regression: w minimises C Σ_j ln(1 + e^(−y_j x_jᵀw)) + ‖w‖₁.
 
-    Labels are ±1 and there is no bias. Every minimiser with ‖w‖₁ ≤ B is one of some penalty 1/C. Without a
-    strength `C` it is that of 10^i and 3·10^i from `least` to `most` with which a fit to the first 70 % of
-    the examples mistakes the fewest of the others, the smallest of several; then all are fitted with it. By
-    scikit-learn's liblinear, anew for every k; ArithmeticError if the slopes that are left are more than 1e-3
-    of what they were. Source: Ng 2004; theory-symmetry.md §19.
+    Labels are ±1, and the model has no bias. Every minimiser with ‖w‖₁ ≤ B is one of some penalty 1/C.
+    Without a set `C`, the strengths 10^i and 3·10^i from `least` to `most` are tried. Each is fitted to the
+    first 70 % of the examples, and the one with the fewest mistakes on the others, the smallest of several,
+    is fitted to all. By scikit-learn's liblinear, anew for every k. ArithmeticError if the remaining slopes
+    are above 1e-3 of the first ones. Source: Ng 2004; theory-symmetry.md §19.
     """
 
     C: C = None
@@ -52,7 +52,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
         return Verdict(False, "‖w‖₁ is measured along the coordinate axes, which singles them out")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
-        """The weights [d] for instances X [k, d] and labels y [k] of ±1.
+        """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
 
         Raises: ArithmeticError if liblinear does not find them.
         """
@@ -60,7 +60,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
 
 
 def fitted(Z: Floats, C: float) -> Floats:
-    """The w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ‖w‖₁ for rows z_j = y_j x_j."""
+    """Return the w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ‖w‖₁ for rows z_j = y_j x_j."""
     steepest = C * abs(Z.sum(0)).max(initial=0.0) / 2
     if steepest <= 1:
         return np.zeros(Z.shape[1])

@@ -34,11 +34,11 @@ C = Annotated[
 class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     """L2-regularised logistic regression: w minimises C Σ_j ln(1 + e^(−y_j x_jᵀw)) + ½‖w‖₂².
 
-    Labels are ±1 and there is no bias. Without a strength `C` it is the power of ten from `least` to `most`
-    with which a fit to the first 70 % of the examples mistakes the fewest of the others, the smallest of
-    several; then all are fitted with it. Newton's method of scikit-learn, in the span of the examples, anew
-    for every k; ArithmeticError if more than 1e-4 of the slope at w = 0 is left. Source: Ng 2004;
-    theory-symmetry.md §19.
+    Labels are ±1, and the model has no bias. Without a set `C`, the powers of ten from `least` to `most` are
+    tried. Each is fitted to the first 70 % of the examples, and the one with the fewest mistakes on the
+    others, the smallest of several, is fitted to all. By scikit-learn's Newton method in the span of the
+    examples, anew for every k. ArithmeticError if more than 1e-4 of the slope at w = 0 is left. Source: Ng
+    2004; theory-symmetry.md §19.
     """
 
     C: C = None
@@ -63,7 +63,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
         return Verdict(True, "‖w‖₂ and the predictions of a combination of instances are inner products")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
-        """The weights [d] for instances X [k, d] and labels y [k] of ±1.
+        """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
 
         Raises: ArithmeticError if scikit-learn does not find them.
         """
@@ -115,7 +115,7 @@ def _mistakes(Z: Floats, w: Floats) -> float:
 
 
 def fitted(Z: Floats, C: float) -> Floats:
-    """The w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j."""
+    """Return the w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j."""
     w = logistic(Z, C=C, l1_ratio=0.0, solver="newton-cholesky", tol=1e-10, max_iter=1000)
     slope = abs(C * slopes(Z, w) - w).max()
     if slope > TOLERANCE * C * abs(Z).sum(0).max(initial=0.0) / 2:
@@ -124,7 +124,7 @@ def fitted(Z: Floats, C: float) -> Floats:
 
 
 def slopes(Z: Floats, w: Floats) -> Floats:
-    """−∇_w Σ_j ln(1 + e^(−z_jᵀw)) = Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j."""
+    """Return −∇_w Σ_j ln(1 + e^(−z_jᵀw)) = Σ_j σ(−z_jᵀw) z_j for rows z_j = y_j x_j."""
     from scipy.special import expit  # type: ignore[import-untyped]
 
     descent: Floats = expit(-(Z @ w)) @ Z

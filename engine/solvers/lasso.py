@@ -33,13 +33,13 @@ Numbers = NDArray[np.intp]
 class Lasso(Solver, frozen=True, tag="lasso"):
     """The Lasso: w minimises (1/k) Σ_j (x_jᵀw − y_j)² + λ‖w‖₁ over the k examples so far.
 
-    The mean of the square loss, without ½, is weighed against λ = `lam`, so scikit-learn's `alpha`, which
-    belongs to half of it, is λ/2. An active-set method in float64, without an intercept: for the features
-    that have weights, and the signs of these, w solves linear equations; weights that would change their sign
-    leave, the feature with the steepest slope enters, until no slope is above the penalty. It begins with the
-    features of the solution before, which an example seldom changes. Where several w are minimisers it
-    depends on these. As λ → 0 it becomes `basis-pursuit`. Source: Tibshirani 1996; Lee et al. 2006 for signs
-    and active sets; theory.md §4.
+    λ = `lam` weighs the mean of the square loss, without ½. scikit-learn's `alpha`, which weighs half of it,
+    is λ/2. An active-set method in float64, without an intercept: w solves linear equations for the features
+    with weights and their signs. Weights that would change their sign leave, and the feature with the
+    steepest slope enters, until no slope is above the penalty. It begins with the features of the previous
+    solution, which an example seldom changes. If several w are minimisers, the result depends on these
+    features. As λ → 0 it becomes `basis-pursuit`. Source: Tibshirani 1996; Lee et al. 2006 for signs and
+    active sets; theory.md §4.
     """
 
     lam: Annotated[float, Meta(gt=0, title="penalty λ", description="weight of ‖w‖₁")] = 0.1

@@ -106,7 +106,7 @@ class LeastSquaresFit:
         return gain
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         return instances.products(self._solution)
 
     def weights(self) -> torch.Tensor | None:

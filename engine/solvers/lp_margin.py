@@ -1,4 +1,4 @@
-"""The largest margin in norms whose programs are linear."""
+"""The largest margin in norms with linear programs."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ INFEASIBLE = 2
 class LPMargin(Solver, frozen=True, tag="lp-margin"):
     """The w of least ‖w‖ with y_j x_jᵀw ≥ 1 on the examples so far, by linear programs.
 
-    Its direction has the largest margin min_j y_j x_jᵀw/‖w‖, which is 1/‖w‖; there is no bias, and labels are
-    ±1. ‖w‖ is ‖w‖₁ = Σ|w_i|, ‖w‖_∞ = max|w_i|, or Σ_f |c_f| over the coefficients c of the unitary discrete
-    Fourier transform. For the first two it is one linear program; for the third every |c_f| is the largest of
-    Re(e^(−ia) c_f), of which a sequence of programs takes those at the angles a found so far, until their
-    optimum, a lower bound, agrees with Σ|c_f| up to 1e-9; ArithmeticError if a share of 1e-4 is left in the
-    end. Solved by HiGHS, anew for every k. As soon as no w separates the examples there is none, w is NaN,
-    and the learner has diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory-bias.md §47.
+    Its direction has the largest margin min_j y_j x_jᵀw/‖w‖, which is 1/‖w‖. Labels are ±1, and the model has
+    no bias. ‖w‖ is ‖w‖₁ = Σ|w_i|, ‖w‖_∞ = max|w_i|, or Σ_f |c_f| over the coefficients c of the unitary
+    discrete Fourier transform. The first two need one linear program. For the third every |c_f| is the
+    largest of Re(e^(−ia) c_f) over angles a: programs with more and more angles follow, until their optimum,
+    a lower bound, agrees with Σ|c_f| up to 1e-9. ArithmeticError if a share of 1e-4 is left in the end.
+    Solved by HiGHS, anew for every k. Once no w separates the examples, w is NaN, and the learner has
+    diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory-bias.md §47.
     """
 
     q: Annotated[
@@ -73,7 +73,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 
 
 def shortest(X: Floats, y: Floats, norm: str) -> Floats:
-    """Return the w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if there is none.
+    """Return the w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN without one.
 
     Raises: ArithmeticError if HiGHS cannot solve a program, or the gap stays open.
     """
@@ -139,7 +139,7 @@ def _least_spectrum(Z: Floats) -> Floats | None:
 
 
 def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Floats:
-    """Re(e^(−ia) c_f) − t_f of w and t for pairs of f and a, as rows [pairs, d + h]."""
+    """Return Re(e^(−ia) c_f) − t_f of w and t for pairs of f and a, as rows [pairs, d + h]."""
     turned = np.exp(-1j * angles)[:, None] * transform[which]
     return np.hstack((turned.real, -np.eye(len(transform))[which]))
 

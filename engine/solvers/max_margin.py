@@ -22,10 +22,10 @@ NONE = 1e-9
 class MaxMargin(Solver, frozen=True, tag="max-margin"):
     """The hard-margin support vector machine: the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 on the examples so far.
 
-    Its direction has the largest margin min_j y_j x_jᵀw/‖w‖₂, which is 1/‖w‖₂; there is no bias, and labels
-    are ±1. Least distance programming by Lawson and Hanson's non-negative least squares, anew for every k. As
-    soon as no w separates the examples there is none, w is NaN, and the learner has diverged. Source: Vapnik
-    1982; Lawson, Hanson 1974 ch. 23; theory-symmetry.md §19.
+    Its direction has the largest margin min_j y_j x_jᵀw/‖w‖₂, which is 1/‖w‖₂. Labels are ±1, and the model
+    has no bias. Least-distance programming by Lawson and Hanson's non-negative least squares, anew for every
+    k. Once no w separates the examples, w is NaN, and the learner has diverged. Source: Vapnik 1982; Lawson,
+    Hanson 1974 ch. 23; theory-symmetry.md §19.
     """
 
     def structure(self) -> SolverStructure:
@@ -45,11 +45,11 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
 
 
 def widest(X: Floats, y: Floats) -> Floats:
-    """The w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if there is none.
+    """Return the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN without one.
 
-    With the rows z_j = y_j x_j, the a ≥ 0 of least ‖Zᵀa‖² + (Σ_j a_j − 1)² is 0 but for the support vectors,
-    whose margins are 1, and the root of the least value is 0 if and only if there is no w. Any a ≥ 0 bounds
-    ‖w‖ ≥ Σ_j a_j/‖Zᵀa‖ from below.
+    Let z_j = y_j x_j be the rows of Z, and a ≥ 0 minimise ‖Zᵀa‖² + (Σ_j a_j − 1)². Then a is 0 except for
+    support vectors, whose margins are 1, and the root of the minimum is 0 if and only if no w exists. Any a ≥
+    0 bounds ‖w‖ ≥ Σ_j a_j/‖Zᵀa‖ from below.
 
     Raises: ArithmeticError if a margin is below 1 or ‖w‖ above that bound by more than a share of 1e-8.
     """

@@ -27,13 +27,12 @@ DEPENDENT = 1e-12
 class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     """The w of least Bregman divergence D_Ψ(w, w₀) among those with Xw = y on the examples so far.
 
-    There mirror descent with the potential Ψ ends from w₀, whatever its step size, as ∇Ψ(w) − ∇Ψ(w₀) stays in
-    the span of the instances. For the entropy Ψ = Σ w_i ln w_i − w_i from w₀ = `w0` for every weight (default
+    Mirror descent with the potential Ψ tends to it from w₀ for any step size, as ∇Ψ(w) − ∇Ψ(w₀) stays in the
+    span of the instances. For the entropy Ψ = Σ w_i ln w_i − w_i from w₀ = `w0` for every weight (default
     1/d) it is w = w₀ exp(Xᵀν), of `egu`: only w ≥ 0 are possible. For Ψ = ½‖w‖_q², 1/p + 1/q = 1, from 0 it
-    is the w of least ‖w‖_q, of `p-norm`; default p = 2 ln d. scipy's trust-region Newton method on the dual,
-    anew for every k; ArithmeticError if a label is missed by more than a share of 1e-9. Labels that no w, or
-    no w ≥ 0, fits are replaced by those that least squares with such w fits. Source: GLSS18a; theory-bias.md
-    §47.
+    is the w of least ‖w‖_q, of `p-norm`; default p = 2 ln d. By scipy's trust-region Newton method on the
+    dual, anew for every k. ArithmeticError if a label is missed by more than a share of 1e-9. Labels that no
+    such w fits are replaced by the fit of least squares with such w. Source: GLSS18a; theory-bias.md §47.
     """
 
     potential: Annotated[
@@ -84,16 +83,16 @@ class Entropy:
         self._start = start
 
     def value(self, theta: Floats) -> float:
-        """Ψ*."""
+        """Return Ψ*."""
         return float(self.weights(theta).sum())
 
     def weights(self, theta: Floats) -> Floats:
-        """∇Ψ*."""
+        """Return ∇Ψ*."""
         with np.errstate(over="ignore"):
             return np.asarray(self._start * np.exp(theta))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """a and b of ∇²Ψ* = diag a − b bᵀ."""
+        """Return a and b of ∇²Ψ* = diag a − b bᵀ."""
         w = self.weights(theta)
         return w, np.zeros_like(w)
 
@@ -105,11 +104,11 @@ class Power:
         self._p = p
 
     def value(self, theta: Floats) -> float:
-        """Ψ*."""
+        """Return Ψ*."""
         return 0.5 * float(np.linalg.norm(theta, self._p)) ** 2
 
     def weights(self, theta: Floats) -> Floats:
-        """∇Ψ*."""
+        """Return ∇Ψ*."""
         norm = float(np.linalg.norm(theta, self._p))
         if norm == 0:
             return np.zeros_like(theta)
@@ -117,7 +116,7 @@ class Power:
         return np.asarray(norm * np.sign(part) * np.abs(part) ** (self._p - 1))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """a and b of ∇²Ψ* = diag a − b bᵀ."""
+        """Return a and b of ∇²Ψ* = diag a − b bᵀ."""
         norm = float(np.linalg.norm(theta, self._p)) or 1.0
         part = np.abs(theta) / norm
         along = np.sign(theta) * part ** (self._p - 1)
@@ -125,7 +124,7 @@ class Power:
 
 
 def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
-    """Return w = ∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k], or with Xw nearest to y if there is none.
+    """Return w = ∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k], or with Xw nearest to y without one.
 
     ν minimises Ψ*(Aᵀν) − ν·b, for orthonormal rows A and labels b with the same solutions.
 

@@ -17,10 +17,9 @@ from engine.solvers.basis_pursuit import TOLERANCE
 class MinInfinity(Solver, frozen=True, tag="min-infinity"):
     """The w of least ‖w‖∞ = max_i |w_i| among those with Xw = y on the examples so far.
 
-    A linear program in w and t, −t ≤ w_i ≤ t, solved anew by HiGHS for every k; where several w are equally
-    short, HiGHS decides. Labels that no w fits are replaced by those that least squares fits. Steps of one
-    size along all axes, as those of sign descent and Adam, tend to about this solution.
-    Source: theory-symmetry.md §65.
+    A linear program in w and t, −t ≤ w_i ≤ t, solved anew by HiGHS for every k; of several shortest w, HiGHS
+    decides. Labels that no w fits are replaced by the fit of least squares. Steps of one size along all axes,
+    such as those of sign descent and Adam, tend to about this solution. Source: theory-symmetry.md §65.
     """
 
     def structure(self) -> SolverStructure:
@@ -40,7 +39,7 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
 
 
 def flattest(X: Floats, y: Floats) -> Floats:
-    """The w of least ‖w‖∞ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y if there is none.
+    """Return the w of least ‖w‖∞ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y without one.
 
     Raises: ArithmeticError if HiGHS cannot solve the program.
     """

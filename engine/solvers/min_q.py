@@ -42,15 +42,15 @@ Point = tuple[Floats, Floats, Floats, Floats]
 
 
 class MinQ(Solver, frozen=True, tag="min-q"):
-    """The minimiser of Q_α: the w that gradient flow on a diagonal net, w = u^D − v^D, tends to.
+    """The minimiser of Q_α, which is the limit of gradient flow on a diagonal net, w = u^D − v^D.
 
-    From the start u = v = α·1 the flow on square loss ends, if it fits the examples, at the w of least
-    Q_α(w) = Σ_i q(w_i/α^D) among those with Xw = y: for D = 2 with q′(b) = asinh(b/2), for D ≥ 3 with
-    q′ = h⁻¹, h(z) = (1 − z)^(−p) − (1 + z)^(−p), p = D/(D − 2). As α → ∞ it becomes `lls`, the least ‖w‖₂,
-    and as α → 0 `basis-pursuit`, the least ‖w‖₁. Newton's method on the dual, from a large α down to this
-    one, anew for every k, until Xw = y up to 1e-10 and the duality gap is below 1e-9 of the objective; else
-    ArithmeticError. Labels that no w fits are replaced by those that least squares fits. α has the unit of
-    the weights of the net. Source: WGL20 Thm 1; theory-bias.md §34.
+    If the flow on square loss fits the examples from the start u = v = α·1, it ends at the w of least Q_α(w)
+    = Σ_i q(w_i/α^D) among those with Xw = y. For D = 2, q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) =
+    (1 − z)^(−p) − (1 + z)^(−p), p = D/(D − 2). As α → ∞ it becomes `lls`, the least ‖w‖₂, and as α → 0
+    `basis-pursuit`, the least ‖w‖₁. Newton's method on the dual, from a large α down to this one, anew for
+    every k, until Xw = y up to 1e-10 and the duality gap is below 1e-9 of the objective; else
+    ArithmeticError. Labels that no w fits are replaced by the fit of least squares. α has the unit of the
+    weights of the net. Source: WGL20 Thm 1; theory-bias.md §34.
     """
 
     alpha: Annotated[
@@ -146,8 +146,8 @@ class Dual:
     """Newton's method on G(ν) = ν·b − c Σ_i H(z_i), z = Aᵀν, for A [r, d] with orthonormal rows.
 
     Its gradient is b − Aw for w = c h(z), H′ = h, and its maximum is the least Q among the w with Aw = b. For
-    D ≥ 3 every z_i lies in (−1, 1), and near the ends of that the distances 1 − z and 1 + z count, which z
-    alone is no longer exact enough: they are kept beside it and moved by the same steps.
+    D ≥ 3 every z_i lies in (−1, 1). Near the ends the distances 1 − z and 1 + z matter, and z alone is not
+    exact enough for them: they are stored too, and moved by the same steps.
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int) -> None:
@@ -176,18 +176,18 @@ class Dual:
 
     @property
     def point(self) -> Point:
-        """The current point."""
+        """Current point."""
         return self._nu, self._z, self._below, self._above
 
     def solve(self) -> None:
-        """Newton steps until the labels are fitted, or rounding ends the progress."""
+        """Make Newton steps until the labels are fitted, or rounding ends the progress."""
         for _ in range(STEPS):
             go_on()
             if self._missed <= RESIDUAL / 100 or not self._step():
                 return
 
     def check(self) -> None:
-        """Raises: ArithmeticError if the labels are not fitted or the duality gap is open."""
+        """Check that the labels are fitted and the duality gap is closed. Raises: ArithmeticError."""
         if self._missed > RESIDUAL or abs(self._nu @ self._residual) > GAP * abs(self._nu @ self._labels):
             raise ArithmeticError(
                 f"min-q on {self._rows.shape[0]} independent examples of {self._rows.shape[1]} features "
@@ -196,7 +196,7 @@ class Dual:
 
     @property
     def solution(self) -> Floats:
-        """The solution w [d]."""
+        """Solution w [d]."""
         return self._w
 
     @property
@@ -249,7 +249,7 @@ class Dual:
         self._evaluate()
 
     def _evaluate(self) -> None:
-        """w = c h(z), c h′(z), the residual and G at this point."""
+        """Compute w = c h(z), c h′(z), the residual and G at this point."""
         c, p, z = self.scale, self._power, self._z
         if not p:
             self._w, self._slopes = 2 * c * np.sinh(z), 2 * c * np.cosh(z)

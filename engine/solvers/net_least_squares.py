@@ -30,10 +30,10 @@ EVALUATIONS = 1000
 class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
     """f(x) = Σ_j v_j ln(1 + e^(w_j·x)) with k hidden units of least Σ (f(x) − y)², the best of several fits.
 
-    Levenberg and Marquardt's method in a trust region, with the exact Jacobian, from starts whose entries are
-    N(0, s²), the same for all replicas. Nothing guarantees that what it finds is the least there is. With
-    fewer parameters than labels, p = k (d + 1) < n, only labels of a set of measure 0 can be fitted. Raises
-    ArithmeticError if a search meets numbers that are not finite. Source: theory-bias.md §43.
+    Levenberg and Marquardt's method in a trust region, with the exact Jacobian, from starts with entries N(0,
+    s²), the same for all replicas. It may miss the global minimum. With fewer parameters than labels, p = k
+    (d + 1) < n, only labels of a set of measure 0 can be fitted. Raises ArithmeticError if a search meets
+    non-finite numbers. Source: theory-bias.md §43.
     """
 
     units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4
@@ -102,7 +102,7 @@ class NetFits:
         return self._nets.solving()
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]; 0 before the first example."""
+        """Return predictions [B, n]; 0 before the first example."""
         rows, nets = instances.rows.double().cpu().numpy(), self._nets.weights().double().cpu().numpy()
         members = len(nets) // len(rows)
         predictions = np.zeros((len(nets), instances.n))
@@ -111,12 +111,12 @@ class NetFits:
         return torch.from_numpy(predictions).to(instances.device, instances.dtype)
 
     def weights(self) -> None:
-        """None: predictions are not linear in x."""
+        """Return None: predictions are not linear in x."""
         return
 
 
 def outputs(net: Floats, X: Floats) -> Floats:
-    """Σ_j v_j ln(1 + e^(w_j·x)) [n] of a net (v_1, w_1, v_2, w_2, …) for instances X [n, d]."""
+    """Return Σ_j v_j ln(1 + e^(w_j·x)) [n] of a net (v_1, w_1, v_2, w_2, …) for instances X [n, d]."""
     units = net.reshape(-1, X.shape[1] + 1)
     predictions: Floats = np.logaddexp(0.0, X @ units[:, 1:].T) @ units[:, 0]
     return predictions

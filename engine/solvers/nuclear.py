@@ -32,10 +32,10 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
 
     Instances are x zᵀ, entry by entry along the rows of W, which has `factors` rows and columns. Douglas and
     Rachford's alternation between the W that fit and shrunken singular values, anew for every k, from the
-    shortest W that fits; of several minimisers the one that it converges to, which is rotated with the
-    instances. The dual gives a lower bound on ‖W‖_* all along. Labels that no W fits are replaced by those
-    that least squares fits. Raises ArithmeticError if the gap is above a thousandth in the end. Source: Fazel
-    2002; Candès, Recht 2009; Douglas, Rachford 1956; theory-open.md §17.
+    shortest W that fits. Of several minimisers it is the limit of this alternation, which rotates with the
+    instances. The dual gives a lower bound on ‖W‖_* throughout. Labels that no W fits are replaced by the fit
+    of least squares. Raises ArithmeticError if the final gap is above a thousandth. Source: Fazel 2002;
+    Candès, Recht 2009; Douglas, Rachford 1956; theory-open.md §17.
     """
 
     factors: Pair = None
@@ -65,7 +65,7 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
 
 
 def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
-    """The w = vec W of least ‖W‖_* with Xw = y, X [k, d] and y [k]; with Xw = XX⁺y if there is none.
+    """Return the w = vec W of least ‖W‖_* with Xw = y, X [k, d] and y [k]; with Xw = XX⁺y without one.
 
     Raises: ArithmeticError if ‖W‖_* is above the bound of its dual by more than a share of ACCEPTED.
     """

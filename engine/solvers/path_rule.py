@@ -31,11 +31,11 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     """Products x¹ ⊗ … ⊗ xʳ whose labels follow from those seen get these, and all others 0.
 
     It supposes that labels ±1 are products of one unknown sign for every factor. With two factors a label is
-    then known if there is a path of examples from x¹ to x², alternately with the same first and the same
-    second factor, and it is the product of the labels along it; with r factors if the indicator vector of
-    the tuple is a sum of those seen over F₂ (Gaussian elimination). That two factors are the same or opposite
-    is read from |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors change nothing. For two factors it is
-    sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), M = Σ_t y_t x¹_t x²_tᵀ, with sgn 0 = 0. Source: theory-open.md §17.
+    known if a path of examples leads from x¹ to x², alternately with the same first and the same second
+    factor. It is then the product of the labels along the path. With r factors it is known if the indicator
+    vector of the tuple is a sum of those seen over F₂ (Gaussian elimination). Two factors are the same or
+    opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors change nothing. For two factors it is sgn(x¹ᵀ
+    Σ_p (MMᵀ)^p M x²), M = Σ_t y_t x¹_t x²_tᵀ, with sgn 0 = 0. Source: theory-open.md §17.
     """
 
     factors: Factors = None
@@ -126,7 +126,7 @@ class Paths:
                     products.see(row, signs)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         numbers, flipped = self._read(instances)
         predictions = np.empty((len(numbers), self._count, instances.n))
         for place, products in enumerate(self._products):
@@ -136,7 +136,7 @@ class Paths:
         return torch.from_numpy(predictions).to(instances.device, instances.dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """None: predictions are not linear in x."""
+        """Return None: predictions are not linear in x."""
         return
 
 

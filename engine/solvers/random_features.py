@@ -21,11 +21,10 @@ from engine.solvers.kernel import KernelFit, bytes_of_fit, operations_of_fit
 class RandomFeatures(Solver, frozen=True, tag="random-features"):
     """Ridge regression on D random features φ(x) = √(2/D) cos(ωᵀx + b): least Σ(y − θᵀφ)² + λ‖θ‖².
 
-    ω ~ N(0, I/s²) and b uniform on [0, 2π), one draw per replica, so that φ(x)ᵀφ(x̃) has the mean
-    exp(−‖x − x̃‖²/(2s²)) and misses it by about 1/√D: kernel ridge regression with the rbf kernel, the more
-    features the closer. Solved for in its dual form by the kernel φᵀφ̃, in float64. Unlike that of the kernel
-    its λ is above 0, as D features fit no more than D examples.
-    Source: Rahimi, Recht 2007; theory-nets.md §32.
+    ω ~ N(0, I/s²) and b uniform on [0, 2π), one draw per replica. φ(x)ᵀφ(x̃) has the mean exp(−‖x −
+    x̃‖²/(2s²)) and misses it by about 1/√D: it tends to kernel ridge regression with the rbf kernel as D
+    grows. Solved in its dual form by the kernel φᵀφ̃, in float64. Unlike that of the kernel its λ is above 0,
+    as D features fit no more than D examples. Source: Rahimi, Recht 2007; theory-nets.md §32.
     """
 
     features: Annotated[Count, Meta(title="features D", description="random cosines")] = 1000
@@ -38,7 +37,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Begin with features of `streams`; by default those of seeds 0, 1, …"""
+        """Begin with features of `streams`; by default those of seeds 0, 1 and so on."""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -64,7 +63,7 @@ class Features(KernelFit):
         self._phases = torch.from_numpy(2 * math.pi * phases).to(data.labels.device)  # b [R, 1, D]
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
-        """φᵀφ̃ of every row of [R, n, d] with every row of [R, k, d], [R, n, k]."""
+        """Return φᵀφ̃ of every row of [R, n, d] with every row of [R, k, d], [R, n, k]."""
         return self._of(rows) @ (self._of_all if other_rows is self._rows else self._of(other_rows)).mT
 
     @cached_property
@@ -73,7 +72,7 @@ class Features(KernelFit):
         return self._of(self._rows)
 
     def _of(self, rows: torch.Tensor) -> torch.Tensor:
-        """φ of every row, [R, n, D]."""
+        """Return φ of every row, [R, n, D]."""
         angles = rows @ self._frequencies.mT + self._phases
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 

@@ -74,7 +74,7 @@ class Root:
         return images.mT * roots, roots.square()
 
     def leverages(self, rows: torch.Tensor) -> torch.Tensor:
-        """xᵀP x of rows [R, n, d], [R, n]."""
+        """Return xᵀP x of rows [R, n, d], [R, n]."""
         return (rows @ self._root).square().sum(2)
 
 
@@ -94,7 +94,7 @@ class RidgeFit:
             self._w.baddbmm_(y - self._w @ x, (image / stretch).mT)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:

@@ -18,9 +18,9 @@ SATURATED = 1e-8
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
     """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)), w = X⁺y, on rows outside the span of those seen.
 
-    Inside, the rows seen among them, it is xᵀw, which is the label there. On random signs an unseen row with
-    the label y = ±1 has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)), ρ = k/d, and the posterior mean of y given xᵀw alone is
-    this tanh; from k = d on it is a sign. It costs O(d²) per example, and O(n d²) per record. Source:
+    Inside the span, which has the rows seen, it is xᵀw, the label of such a row. On random signs an unseen
+    row with the label y = ±1 has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)), ρ = k/d, and this tanh is the posterior mean of
+    y given xᵀw alone. From k = d on it is a sign. It costs O(d²) per example, and O(n d²) per record. Source:
     theory-open.md §18b.
     """
 
@@ -51,7 +51,7 @@ class TanhFit(LeastSquaresFit):
         self._count += instances.n
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         fitted = super().predict(instances).double()
         unseen_share = max(1 - self._count / self._d, SATURATED)
         in_span = self._spanned(instances.rows.double()).repeat_interleave(self._targets, 0)
@@ -63,5 +63,5 @@ class TanhFit(LeastSquaresFit):
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
 
     def weights(self) -> None:
-        """None: predictions are not linear in x."""
+        """Return None: predictions are not linear in x."""
         return

@@ -34,13 +34,13 @@ LARGE = 1e4
 class VAW(Solver, frozen=True, tag="vaw"):
     """The Vovk–Azoury–Warmuth forecaster: ridge regression that counts the instance it predicts as seen.
 
-    After k examples a row x gets ŷ = bᵀ(A + x xᵀ)⁻¹x with A = εI + Σ_{j≤k} x_j x_jᵀ, b = Σ_{j≤k} y_j x_j.
-    By Sherman and Morrison that is xᵀw/(1 + xᵀA⁻¹x) with the ridge solution w for λ = ε = `eps`: it is not
-    linear in x. Example by example in float64: x_k changes the products xᵀw and the leverages xᵀA⁻¹x of all
-    rows by multiples of xᵀA⁻¹x_k and of its square. These are made for several examples to come in one
-    product where the examples are the rows in their order, so that an example costs O(d² + n d); once all
-    leverages are small, for data of float32 in float32, as they change sums in float64 only. Source:
-    Azoury, Warmuth 2001; Vovk 2001; theory.md §4.
+    After k examples a row x gets ŷ = bᵀ(A + x xᵀ)⁻¹x with A = εI + Σ_{j≤k} x_j x_jᵀ, b = Σ_{j≤k} y_j x_j. By
+    Sherman and Morrison that is xᵀw/(1 + xᵀA⁻¹x) with the ridge solution w for λ = ε = `eps`: it is not
+    linear in x. It is computed example by example in float64: x_k changes the products xᵀw and the leverages
+    xᵀA⁻¹x of all rows by multiples of xᵀA⁻¹x_k and of its square. If the examples are the rows in their
+    order, one product computes these changes for several examples, so that an example costs O(d² + n d). Once
+    all leverages are small, float32 data are multiplied in float32, as these products change sums in float64
+    only. Source: Azoury, Warmuth 2001; Vovk 2001; theory.md §4.
     """
 
     eps: Annotated[float, Meta(ge=1e-12, title="ε", description="A starts at εI")] = 1.0
@@ -168,5 +168,5 @@ class Forecast:
         return forecasts.to(self._rows.dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """None: predictions are not linear in x."""
+        """Return None: predictions are not linear in x."""
         return

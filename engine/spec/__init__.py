@@ -1,1 +1,1 @@
-"""What an experiment is: its numbers as papers write them, and the schema of preset files."""
+"""An experiment as data: preset files with numbers as papers write them, and their schema."""

@@ -1,4 +1,4 @@
-"""Axes: what is varied from one run of an experiment to the next."""
+"""Axes: the values that vary from one run of an experiment to the next."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from engine.core.expressions import number
 from engine.core.parts import LARGEST, SELDOM, BadField
 
 MOST_POINTS = 10_000
-"""Values of an axis at most: each is at least one run."""
+"""Largest number of values of an axis: each needs at least one run."""
 
 FEW = 9
-"""Points of a range that says neither how many it has nor, by its ends, what factor lies between them."""
+"""Number of points of a range without `points`, unless its ends determine a factor."""
 
 FACTORS = (2.0, 10.0)
-"""What may lie between neighbours of a logarithmic range without `points`: the first that its ends allow."""
+"""Factors between neighbours of a logarithmic range without `points`: the first that its ends allow."""
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Word = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -29,14 +29,14 @@ AxisName = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=20
 
 
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A name that expressions of the preset may use, and the values that it takes one after the other.
+    """A name that expressions of the preset may use, and its values, one after the other.
 
-    Values are numbers, or tables that give several names a number each. With `set` they are put in a place of
+    Values are numbers, or tables that give several names a number each. With `set` they replace a value of
     the preset, and may be words and parts as well. A range goes from `from` to `to` in equal steps, or with
-    `log` in equal factors: of 2 or of 10 where the ends allow it and `points` does not say otherwise.
-    Values with `names` are called by them, on an axis, too; tables are shown as a number of theirs otherwise.
-    With `until = "read"` it is an inner axis: for every place on the others a learner goes along it, upwards,
-    only until all is known that pictures read off along it, with its error, as how many rows are enough.
+    `log` in equal factors: of 2 or of 10 if the ends allow it and `points` is not set. Charts show values
+    with `names` by name, and tables without names by one of their numbers. With `until = "read"` it is an
+    inner axis: for every place on the others a learner follows it upwards, only until all readings of
+    pictures along it are known with their errors, such as the number of rows that suffice.
     """
 
     name: Annotated[
@@ -99,8 +99,8 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def _numbers(self) -> list[float]:
-        """Its values that are numbers."""
-        return [value for value in self.grid if _is_number(value)]
+        """Values that are numbers."""
+        return [number for number in self.grid if _is_number(number)]
 
     def _check_values(self) -> None:
         if self.values is None:
@@ -123,7 +123,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def grid(self) -> tuple[Value, ...]:
-        """All values, in their order; whole numbers where the range has none but these."""
+        """All values in order; integers if the range has only these."""
         if self.values is not None:
             return self.values
         assert self.from_ is not None, "the range was checked"
@@ -131,16 +131,17 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         count = self.points or self._count(self.from_, self.to)
         spaced = np.geomspace if self.log else np.linspace
         numbers = spaced(self.from_, self.to, count).tolist()
-        rounded = [float(f"{value:.12g}") for value in numbers]  # as people would write them
+        rounded = [float(f"{number:.12g}") for number in numbers]  # 12 digits: 0.3, not 0.30000000000000004
         return tuple(map(int, rounded)) if all(map(float.is_integer, rounded)) else tuple(rounded)
 
     def _count(self, first: float, last: float) -> int:
-        """How many points a range has that does not say it."""
+        """Return the number of points of a range without `points`."""
         if first == last:
             return 1
         if self.log:
             for factor in FACTORS:
                 steps = abs(math.log(last / first) / math.log(factor))
+                # Logarithms are rounded: log(1000) / log(10) is 2.9999999999999996.
                 if abs(steps - round(steps)) < 1e-9:
                     return round(steps) + 1
         return FEW
@@ -148,24 +149,24 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def has_words(self) -> bool:
         """Whether some of its values give no name a number."""
-        return not all(self.bound(value) for value in self.grid)
+        return not all(self.bound(axis_value) for axis_value in self.grid)
 
     def bound(self, value: Value) -> dict[str, float]:
-        """The names that a value gives numbers to: its axis, if it is one, or those of its table."""
+        """Return the numbers that a value gives to names: to its axis, or to the columns of its table."""
         if isinstance(value, dict):
             return {str(name): float(number) for name, number in value.items()}
         return {self.name: float(value)} if _is_number(value) else {}
 
     def names_along(self, x: str) -> dict[float, str]:
-        """What values are called, by where they are on an axis x, words at 1, 2, …; none by their numbers."""
+        """Return the names of values by their place on an axis x, words at 1, 2, …; empty without names."""
         if self.has_words:
             words = self.names or tuple(map(str, self.grid))
             return {float(place): word for place, word in enumerate(words, 1)} if x == self.name else {}
         pairs = zip(self.grid, self.names or (), strict=self.names is not None)
-        return {self.bound(value)[x]: name for value, name in pairs if x in self.bound(value)}
+        return {self.bound(axis_value)[x]: name for axis_value, name in pairs if x in self.bound(axis_value)}
 
     def label(self, value: Value) -> str:
-        """A value in words: "eta = 0.1", or of a table "K = 2, C = 3"."""
+        """Return a value in words: "eta = 0.1", or for a table "K = 2, C = 3"."""
         if self.names is not None:
             return f"{self.name} = {self.names[self.grid.index(value)]}"
         if isinstance(value, dict):

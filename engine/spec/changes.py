@@ -1,4 +1,4 @@
-"""Changes of a document: new names that all references follow, and claims that are no longer judged."""
+"""Changes of a document: renamed references, and claims that are no longer judged."""
 
 from __future__ import annotations
 
@@ -18,57 +18,56 @@ from engine.spec.reading import Raw
 from engine.spec.sweep import Sweep
 
 OF_AXES = ("x", "y", "times")
-"""What pictures say as expressions in which axes may be named."""
+"""Keys of pictures whose expressions may name axes."""
 
 Text = Callable[[str], str]
 
 
-def rename_learner(raw: Raw, name: str, other: str) -> None:
-    """Call a learner otherwise in claims about it, also about its curves at values of axes, and in pictures
-    that are relative to it."""
+def rename_learner(raw: Raw, former: str, other: str) -> None:
+    """Rename a learner in claims about its curves, also at values of axes, and in relative pictures."""
 
     def renamed(curve: str) -> str:
-        is_at_values = curve.startswith(f"{name}, ")
-        return f"{other}{curve[len(name) :]}" if curve == name or is_at_values else curve
+        is_at_values = curve.startswith(f"{former}, ")
+        return f"{other}{curve[len(former) :]}" if curve == former or is_at_values else curve
 
     _rename_curves(raw, renamed)
     for picture in _tables(raw, "pictures"):
-        if picture.get("relative") == name:
+        if picture.get("relative") == former:
             picture["relative"] = other
 
 
-def rename_picture(raw: Raw, name: str, other: str) -> None:
-    """Call a picture otherwise in claims about it."""
+def rename_picture(raw: Raw, former: str, other: str) -> None:
+    """Rename a picture in claims about it."""
     for claim in _tables(raw, "claims"):
-        if claim.get("picture") == name:
+        if claim.get("picture") == former:
             claim["picture"] = other
 
 
-def rename_axis(raw: Raw, name: str, other: str) -> None:
-    """Call an axis otherwise in expressions, conditions, pictures, and claims about curves that it tells
-    apart."""
-    _change_expressions(raw, lambda text: with_name(text, name, other))
-    _rename_curves(raw, lambda curve: curve.replace(f", {name} = ", f", {other} = "))
+def rename_axis(raw: Raw, former: str, other: str) -> None:
+    """Rename an axis in expressions, conditions, pictures, and claims about curves that it splits."""
+    _change_expressions(raw, lambda text: with_name(text, former, other))
+    _rename_curves(raw, lambda curve: curve.replace(f", {former} = ", f", {other} = "))
     for picture in _tables(raw, "pictures"):
         curves = picture.get("curves")
         if isinstance(curves, str):
-            picture["curves"] = other if curves == name else curves
+            picture["curves"] = other if curves == former else curves
         elif isinstance(curves, list | tuple):
-            picture["curves"] = [other if axis == name else axis for axis in curves]
+            picture["curves"] = [other if axis == former else axis for axis in curves]
         if isinstance(at := picture.get("at"), Mapping):
-            picture["at"] = {other if key == name else key: value for key, value in at.items()}
+            picture["at"] = {other if key == former else key: number for key, number in at.items()}
         read = picture.get("read")
-        if isinstance(read, dict) and read.get("over") == name:
+        if isinstance(read, dict) and read.get("over") == former:
             read["over"] = other
 
 
 def put_numbers(raw: Raw, names: Mapping[str, float]) -> None:
-    """Put numbers in the place of names in expressions and conditions."""
+    """Replace names by numbers in expressions and conditions."""
 
     def put(text: str) -> str | float:
         if (alone := text.strip()) in names:
             return int(names[alone]) if names[alone].is_integer() else names[alone]
         for name, number in names.items():
+            # In parentheses: "2d" with d = −1 must not become "2-1".
             text = with_name(text, name, f"({number:.12g})")
         return text
 
@@ -84,8 +83,8 @@ def _rename_curves(raw: Raw, change: Text) -> None:
 
 
 def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
-    """Change all that is evaluated with the names of axes; what else is said stays as it is."""
-    document = {key: value for key, value in raw.items() if key != "axes"}
+    """Change every expression that may name axes, and no other text."""
+    document = {key: part for key, part in raw.items() if key != "axes"}
     raw |= with_texts(
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text
     )
@@ -98,22 +97,22 @@ def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
 
 
 def _tables(raw: Raw, part: str) -> Iterator[dict[str, Any]]:
-    items = raw.get(part)
-    return (item for item in items if isinstance(item, dict)) if isinstance(items, list) else iter(())
+    tables = raw.get(part)
+    return (table for table in tables if isinstance(table, dict)) if isinstance(tables, list) else iter(())
 
 
 SET_UP, PICTURE = "the set-up was changed", "its picture was changed"
 FEWER, COARSER = "the run has fewer replicas than the preset", "the run has less precision than the preset"
 
 PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
-"""The parts of a document that decide what claims are about."""
+"""Parts of a document that determine what claims are about."""
 
 
 def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
-    """Reasons why claims are not judged, by their place in `document`.
+    """Return reasons why claims are not judged, by their place in `document`.
 
     A claim with the text of one of the preset's claims is about the preset's own runs. Another claim is the
-    user's own, and is judged. A different seed, more replicas and new titles leave what a claim means.
+    user's own, and is judged. A different seed, more replicas and new titles leave the meaning of a claim.
 
     Args:
         sweep: the sweep of `document`.
@@ -130,11 +129,11 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
     if not places:
         return {}
     now, before = sweep.experiment, documents.first(origin)
-    if _computes(now) != _computes(before):  # which is seen without a look at all points
+    if _computes(now) != _computes(before):  # cheap: no need to expand all points
         return dict.fromkeys(places, SET_UP)
     try:
         shipped = documents.sweep_of(origin)
-    except BadInput:  # a file whose later points cannot run has no runs that its claims could be about
+    except BadInput:  # later points cannot run, so the claims have no runs to be about
         return dict.fromkeys(places, SET_UP)
     if [_computes(point.experiment) for point in sweep.points] != [
         _computes(point.experiment) for point in shipped.points
@@ -153,10 +152,10 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
 
 
 def _computes(experiment: Experiment) -> tuple[Any, ...]:
-    """What a run computes, whatever its seed, replicas and precision."""
+    """Return what determines the numbers of a run, apart from seed, replicas and precision."""
     return experiment.problem, experiment.protocol, experiment.learners
 
 
 def _shows(picture: Picture) -> Picture:
-    """A picture without its words, and without what only its looks depend on."""
+    """Return a picture without its texts and looks."""
     return structs.replace(picture, name=None, title="", marks=(), draw="curves", x_log=None, y_log=None)

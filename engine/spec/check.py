@@ -1,4 +1,4 @@
-"""Whether the members of an experiment fit one another.
+"""Checks of an experiment: whether its members fit one another.
 
 Pictures and claims must name axes, clocks, indices, learners, lines and places that exist.
 """
@@ -26,22 +26,22 @@ from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment, missing, no_hessian, picture_of, pictures_of
 
 SIZES = ("n", "d")
-"""What expressions of a picture may name beside dimensions."""
+"""Sizes that expressions of a picture may name beside dimensions."""
 
 
 class Dimensions(NamedTuple):
-    """What a measure has values along."""
+    """Names of the dimensions of a picture's measure."""
 
     axes: dict[str, list[str]]
-    """The names that each axis gives numbers to: its own, the columns of a table, or none if it has words."""
+    """Names that each axis gives numbers to: its own, the columns of a table, or none if it has words."""
 
     clocks: list[str]
     indices: list[str]
     measures: list[str]
-    """The names in x of measures that are recorded where the one of the picture is."""
+    """Names of measures in x that are recorded with the measure of the picture."""
 
     rates: list[str]
-    """The name of the rates, where a learner tries several."""
+    """Name of the rates, if a learner tries several."""
 
     @property
     def of_axes(self) -> list[str]:
@@ -50,10 +50,10 @@ class Dimensions(NamedTuple):
 
 
 def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -> None:
-    """See that every picture of an experiment is of something that there is, of these learners.
+    """Check that every picture of an experiment refers to existing dimensions, learners and lines.
 
     Args:
-        experiments: as it is at the points of its axes at which its learners are; one where there are none.
+        experiments: the experiment at the points of its axes that cover its learners; one without axes.
 
     Raises: BadInput.
     """
@@ -76,7 +76,7 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
-    """See that curves are divided by what there is: a learner's curve, or a line of the measure.
+    """Check that curves are divided by an existing learner's curve or line of the measure.
 
     Raises: BadInput.
     """
@@ -101,7 +101,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
 
 
 def _check_points(picture: Picture, where: str) -> None:
-    """See that examples are shown beside what is compared with labels, and nothing made of it.
+    """Check that examples are shown beside predictions of labels, without further steps.
 
     Raises: BadInput.
     """
@@ -117,7 +117,7 @@ def _check_points(picture: Picture, where: str) -> None:
 
 
 def _check_contours(picture: Picture, where: str) -> None:
-    """See that contours are of lines of the theory, and drawn over all that a map has. Raises: BadInput."""
+    """Check that contours are theory lines, and have values over all of a map. Raises: BadInput."""
     if picture.contours and picture.y is None:
         raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
@@ -141,7 +141,7 @@ def _check_measure(
 def _dimensions(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> Dimensions:
-    """What there is for a picture: all that there could be, if learners are at none of these points."""
+    """Return the dimensions of a picture; all possible ones if these points lack some learners."""
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):
         measured, clocks = pairs, list(CLOCKS)
@@ -173,8 +173,8 @@ def _dimensions(
     several = any(isinstance(learner.rate_choice, tuple) for _, learner in pairs)
     rates = [RATE] if several else []
     named = [
-        name
-        for name, measure in measures_in(_named(picture, "x", where)).items()
+        measure_name
+        for measure_name, measure in measures_in(_named(picture, "x", where)).items()
         if any(missing(measure, experiment, learner) is None for experiment, learner in measured)
     ]
     return Dimensions(
@@ -183,21 +183,21 @@ def _dimensions(
 
 
 def _names_places(picture: Picture, axis: Axis) -> bool:
-    """Whether bars of a picture stand at the values of an axis."""
+    """Return whether bars of a picture stand at the values of an axis."""
     return picture.draw == "bars" and picture.x == axis.name
 
 
 def _names_of(axis: Axis) -> Collection[str]:
-    """The names that an axis gives numbers to, or of words the one that says which of them it is."""
+    """Return the names that an axis gives numbers to; for words its own name, which is their position."""
     return (axis.name,) if axis.has_words else axis.bound(axis.grid[0])
 
 
 def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """See that what it draws along, sets, reads off and splits curves by are dimensions of the results."""
+    """Check that the names in x, y, times, at, curves and read are dimensions of the results."""
     along = [*dimensions.of_axes, *dimensions.clocks, *dimensions.indices]
     for key in ("x", "y", "times"):
         _check_numbers(_named(picture, key, where), dimensions, f"{where}.{key}")
-    rates = [name for name in dimensions.rates if name in _named(picture, "x", where)]
+    rates = [dimension for dimension in dimensions.rates if dimension in _named(picture, "x", where)]
     by_measure = dimensions.measures if picture.y is None else []
     _check_known(_named(picture, "x", where), [*along, *by_measure, *dimensions.rates, *SIZES], f"{where}.x")
     if by_measure and picture.relative is not None:
@@ -205,7 +205,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
         raise BadInput(f"{where}.relative", f"{fault}; leave it out")
     _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
-    if misplaced := [name for name in sorted(up) if name in dimensions.clocks]:
+    if misplaced := [dimension for dimension in sorted(up) if dimension in dimensions.clocks]:
         choices = listed([*dimensions.of_axes, *dimensions.indices, *SIZES])
         raise BadInput(
             f"{where}.y",
@@ -229,7 +229,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
 
 
 def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
-    """Whether x goes along few places: values of an axis, of an index or rates."""
+    """Return whether x has few places: values of an axis, of an index, or rates."""
     few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
     named = _named(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])
@@ -238,7 +238,7 @@ def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
 def _check_until(
     experiments: Sequence[Experiment], picture: Picture, clocks: Sequence[str], where: str
 ) -> None:
-    """See that what ends the records that a picture reads is recorded. Raises: BadInput."""
+    """Check that the `until` of a reading is recorded. Raises: BadInput."""
     until = None if picture.reading is None else picture.reading.until
     if until is None:
         return
@@ -254,7 +254,7 @@ def _check_until(
 
 
 def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -> None:
-    """See that axes stand for numbers where these are needed. Raises: BadInput."""
+    """Check that axes have numbers where an expression needs numbers. Raises: BadInput."""
     for name in names:
         if name in dimensions.axes and name not in dimensions.axes[name]:
             columns = listed(dimensions.axes[name])
@@ -263,10 +263,10 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
 
 
 def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """See that x and y name nothing that is read off or set, and that all else is. Raises: BadInput."""
+    """Check that x and y name no dimension that is read off or set, and all others. Raises: BadInput."""
     over = None if picture.reading is None else picture.reading.over
     x = _named(picture, "x", where)
-    clocks = [name for name in (*dimensions.clocks, *dimensions.measures) if name in x]
+    clocks = [dimension for dimension in (*dimensions.clocks, *dimensions.measures) if dimension in x]
     if over == "record" and clocks:
         fault = f"read takes one evaluation point of each run, so nothing is left along {clocks[0]}"
         raise BadInput(f"{where}.x", f"{fault}; name an axis or an index, or leave out read")
@@ -275,13 +275,19 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
         if over is not None and not named.isdisjoint(dimensions.axes.get(over, [over])):
             fault = f"{over} is read off, so nothing is left along it"
             raise BadInput(f"{where}.{key}", f"{fault}; name another dimension")
-        for name in dimensions.indices:
-            if name in named and name in picture.at:
-                raise BadInput(f"{where}.{key}", f"{name} is set by at; name another dimension")
-    remaining = [name for name in dimensions.indices if name not in picture.at and name != over]
-    drawn = clocks[:1] if clocks else [name for name in remaining if name in x][:1]
-    drawn += [name for name in remaining if name in _named(picture, "y", where) and name not in drawn][:1]
-    if undrawn := [name for name in remaining if name not in drawn]:
+        for dimension in dimensions.indices:
+            if dimension in named and dimension in picture.at:
+                raise BadInput(f"{where}.{key}", f"{dimension} is set by at; name another dimension")
+    remaining = [
+        dimension for dimension in dimensions.indices if dimension not in picture.at and dimension != over
+    ]
+    drawn = clocks[:1] if clocks else [dimension for dimension in remaining if dimension in x][:1]
+    drawn += [
+        dimension
+        for dimension in remaining
+        if dimension in _named(picture, "y", where) and dimension not in drawn
+    ][:1]
+    if undrawn := [dimension for dimension in remaining if dimension not in drawn]:
         fault = f"{' and '.join(undrawn)} of {picture.measure.kind} must be x, read off, or set by at"
         raise BadInput(where, fault)
     if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*dimensions.of_axes}:
@@ -291,7 +297,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
 
 
 def _named(picture: Picture, key: str, where: str) -> set[str]:
-    """The names in an expression of a picture. Raises: BadInput."""
+    """Return the names in an expression of a picture. Raises: BadInput."""
     try:
         return names_in(getattr(picture, key) or "")
     except BadExpression as error:
@@ -306,20 +312,19 @@ def _check_known(names: Collection[str], choices: Sequence[str], where: str) -> 
 
 
 MOST_NAMED = 9
-"""Of an axis with more values not all are named."""
+"""Largest number of values of an axis that a message lists in full."""
 
 
 class BadClaims(BadInput):
-    """The refusal of the first of several claims; `others` are those of the next."""
+    """Refusal of the first of several bad claims; `further_refusals` are those of the rest."""
 
     def __init__(self, first: BadInput, rest: Sequence[BadInput]) -> None:
-        super().__init__(first.where, first.what)
-        self.others = tuple(rest)
+        super().__init__(first.where, first.fault)
+        self.further_refusals = tuple(rest)
 
 
 def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
-    """See that every claim names a picture, curves of these learners, and lines that there are, and speaks of
-    what is measured.
+    """Check that every claim names an existing picture, curves, lines, and recorded measures.
 
     Raises: BadClaims.
     """
@@ -335,7 +340,7 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
 
 
 def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
-    """Refusals of all headlines of a picture but the first."""
+    """Return refusals of all headlines of a picture but the first."""
     first: dict[tuple[str | None, str], int] = {}
     refused = []
     for number, claim in enumerate(experiment.claims):
@@ -349,7 +354,7 @@ def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
 
 
 def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[str]) -> None:
-    """The same of one claim. Raises: BadInput."""
+    """Check one claim. Raises: BadInput."""
     try:
         picture = picture_of(experiment, claim.picture)
     except KeyError:
@@ -367,7 +372,7 @@ def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[
 
 
 def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
-    """See that a claim about a heat map speaks of one, and of a contour that it has. Raises: BadInput."""
+    """Check that a claim about a heat map has a heat map with its contour. Raises: BadInput."""
     if claim.of_map and picture.y is None:
         raise BadInput(f"{where}.picture", f"{claim.kind} is about heat maps; name a picture with a y")
     if not claim.of_map and picture.y is not None:
@@ -379,7 +384,7 @@ def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
 
 
 def check_places(experiment: Experiment) -> None:
-    """See that every claim of a run speaks of a record that there is.
+    """Check that every claim of a run is about an existing record.
 
     Raises: BadInput.
     """
@@ -398,59 +403,59 @@ def check_places(experiment: Experiment) -> None:
 def _check_values(
     experiment: Experiment, claim: Claim, picture: Picture, where: str, learners: Sequence[str]
 ) -> None:
-    """See that a claim speaks of values that the axes have. Raises: BadInput."""
+    """Check that a claim is about values that the axes have. Raises: BadInput."""
     axes = {axis.name: axis for axis in experiment.axes}
     at = getattr(claim, "at", None)
     if at is not None and (axis := axes.get(picture.x)) is not None:
-        values = [value for value in axis.grid if isinstance(value, int | float)]
-        if values and not any(abs(value - at) <= NEAR * abs(at) for value in values):
+        numbers = [number for number in axis.grid if isinstance(number, int | float)]
+        if numbers and not any(abs(number - at) <= NEAR * abs(at) for number in numbers):
             raise BadInput(f"{where}.at", f"there is no {axis.name} = {at:g}; {_values(axis)}")
-    apart = [axes[name] for name in picture.split_by]
+    apart = [axes[named] for named in picture.split_by]
     labels = (map(axis.label, axis.grid) for axis in apart)
     ends = [", ".join(words) for words in product(*labels)] if apart else []
     curves = {*learners, *(f"{learner}, {label}" for learner in learners for label in ends)}
     for field in claim.curve_fields:
-        name = str(getattr(claim, field))
-        if name not in curves and any(name.startswith(f"{learner}, ") for learner in learners):
+        named = str(getattr(claim, field))
+        if named not in curves and any(named.startswith(f"{learner}, ") for learner in learners):
             choices = "; ".join(map(_values, apart)) or "the picture has one curve per learner"
-            raise BadInput(f"{where}.{field}", f"there is no curve {name!r}; {choices}")
+            raise BadInput(f"{where}.{field}", f"there is no curve {named!r}; {choices}")
 
 
 def _values(axis: Axis) -> str:
-    """The values of an axis in words."""
+    """Return the values of an axis in words."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
-    words = (f"{value:g}" if isinstance(value, float) else str(value) for value in few)
+    words = (f"{axis_value:g}" if isinstance(axis_value, float) else str(axis_value) for axis_value in few)
     return f"{axis.name} is {', '.join(words)}"
 
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
-    """See that what a claim calls curves and lines are such. Curves split by axes have longer names."""
+    """Check the names of curves and lines in a claim. Curves split by axes have longer names."""
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
-        name = getattr(claim, field)
-        if name is None:
+        named = getattr(claim, field)
+        if named is None:
             continue
-        curve = any(name == learner or (apart and name.startswith(f"{learner}, ")) for learner in learners)
-        curve = curve and (field == "curve" or name != claim.curve)
+        curve = any(named == learner or (apart and named.startswith(f"{learner}, ")) for learner in learners)
+        curve = curve and (field == "curve" or named != claim.curve)
         if field in claim.curve_fields and curve:
             continue
-        if field in claim.line_fields and catalogue.find("theory", name) is not None:
+        if field in claim.line_fields and catalogue.find("theory", named) is not None:
             continue
         lines = catalogue.members("theory")
         if field == "curve":
-            fault = f"there is no {name!r} among {listed(map(repr, learners))}"
+            fault = f"there is no {named!r} among {listed(map(repr, learners))}"
         elif field in claim.curve_fields:
             rest = listed(repr(learner) for learner in learners if learner != claim.curve)
-            fault = f"there is no {name!r} among the other learners, {rest}"
+            fault = f"there is no {named!r} among the other learners, {rest}"
             fault += f", and the lines {listed(lines)}" if field in claim.line_fields else ""
         else:
-            fault = f"there is no bound {name!r} among {listed(lines)}"
+            fault = f"there is no bound {named!r} among {listed(lines)}"
         raise BadInput(f"{where}.{field}", fault)
 
 
 def check(experiment: Experiment) -> None:
-    """See that the members of an experiment fit one another; types and ranges were checked when it was read.
+    """Check that the members of an experiment fit one another; reading checks types and ranges.
 
-    Raises: BadInput with the place, what is wrong there, and what would be right.
+    Raises: BadInput with the place, the fault, and a remedy.
     """
     problem, matrix, target = experiment.problem, experiment.problem.matrix, experiment.problem.target
     n, d = matrix.shape()
@@ -482,7 +487,7 @@ def check(experiment: Experiment) -> None:
         lacks = [missing(named()[ending.measure], experiment, learner) for learner in experiment.learners]
         if all(lacks):
             raise BadInput("protocol.until", f"{ending.measure} is measured only where {lacks[0]}")
-    if not experiment.axes:  # of several runs together the sweep knows what there is
+    if not experiment.axes:  # with axes the sweep checks them for all points together
         check_pictures([experiment], list(names))
         check_claims(experiment, list(names))
         check_places(experiment)

@@ -1,4 +1,4 @@
-"""Expressions of a document: numbers that are written as expressions, and texts that hold some in braces."""
+"""Expressions of a document: numbers written as expressions, and texts with expressions in braces."""
 
 from __future__ import annotations
 
@@ -17,74 +17,71 @@ from engine.core.texts import listed, quoted
 from engine.spec.experiment import Experiment
 
 NAMES = ("d", "n", "m")
-"""Entries of an instance, instances, and targets: what expressions outside matrix and target may name."""
+"""Features, instances and targets: the names in expressions outside matrix and target."""
 
 EXACT = 2**53
-"""From here on not every whole number is a float."""
+"""Number from which on floats do not represent every integer."""
 
 Change = Callable[[tuple[Any, ...], str, str], Any]
-"""What becomes of a text, given the types that may stand there and its place."""
+"""Returns the replacement of a text, given the types allowed in its place, the text and the place."""
 
 TOLERANCE = 1e-9
-"""How far from a whole number the value of an expression may be, for rounding, in relation to it."""
+"""Largest relative distance of an expression's value from an integer that counts as rounding."""
 
 
-def resolved(kind: Any, value: Any, place: str, names: Mapping[str, float]) -> Any:
-    """A value as presets say it, with numbers for expressions and tables for parts said by their kind alone.
+def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any:
+    """Return a preset's raw value with numbers for expressions, and tables for parts given by kind alone.
 
-    Values that do not fit their type are left as they are.
+    Values that do not fit their type are unchanged.
 
     Args:
         kind: the type that belongs there.
-        place: where it stands, for messages.
-        names: what expressions may name.
+        place: its place, for messages.
+        names: names that expressions may use.
 
-    Raises: BadInput for an expression that has no value, or none that could stand there.
+    Raises: BadInput for an expression without a value, or with a value that does not fit.
     """
-    return with_texts(kind, value, place, lambda kinds, text, where: _of_text(kinds, text, where, names))
+    return with_texts(kind, raw, place, lambda kinds, text, where: _of_text(kinds, text, where, names))
 
 
-def with_texts(kind: Any, value: Any, place: str, change: Change) -> Any:
-    """A value with every text in it as `change` makes it of the types that may stand there, the text, and its
-    place."""
-    if isinstance(value, str):
-        return change(alternatives(kind), value, place)
-    if isinstance(value, (dict, Mapping)):
-        type_of = _types_in(alternatives(kind), value)
+def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
+    """Return a raw value in which `change` replaces every text."""
+    if isinstance(raw, str):
+        return change(alternatives(kind), raw, place)
+    if isinstance(raw, (dict, Mapping)):
+        type_of = _types_in(alternatives(kind), raw)
         below = f"{place}." if place else ""
-        return {
-            key: with_texts(type_of(key), member, f"{below}{key}", change) for key, member in value.items()
-        }
-    if isinstance(value, list | tuple):
+        return {key: with_texts(type_of(key), member, f"{below}{key}", change) for key, member in raw.items()}
+    if isinstance(raw, list | tuple):
         items = items_of(alternatives(kind))
-        return [with_texts(items, item, f"{place}[{number}]", change) for number, item in enumerate(value)]
-    return value
+        return [with_texts(items, item, f"{place}[{number}]", change) for number, item in enumerate(raw)]
+    return raw
 
 
-def with_tables(kind: Any, value: Any) -> Any:
-    """A value with tables for parts said by their kind alone, and expressions as they are."""
-    return with_texts(kind, value, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
+def with_tables(kind: Any, raw: Any) -> Any:
+    """Return a raw value with tables for parts given by kind alone, and expressions unchanged."""
+    return with_texts(kind, raw, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
 
 
 def _is_part(kinds: tuple[Any, ...]) -> bool:
-    """Whether a part may stand in a place, so that a text there is its kind."""
+    """Return whether a part may stand in a place, so that a text there is its kind."""
     return any(is_struct(kind) and kind.__struct_config__.tag_field == "kind" for kind in kinds)
 
 
 def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
-    """Whether a text stands where a number belongs, and is no word that may stand there."""
+    """Return whether a text stands in place of a number, and is not one of the words allowed there."""
     return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
 
 
 @cache
 def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """The types of a Struct's fields. msgspec.inspect would describe all that these lead to as well."""
+    """Return the types of a Struct's fields; msgspec.inspect would also describe every nested type."""
     return {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
 
 
 @cache
 def alternatives(kind: Any) -> tuple[Any, ...]:
-    """The types that may stand in a place, without what limits them."""
+    """Return the types allowed in a place, without their constraints."""
     if get_origin(kind) is Annotated:
         return alternatives(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
@@ -94,29 +91,29 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 @cache
 def _structs(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
-    """The parts among types, or the one table, by kind."""
+    """Return the parts among types, or the only table, by kind."""
     return {struct.__struct_config__.tag: struct for struct in kinds if is_struct(struct)}
 
 
 @cache
 def items_of(kinds: tuple[Any, ...]) -> Any:
-    """The type of the items of the first list among types, None without one."""
+    """Return the item type of the first list among types; None without one."""
     return next((get_args(kind)[0] for kind in kinds if get_origin(kind) is tuple), None)
 
 
 @cache
 def entries_of(kinds: tuple[Any, ...]) -> Any:
-    """The type of the entries of the first dictionary among types, None without one."""
+    """Return the value type of the first dictionary among types; None without one."""
     return next((get_args(kind)[1] for kind in kinds if get_origin(kind) is dict), None)
 
 
 def is_struct(kind: Any) -> bool:
-    """Whether a type is that of a table with known keys."""
+    """Return whether a type is a table with known keys."""
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.Struct] | None:
-    """The one table among types, or the part of the kind that a table says; None if there is none."""
+    """Return the only table among types, or the part of the kind in `table`; None without one."""
     structs, kind = _structs(kinds), table.get("kind")
     if len(structs) == 1:
         return next(iter(structs.values()))
@@ -124,7 +121,7 @@ def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.
 
 
 def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
-    """The types of what stands in a table: of the fields of the part of that kind, or of a dictionary."""
+    """Return the types of a table's entries, as a function of the key."""
     if (struct := struct_in(kinds, table)) is not None:
         return types_of(struct).get
     entries = entries_of(kinds)
@@ -142,8 +139,9 @@ def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, 
         return text
     is_whole = float not in kinds
     try:
-        value = exact(text, names)
-        return _whole(value) if is_whole else float(value)
+        # Exact, as rounding could change a count: 0.07·100 is 7.000000000000001 in binary, and its ceiling 8.
+        number = exact(text, names)
+        return _whole(number) if is_whole else float(number)
     except BadExpression as error:
         expected = f" or an expression of {', '.join(names)}" if names else ""
         right = ", or ".join(
@@ -154,18 +152,18 @@ def _of_text(kinds: tuple[Any, ...], text: str, place: str, names: Mapping[str, 
         raise BadInput(place, f"{_cause(text, str(error), names)}; it must be {right}") from error
 
 
-def _whole(value: Number) -> int:
-    size = abs(float(value))
+def _whole(number: Number) -> int:
+    size = abs(float(number))
     if size >= EXACT:
-        raise BadExpression(f"{float(value):g} is too large")
-    nearest = round(value)
-    if abs(Fraction(value) - nearest) > TOLERANCE * max(1.0, size):
-        raise BadExpression(f"{float(value):.10g} is not a whole number")
+        raise BadExpression(f"{float(number):g} is too large")
+    nearest = round(number)
+    if abs(Fraction(number) - nearest) > TOLERANCE * max(1.0, size):
+        raise BadExpression(f"{float(number):.10g} is not a whole number")
     return nearest
 
 
 def _cause(text: str, fault: str, names: Mapping[str, float]) -> str:
-    """Why an expression is refused."""
+    """Return why an expression is refused."""
     for name in NAMES:
         if name not in names and fault == f"{name!r} is unknown":
             fault = f"{name!r} is known only after the matrix and the target"
@@ -176,35 +174,35 @@ def _cause(text: str, fault: str, names: Mapping[str, float]) -> str:
 
 Raw = dict[str, Any]
 Path = tuple[str | int, ...]
-"""Where a text stands: the keys and numbers that lead to it."""
+"""Place of a text: the keys and indices that lead to it."""
 
 TextChange = Callable[[str, Path], str]
 
 TEXTS: Mapping[str, tuple[str, ...]] = {"": ("title", "story"), "pictures": ("title",), "claims": ("text",)}
-"""The texts of a document, of each of its pictures, and of each of its claims."""
+"""Texts of a document, of each of its pictures, and of each of its claims."""
 
 NAMED = ("marks", "contours")
-"""The lists of a picture whose items have a name that is a text."""
+"""Lists of a picture whose items have a name that is a text."""
 
 PARTS = (("run",), ("problem",), ("problem", "matrix"), ("problem", "target"), ("protocol",))
-"""The tables whose numbers texts may name, the last ones first where they have the same name."""
+"""Tables whose numbers texts may name; later tables win."""
 
 
 def with_texts_changed(document: Mapping[str, Any], change: TextChange) -> Raw:
-    """A copy of a document with every such text as `change` makes it; what makes no sense is as it was."""
+    """Return a copy of a document in which `change` replaces every such text, but in malformed parts."""
     changed = _changed(document, TEXTS[""], (), change)
     for part in ("pictures", "claims"):
         if isinstance(changed.get(part), list | tuple):
             changed[part] = [
-                _item(item, part, (part, number), change) for number, item in enumerate(changed[part])
+                _item(table, part, (part, number), change) for number, table in enumerate(changed[part])
             ]
     return changed
 
 
-def _item(item: Any, part: str, path: Path, change: TextChange) -> Any:
-    if not isinstance(item, Mapping):
-        return item
-    changed = _changed(item, TEXTS[part], path, change)
+def _item(table: Any, part: str, path: Path, change: TextChange) -> Any:
+    if not isinstance(table, Mapping):
+        return table
+    changed = _changed(table, TEXTS[part], path, change)
     for key in NAMED if part == "pictures" else ():
         if isinstance(changed.get(key), list | tuple):
             changed[key] = [
@@ -222,12 +220,12 @@ def _changed(table: Mapping[str, Any], keys: Sequence[str], path: Path, change: 
 
 
 def place_of(path: Path) -> str:
-    """A path as messages say it: `pictures[0].title`."""
+    """Return a path as messages write it: `pictures[0].title`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
 
 
 def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
-    """Every such text of a document."""
+    """Return every such text of a document."""
     texts: dict[Path, str] = {}
 
     def note(text: str, path: Path) -> str:
@@ -239,11 +237,11 @@ def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
 
 
 def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mapping[str, float]) -> Raw:
-    """A document with values in place of the expressions of its texts.
+    """Return a document with values in place of the expressions in its texts.
 
-    They may name d, n, m and axes, the numbers of the protocol, the target, the matrix, the problem and the
-    run by the names of their fields, and the numbers beside the text: those of the same claim or mark, and
-    those that `at` of the same picture sets.
+    They may name d, n, m and axes; the numbers of the protocol, the target, the matrix, the problem and the
+    run by their field names; and numbers beside the text: those of the same claim or mark, and those in `at`
+    of the same picture.
 
     Args:
         numbers: the document with numbers for all other expressions.
@@ -253,7 +251,8 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
     """
     if not any(map(has_braces, texts_of(document).values())):
         return dict(document)
-    of_parts = {name: value for path in PARTS for name, value in _numbers_in(_at(numbers, path))}
+    of_parts = {name: number for path in PARTS for name, number in _numbers_in(_at(numbers, path))}
+    # `names` first for the order in messages, and last so that axes, d, n and m win over fields.
     bound = {**names, **of_parts, **names}
 
     def change(text: str, path: Path) -> str:
@@ -271,7 +270,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
 
 
 def _at(document: Mapping[str, Any], path: Path) -> Any:
-    """What stands at a path; an empty table where there is nothing."""
+    """Return the value at a path; an empty table without one."""
     try:
         return reduce(operator.getitem, path, document)  # type: ignore[arg-type]
     except (KeyError, IndexError, TypeError):
@@ -279,13 +278,13 @@ def _at(document: Mapping[str, Any], path: Path) -> Any:
 
 
 def _numbers_in(table: Any) -> Iterator[tuple[str, float]]:
-    for key, value in table.items() if isinstance(table, Mapping) else ():
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            yield str(key), value
+    for key, number in table.items() if isinstance(table, Mapping) else ():
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            yield str(key), number
 
 
 def as_document(described: Experiment | Raw) -> Raw:
-    """An experiment as a document, in which the braces of its texts are braces; or a copy of a document."""
+    """Return an experiment as a document with literal braces in its texts, or a copy of a document."""
     document: Raw = dict(msgspec.to_builtins(described))
     if isinstance(described, Experiment):
         return with_texts_changed(document, lambda text, _: plain(text))

@@ -1,4 +1,4 @@
-"""From a document to its sweep, its first experiment, and its full form; and the JSON Schema of documents."""
+"""Documents: their sweep, first experiment and full form, and the JSON Schema of documents."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from engine.spec.upgrade import upgraded
 
 
 def check_points(sweep: Sweep) -> None:
-    """See that every picture of a sweep, every claim and every text is one for all of its points.
+    """Check that pictures, claims and texts of a sweep are the same at all of its points.
 
     Raises: BadInput.
     """
@@ -56,7 +56,7 @@ def check_points(sweep: Sweep) -> None:
 
 
 def _check_texts(sweep: Sweep) -> None:
-    """See that texts with expressions in them are the same at all points. Raises: BadInput."""
+    """Check that texts with expressions are the same at all points. Raises: BadInput."""
     first = dict(_texts(sweep.experiment))
     for point in sweep.points:
         for place, text in _texts(point.experiment):
@@ -66,7 +66,7 @@ def _check_texts(sweep: Sweep) -> None:
 
 
 def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
-    """The texts of an experiment in which expressions may stand, by their place."""
+    """Yield the texts of an experiment that may have expressions, with their places."""
     yield from (("title", experiment.title), ("story", experiment.story))
     for number, picture in enumerate(experiment.pictures):
         place = f"pictures[{number}]"
@@ -79,7 +79,7 @@ def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
 
 
 def _check_until(sweep: Sweep) -> None:
-    """See that something is read off along every axis that goes on only until then. Raises: BadInput."""
+    """Check that every axis with `until` has a reading along it. Raises: BadInput."""
     readings = [picture.reading for picture in sweep.experiment.pictures]
     for number, axis in enumerate(sweep.axes):
         of_axis = [how for how in readings if how is not None and how.over == axis.name]
@@ -93,7 +93,7 @@ def _check_until(sweep: Sweep) -> None:
 
 
 def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
-    """See that no axis varies along a curve of a learner but those that are drawn or read off.
+    """Check that along a curve of a learner only drawn or read axes vary.
 
     Raises: BadInput.
     """
@@ -112,7 +112,7 @@ def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
 
 
 def _check_replicas(sweep: Sweep, picture: Picture) -> None:
-    """See that a curve has equally many replicas at all of its points. Raises: BadInput."""
+    """Check that a curve has the same number of replicas at all of its points. Raises: BadInput."""
     counts: dict[tuple[int, ...], int] = {}
     for point in (point for point in sweep.points if point.is_in(picture)):
         replicas = point.experiment.run.replicas
@@ -123,7 +123,7 @@ def _check_replicas(sweep: Sweep, picture: Picture) -> None:
 
 
 def _check_claims(sweep: Sweep) -> None:
-    """See that the numbers of each claim are the same along a curve. Raises: BadInput."""
+    """Check that the numbers of each claim are the same along a curve. Raises: BadInput."""
     for number, claim in enumerate(sweep.claims):
         picture = picture_of(sweep.experiment, claim.picture)
         along: dict[tuple[int, ...], Claim] = {}
@@ -135,20 +135,20 @@ def _check_claims(sweep: Sweep) -> None:
 
 
 TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"}
-"""Names that mean something else in expressions and pictures."""
+"""Names with another meaning in expressions and pictures."""
 
 
 def sweep_of(raw: Mapping[str, Any]) -> Sweep:
-    """The sweep of a document, every point checked.
+    """Return the sweep of a document, with every point checked.
 
-    Raises: BadInput, with the point that it is about where there are several.
+    Raises: BadInput, with the point if there are several.
     """
     raw = reading.current(raw)
     axes = _axes_of(raw)
-    values = [axis.grid for axis in axes]
-    if (count := math.prod(map(len, values))) > MOST_POINTS:
+    grids = [axis.grid for axis in axes]
+    if (count := math.prod(map(len, grids))) > MOST_POINTS:
         raise BadInput("axes", f"{count} points are too many; take at most {MOST_POINTS}")
-    points = [point for point in _points(raw, axes, values) if point is not None]
+    points = [point for point in _points(raw, axes, grids) if point is not None]
     if not points:
         raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
     sweep = Sweep(axes, tuple(points), _listed(raw))
@@ -160,13 +160,13 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
 
 
 def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the learners of a document; those that are at no point are not checked."""
+    """Return the names of the learners of a document; learners at no point are not checked."""
     tables = (table for table in raw.get("learners", ()) if isinstance(table, Mapping))
-    return tuple(name for table in tables if isinstance(name := table.get("name"), str))
+    return tuple(learner_name for table in tables if isinstance(learner_name := table.get("name"), str))
 
 
 def _with_each_learner(sweep: Sweep) -> list[Experiment]:
-    """The experiment at the first point, and at the first ones with learners that are not there."""
+    """Return the experiments of the first points that together have every learner."""
     seen: set[str] = set()
     experiments: list[Experiment] = []
     for point in sweep.points:
@@ -178,7 +178,7 @@ def _with_each_learner(sweep: Sweep) -> list[Experiment]:
 
 
 def first(raw: Mapping[str, Any]) -> Experiment:
-    """The experiment at the first point that has a learner. Raises: BadInput."""
+    """Return the experiment at the first point that has a learner. Raises: BadInput."""
     raw = reading.current(raw)
     axes = _axes_of(raw)
     for point in _points(raw, axes, [axis.grid for axis in axes]):
@@ -192,7 +192,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
-    """A document with the texts that it has at its first point that has a learner. Raises: BadInput."""
+    """Return a document with its texts at the first point that has a learner. Raises: BadInput."""
     raw = reading.current(raw)
     axes, document, names = _axes_of(raw), None, {}
     for chosen in product(*(axis.grid for axis in axes)):
@@ -205,65 +205,78 @@ def with_words(raw: Mapping[str, Any]) -> reading.Raw:
 
 
 def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
-    """What expressions may name at a point: axes, and the columns of those that are tables."""
-    return {name: number for axis, value in pairs for name, number in axis.bound(value).items()}
+    """Return the names that expressions may use at a point: axes and columns of table axes."""
+    return {
+        bound_name: number
+        for axis, axis_value in pairs
+        for bound_name, number in axis.bound(axis_value).items()
+    }
 
 
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
-    """A document with its defaults, which are those of its first experiment, and its expressions as they are.
+    """Return a document with the defaults of its first experiment, and with its own expressions.
 
-    Parts of learners that are not at the first point have no defaults of their own.
+    Parts of learners that are missing at the first point have no defaults.
     """
     raw = upgraded(raw)
     full = reading.current_in_full(raw, experiment)
     if raw.get("axes"):
         tables = {learner["name"]: learner for learner in full["learners"]}
         written = {learner["name"]: learner for learner in raw["learners"]}
-        expressed = reading.with_expressions(list(tables.values()), [written[name] for name in tables])
+        expressed = reading.with_expressions(
+            list(tables.values()), [written[learner_name] for learner_name in tables]
+        )
         tables = dict(zip(tables, expressed, strict=True))
-        full["learners"] = [tables.get(name) or _elsewhere(learner) for name, learner in written.items()]
+        full["learners"] = [
+            tables.get(learner_name) or _elsewhere(learner) for learner_name, learner in written.items()
+        ]
     return full
 
 
 def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
-    """A learner that is not at the first point, in full as far as that does not depend on the point."""
+    """Return a learner that is missing at the first point, with defaults that no point changes."""
     fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
     defaults = {optional.encode_name: (optional.default, optional.default_factory) for optional in fields}
     plain = {
-        name: factory() if callable(factory) else default for name, (default, factory) in defaults.items()
+        field: factory() if callable(factory) else default for field, (default, factory) in defaults.items()
     }
     return {"name": learner["name"], **plain, **with_tables(Learner, learner)}
 
 
 def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """The axes of a document. Raises: BadInput."""
+    """Return the axes of a document. Raises: BadInput."""
     return _axes_of(reading.current(raw))
 
 
 def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """The axes of a document in the words of today. Raises: BadInput."""
+    """Return the axes of an upgraded document. Raises: BadInput."""
     axes: tuple[Axis, ...] = reading.axes(raw)
     names: set[str] = set()
     for number, axis in enumerate(axes):
-        for name in {axis.name, *(name for value in axis.grid for name in axis.bound(value))}:
+        for bound_name in {
+            axis.name,
+            *(bound_name for axis_value in axis.grid for bound_name in axis.bound(axis_value)),
+        }:
             where = f"axes[{number}].name"
-            if name in TAKEN:
-                raise BadInput(where, f"{name!r} means something else in expressions; take another name")
-            if name in names:
-                raise BadInput(where, f"{name!r} is a name of another axis; take another")
-            names.add(name)
+            if bound_name in TAKEN:
+                raise BadInput(
+                    where, f"{bound_name!r} means something else in expressions; take another name"
+                )
+            if bound_name in names:
+                raise BadInput(where, f"{bound_name!r} is a name of another axis; take another")
+            names.add(bound_name)
     return axes
 
 
 def _points(
-    raw: Mapping[str, Any], axes: tuple[Axis, ...], values: list[tuple[Value, ...]]
+    raw: Mapping[str, Any], axes: tuple[Axis, ...], grids: list[tuple[Value, ...]]
 ) -> Iterator[Point | None]:
-    """Every point, None for one without learners."""
-    for place in product(*(range(len(grid)) for grid in values)):
-        chosen = [grid[number] for grid, number in zip(values, place, strict=True)]
+    """Yield every point; None for a point without learners."""
+    for place in product(*(range(len(grid)) for grid in grids)):
+        chosen = [grid[number] for grid, number in zip(grids, place, strict=True)]
         pairs = list(zip(axes, chosen, strict=True))
         names = _names_of(pairs)
-        label = ", ".join(axis.label(value) for axis, value in pairs)
+        label = ", ".join(axis.label(axis_value) for axis, axis_value in pairs)
         try:
             document = _at(raw, pairs, names)
             yield (
@@ -273,20 +286,20 @@ def _points(
             )
         except BadInput as error:
             where = f"{error.where} where {label}" if label else error.where
-            raise BadInput(where, error.what) from error
+            raise BadInput(where, error.fault) from error
 
 
 def _at(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
-    """The document at a point: what axes set is in place, learners that are not there are left out."""
+    """Return the document at a point, with the values that axes set, and without learners that are absent."""
     document = dict(raw)
     if any(axis.set for axis, _ in pairs):
         document = copy.deepcopy(document)
-        for axis, value in pairs:
+        for axis, axis_value in pairs:
             if axis.set is not None:
-                reading.put(document, axis.set, value)
-        document = dict(reading.current(document))  # values of an axis may be former words
+                reading.put(document, axis.set, axis_value)
+        document = dict(reading.current(document))  # again: values that an axis sets may be former words
     learners = document.get("learners")
     if isinstance(learners, list):
         present = [
@@ -299,7 +312,7 @@ def _at(
 
 
 def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]) -> bool:
-    """Whether the condition of a learner holds at a point, which may name axes, d, n and m."""
+    """Return whether the condition of a learner holds at a point; it may name axes, d, n and m."""
     condition = learner.get("where") if isinstance(learner, Mapping) else None
     if not isinstance(condition, str):
         return True
@@ -321,15 +334,15 @@ EXPRESSION = {
     "maxLength": LONGEST,
 }
 WORDS = ("title", "description", "default")
-"""What is said of a field, whatever may stand in it."""
+"""Descriptions of a field, whatever its type."""
 
 
 LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
-"""What a preset of which nothing is trained may leave out."""
+"""Keys that a preset without training may omit."""
 
 
 def preset_schema() -> Schema:
-    """What msgspec says of an experiment, with expressions for numbers, and kinds alone for parts."""
+    """Return msgspec's schema of an experiment, with expressions for numbers, and kinds alone for parts."""
     for described in _structs(msgspec.Struct):
         restore(described)
     schema: Schema = msgspec.json.schema(Experiment)
@@ -341,24 +354,27 @@ def preset_schema() -> Schema:
 
 
 def _structs(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
-    """All classes that are derived from one."""
+    """Yield all classes derived from `base`."""
     for struct in base.__subclasses__():
         yield struct
         yield from _structs(struct)
 
 
 def _widened(schema: Any, parts: Schema) -> Any:
-    """A schema in which text may stand for every number, and for every part that needs no fields."""
+    """Return a schema that accepts text for every number, and for every part without required fields."""
     if isinstance(schema, list):
-        return [_widened(item, parts) for item in schema]
+        return [_widened(part, parts) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    widened = {key: value if key == "default" else _widened(value, parts) for key, value in schema.items()}
+    widened = {
+        key: subschema if key == "default" else _widened(subschema, parts)
+        for key, subschema in schema.items()
+    }
     if isinstance(description := widened.get("description"), str):
         widened["description"] = inspect.cleandoc(description)
     if schema.get("type") in ("integer", "number"):
-        number = {key: value for key, value in widened.items() if key not in WORDS}
-        words = {key: value for key, value in widened.items() if key in WORDS}
+        number = {key: subschema for key, subschema in widened.items() if key not in WORDS}
+        words = {key: subschema for key, subschema in widened.items() if key in WORDS}
         return words | {"anyOf": [number, {"$ref": "#/$defs/Expression"}]}
     if "discriminator" in schema:
         kinds = schema["discriminator"]["mapping"]

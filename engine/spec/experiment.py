@@ -1,4 +1,4 @@
-"""An experiment, its set-up alone, which measures of it make sense, and which pictures it has."""
+"""An experiment: its set-up, the measures that apply to it, and its pictures."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ else:
 
 
 MOST_LEARNERS = 400
-"""Learners of an experiment at most: each is a curve and a row of the table, and all run side by side."""
+"""Largest number of learners: each is a curve and a table row, and all run side by side."""
 
 
 MOST_MEASURES = 100
-"""Measures that a run records beside those of pictures and claims at most."""
+"""Largest number of measures that a run records beside those of pictures and claims."""
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How it is computed."""
+    """Settings of the computation."""
 
     seed: Annotated[int, Meta(ge=0, lt=2**62, title="seed", description="all randomness comes from it")] = 0
     streams: Annotated[
@@ -83,12 +83,12 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ()
 
     def random_streams(self) -> Streams:
-        """Where all randomness comes from, for every replica."""
+        """Return the source of all randomness, for every replica."""
         return Streams(range(self.seed, self.seed + self.replicas), self.streams == "single")
 
 
 class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """All that decides what a run computes; what is looked at and claimed comes with the experiment."""
+    """Everything that determines what a run computes; pictures and claims belong to the experiment."""
 
     problem: Problem
     protocol: AnyProtocol
@@ -97,8 +97,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def dtype(self) -> Literal["float32", "float64"]:
-        """The numbers that it is computed with: those that the run requests, unless its protocol needs double
-        precision."""
+        """Precision of the computation: that of the run, unless the protocol needs float64."""
         return "float64" if self.protocol.schedule().in_double_precision else self.run.dtype
 
     @property
@@ -123,7 +122,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def missing(measure: Measure, experiment: Setup, learner: Learner) -> str | None:
-    """Where a measure is recorded, if not here: "it is measured only where …"."""
+    """Return the unmet condition of a measure, to follow "it is measured only where"; None if it is met."""
     if measure.needs().parameters and learner.architecture is None:
         return "the learner has parameters, as those with an architecture do"
     if measure.needs().curvature and (reason := no_hessian(experiment, learner)):
@@ -132,7 +131,7 @@ def missing(measure: Measure, experiment: Setup, learner: Learner) -> str | None
 
 
 def no_hessian(experiment: Setup, learner: Learner) -> str | None:
-    """Where the loss of a net has a Hessian of its own, if not here: "…only where …"."""
+    """Return the unmet condition for a Hessian of a net's loss; None if it is met."""
     loss, outputs = experiment.loss, _outputs(learner)
     if not loss.joint or outputs == experiment.m:
         return None
@@ -162,6 +161,7 @@ Subject = Literal[
 """The headings under which presets are listed, in their order."""
 
 SUBJECTS: tuple[Subject, ...] = get_args(Subject)
+"""Headings of the list of presets, in order."""
 
 
 if TYPE_CHECKING:
@@ -170,17 +170,17 @@ else:
     AnyClaim = catalogue.union("claims")
 
 MOST_CLAIMS = 1000
-"""Claims of an experiment at most: each is a line that somebody reads."""
+"""Largest number of claims: each is a line to read."""
 
 MOST_AXES = 4
-"""Axes of an experiment at most: what differs between its runs must fit into a sentence."""
+"""Largest number of axes: a label of a run must fit into a sentence."""
 
 MOST_PICTURES = 20
-"""Pictures of an experiment at most: each has a place in a list that somebody chooses from."""
+"""Largest number of pictures: each has a place in a list to choose from."""
 
 
 class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A problem, a protocol, the learners that meet it, and what is claimed of the outcome."""
+    """A problem, a protocol, learners, and claims about the outcome."""
 
     title: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
     story: Annotated[str, Meta(max_length=MOST_WORDS)] = ""
@@ -192,17 +192,16 @@ class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 RUN = "Average loss over all rows"
-"""The title of the picture of a run."""
+"""Title of the picture of a run."""
 
 
 def of_run(experiment: Experiment, measure: str = "loss", title: str = RUN) -> Picture:
-    """The picture of a single run: a measure against the clock of its protocol."""
+    """Return the picture of a single run: a measure against the clock of its protocol."""
     return Picture(x=experiment.protocol.clock, measure=named()[measure], title=title)
 
 
 def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
-    """The pictures of an experiment; where it has none, the loss against the clock of its protocol, with a
-    curve for every value of the axes."""
+    """Return the pictures of an experiment; by default the loss, with a curve for every axis value."""
     if experiment.pictures:
         return experiment.pictures
     curves = tuple(axis.name for axis in experiment.axes) or "learner"
@@ -210,18 +209,18 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
 
 
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:
-    """The pictures beside that of the run as it goes on, which is enough where there is one run."""
+    """Return the pictures to draw beside that of the growing run; empty for a single run without pictures."""
     return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
 
 
 def picture_of_claim(experiment: Experiment, claim: Claim) -> Picture:
-    """The picture that a claim is judged by, with the measure of the claim. Raises: KeyError."""
+    """Return the picture by which a claim is judged, with the claim's measure. Raises: KeyError."""
     picture = picture_of(experiment, claim.picture)
     return picture if claim.measure is None else structs.replace(picture, measure=claim.measure)
 
 
 def picture_of(experiment: Experiment, name: str | None) -> Picture:
-    """The picture of a name, or without one the first. Raises: KeyError."""
+    """Return the picture called `name`, or the first for None. Raises: KeyError."""
     pictures = pictures_of(experiment)
     if name is None:
         return pictures[0]

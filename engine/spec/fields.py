@@ -1,4 +1,4 @@
-"""The fields of a part, described for forms and lists: title, help, what may stand in them."""
+"""Fields of a part, described for forms and lists: title, help, and allowed values."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from msgspec import inspect
 from engine.core.parts import LARGEST, MOST, MOST_FEATURES, SELDOM
 
 NOTHING: tuple[Any, ...] = (None, "", [], (), {})
-"""What stands for no value."""
+"""Values that stand for no value."""
 
 UNTAGGED = ""
-"""The kind of a table of which there is one kind only."""
+"""Kind of a table that has a single kind."""
 
 FieldKind = Literal[
     "choice",
@@ -34,13 +34,16 @@ FieldKind = Literal[
     "table",
     "part",
 ]
-"""What stands in a field: among others several words, or one alone; the name or position of a column, or of
-several; a list of numbers, words and tables; a table of names and values, in place of which there may be a
-word; or a table with fields of its own."""
+"""Kind of a field's value.
+
+Less obvious ones: "words" is one word or several; "column" and "columns" are names or positions of columns;
+"items" is a list of numbers, words and tables; "table" is a table of names and values, or a word instead;
+"part" is a table with its own fields.
+"""
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One hyperparameter, as a form or a list shows it."""
+    """One hyperparameter, as forms and lists show it."""
 
     name: str
     title: str
@@ -49,25 +52,25 @@ class Field(msgspec.Struct, frozen=True):
     optional: bool
     choices: tuple[str, ...]
     limits: str
-    """The range of a number in words, such as `> 0` or `≥ 2, < 8`, without the ends of all numbers."""
+    """Range of a number in words, such as `> 0` or `≥ 2, < 8`, without the limits of all numbers."""
     required: bool
     default: Any
     seldom: bool
     members: Mapping[str, type[msgspec.Struct]]
-    """Of a part: the tables that may stand there, by their kinds."""
+    """Tables allowed for a part, by kind."""
 
     def is_default(self, value: Any) -> bool:
-        """Whether a value says no more than nothing would."""
+        """Return whether a value equals the default, or both are empty."""
         if self.kind == "part":
-            return value is None and self.default is None  # one that says nothing is there
+            return value is None and self.default is None  # a table without entries is still a part
         return value == self.default or (value in NOTHING and self.default in NOTHING)
 
 
 @cache
 def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """The fields of a Struct that a form can have, its own before inherited ones.
+    """Return the fields of a Struct that forms show, its own before inherited ones.
 
-    They hold plain values, or parts that are declared with a title.
+    They hold plain values, or parts declared with a title.
     """
     described = inspect.type_info(struct)
     assert isinstance(described, inspect.StructType), "only Structs have fields"
@@ -145,8 +148,8 @@ def _kind(kind: Any) -> FieldKind | None:
             return None
 
 
-def _kind_of_list(item: Any) -> FieldKind:
-    match item:
+def _kind_of_list(item_type: Any) -> FieldKind:
+    match item_type:
         case inspect.IntType():
             return "wholes"
         case inspect.FloatType():

@@ -1,4 +1,4 @@
-"""What presets say and name, for those who look for one."""
+"""Index of presets by their texts and the parts that they name, for search."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from engine.spec.document_expressions import texts_of
 from engine.spec.experiment import SUBJECTS
 
 WORDS = ("title", "story", "source", "subject")
-"""What a preset says of itself, and no run depends on."""
+"""Texts of a preset, which no run depends on."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A preset as its file says it.
+class PresetEntry:
+    """A preset as its file describes it.
 
     Args:
         name: its name, or the path of its file.
         subject: one of SUBJECTS.
-        claims: the sentences that it claims.
+        claims: the texts of its claims.
         kinds: the parts, measures and lines that it names, among other short words.
-        digest: differs where anything differs on which its runs and charts depend.
+        digest: changes whenever its runs or charts change.
     """
 
     name: str
@@ -44,23 +44,23 @@ class Entry:
 
 
 @cache
-def index() -> tuple[Entry, ...]:
-    """Every shipped preset that can be read."""
+def index() -> tuple[PresetEntry, ...]:
+    """Return every shipped preset that can be read."""
     return tuple(_entries())
 
 
-def naming(kind: str) -> list[Entry]:
-    """The presets that name a part, a measure or a line of the theory."""
+def naming(kind: str) -> list[PresetEntry]:
+    """Return the presets that name a part, a measure or a theory line."""
     return [entry for entry in index() if kind in entry.kinds]
 
 
-def entry_of(preset: str) -> Entry:
-    """What a preset says, given by its name or the path of a file. Raises: BadInput if it cannot be read."""
+def entry_of(preset: str) -> PresetEntry:
+    """Return the entry of a preset, given by name or path. Raises: BadInput if it cannot be read."""
     raw = reading.read_raw(presets.path_of(preset))
     if any(map(has_braces, texts_of(raw).values())):
         raw = documents.with_words(raw)
     title, story, source, subject = (str(raw.get(key, "")) for key in WORDS)
-    return Entry(
+    return PresetEntry(
         preset,
         title,
         story,
@@ -73,34 +73,34 @@ def entry_of(preset: str) -> Entry:
     )
 
 
-def _entries() -> Iterator[Entry]:
-    for name in presets.names():
+def _entries() -> Iterator[PresetEntry]:
+    for preset in presets.names():
         try:
-            yield entry_of(name)
+            yield entry_of(preset)
         except BadInput:
             continue
 
 
 def _texts(listed: Any, key: str) -> tuple[str, ...]:
-    """One text of each item of a list, as far as it is one."""
-    items = listed if isinstance(listed, list) else []
-    return tuple(str(item[key]) for item in items if isinstance(item, dict) and key in item)
+    """Return one text of each table of a list, if it has one."""
+    tables = listed if isinstance(listed, list) else []
+    return tuple(str(table[key]) for table in tables if isinstance(table, dict) and key in table)
 
 
 def digest(raw: reading.Raw) -> str:
-    """The digest of a preset without its words."""
-    content = {key: value for key, value in raw.items() if key not in WORDS}
+    """Return the digest of a preset without its texts."""
+    content = {key: part for key, part in raw.items() if key not in WORDS}
     written = msgspec.json.encode(content, order="deterministic")
     return hashlib.sha256(written).hexdigest()[:16]
 
 
-def _words(value: Any) -> Iterator[str]:
-    """The texts of a document that are a single word."""
-    if isinstance(value, str) and len(value.split()) == 1:
-        yield value
-    elif isinstance(value, dict):
-        for child in value.values():
+def _words(raw: Any) -> Iterator[str]:
+    """Yield the texts of a document that are a single word."""
+    if isinstance(raw, str) and len(raw.split()) == 1:
+        yield raw
+    elif isinstance(raw, dict):
+        for child in raw.values():
             yield from _words(child)
-    elif isinstance(value, list):
-        for child in value:
+    elif isinstance(raw, list):
+        for child in raw:
             yield from _words(child)

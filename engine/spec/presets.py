@@ -1,4 +1,4 @@
-"""The presets that come with the program, found from a checkout and from an installed wheel alike.
+"""Presets that come with the program, found from a checkout and from an installed wheel alike.
 
 Only the functions that read a preset import the parts: names and files are found without them.
 """
@@ -22,28 +22,30 @@ if TYPE_CHECKING:
     from engine.spec.sweep import Sweep
 
 FILES = ".toml", ".json"
-"""The ends of the names of preset files, and of results, which say what was run."""
+"""Suffixes of preset files, and of results, which contain the preset."""
 
 
 def folder() -> Path:
-    """Where the presets lie."""
+    """Return the folder of the presets."""
     root = Path(__file__).resolve().parents[1]
     shipped = root / "shipped_presets"
     return shipped if shipped.is_dir() else root.parent / "presets"
 
 
 def names() -> list[str]:
-    """The names of all presets."""
-    return sorted(name.removesuffix(".toml") for name in os.listdir(folder()) if name.endswith(".toml"))
+    """Return the names of all presets."""
+    return sorted(
+        file_name.removesuffix(".toml") for file_name in os.listdir(folder()) if file_name.endswith(".toml")
+    )
 
 
 def name_of(preset: str) -> str:
-    """A preset in a word: its name, or that of its file."""
+    """Return the name of a preset, or the stem of its file."""
     return Path(preset).stem if preset.endswith(FILES) else preset
 
 
 def path_of(preset: str) -> Path:
-    """The file of a preset, given by its name or as the path of a file. Raises: BadInput."""
+    """Return the file of a preset, given by name or path. Raises: BadInput."""
     if fault := texts.fault(preset):
         raise BadInput(preset, f"its name {fault}")
     path = Path(preset)
@@ -58,14 +60,14 @@ def path_of(preset: str) -> Path:
 
 
 def unknown(name: str, category: str, choices: Iterable[str]) -> BadInput:
-    """What to raise for a name that is none of those known, with those that may have been meant."""
+    """Return the error for an unknown name, with similar names."""
     near = difflib.get_close_matches(name, list(choices), n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "hadamard-tui presets lists the presets"
     return BadInput(name, f"there is no {category} of this name; {hint}")
 
 
 def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
-    """The experiment of a preset or preset file, with overrides such as `problem.matrix.d=256` applied.
+    """Return the experiment of a preset or preset file, with overrides such as `problem.matrix.d=256`.
 
     With axes it is that of their first point. Raises: BadInput whose place begins with `preset`.
     """
@@ -76,7 +78,7 @@ def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
 
 
 def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
-    """The same with its expressions as they are written, its defaults said. Raises: BadInput."""
+    """Return a preset's document with its expressions unchanged and its defaults added. Raises: BadInput."""
     from engine.spec import documents
 
     with _named(preset):
@@ -86,7 +88,7 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
 
 @contextmanager
 def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]:
-    """Answer with the new words, in one line, if a preset that is read inside the block has former ones."""
+    """Call `answer` with the new words, in one line, if a preset read inside the block has former ones."""
     from engine.spec.upgrade import noted, sentence
 
     with noted() as words:
@@ -96,9 +98,10 @@ def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]
 
 
 def sweep_of(preset: str, described: Raw) -> Sweep:
-    """All points of a preset's document, in which overrides may void claims: these are not judged.
+    """Return all points of a preset's document; claims that its overrides void are not judged.
 
-    Nor are any where the preset cannot run without the overrides, as with a file that these say how to read.
+    No claim is judged if the preset cannot run without the overrides, such as those that say how to read a
+    file.
 
     Raises: BadInput whose place begins with `preset`.
     """
@@ -126,9 +129,9 @@ def _raw(preset: str, overrides: Iterable[str]) -> Raw:
 
 @contextmanager
 def _named(preset: str) -> Iterator[None]:
-    """Let the place of bad input begin with the preset, once there is one."""
+    """Prefix the place of bad input with the preset, once that exists."""
     path_of(preset)
     try:
         yield
     except BadInput as error:
-        raise BadInput(f"{preset}: {error.where}" if error.where else preset, error.what) from error
+        raise BadInput(f"{preset}: {error.where}" if error.where else preset, error.fault) from error

@@ -1,4 +1,4 @@
-"""Raw values from outside, before anything is known of their meaning: TOML, and what none of them may be."""
+"""Raw values from outside, before they are interpreted: TOML, and limits of all values."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from engine.core import texts
 from engine.core.parts import BadInput
 
 DEEPEST = 32
-"""Levels of tables and lists in one another; an experiment has five."""
+"""Largest number of nested tables and lists; an experiment has five levels."""
 
 WIDEST = 63
-"""Bits of a whole number, as TOML has them."""
+"""Bits of an integer, as TOML defines them."""
 
 MULTILINE = frozenset({"story", "problem.matrix.separator", "problem.target.separator"})
-"""Places of texts that may have line breaks and tabs: wherever they are shown, these become spaces.
+"""Places of texts that may have line breaks and tabs, shown as spaces everywhere.
 
-A separator may be a tab in the user's mind, and is then refused with the word for it.
+Users may mean a tab as separator, which is then refused with the word for it.
 """
 
 # The time that tomllib takes for a dotted key grows with the square of its length.
@@ -39,12 +39,14 @@ _TOKEN = re.compile(
         )
     )
 )
-"""What TOML consists of, in so far as keys differ from texts and comments. Tokens follow one another
-without a gap, and each is looked at a few times at most, whatever the text."""
+"""Tokens of TOML, as far as they tell keys from texts and comments.
+
+Tokens follow one another without gaps, and matching reads each a bounded number of times, for any text.
+"""
 
 
 def document(content: bytes) -> dict[str, Any]:
-    """The values that a TOML file says. Raises: BadInput with the line."""
+    """Return the values of a TOML file. Raises: BadInput with the line."""
     text = ""
     try:
         text = content.decode("utf-8-sig")
@@ -58,10 +60,9 @@ def document(content: bytes) -> dict[str, Any]:
 
 
 def toml(text: str) -> dict[str, Any]:
-    """The values that a TOML text says.
+    """Return the values of a TOML text.
 
-    Raises: tomllib.TOMLDecodeError for malformed TOML, BadInput for what would take forever or too many
-    digits or levels.
+    Raises: tomllib.TOMLDecodeError for malformed TOML, BadInput for long keys, long numbers or deep nesting.
     """
     if match := _long_key(text):
         raise BadInput(_line(text, match), "a key of more than 64 parts; no place has so many")
@@ -77,7 +78,7 @@ def toml(text: str) -> dict[str, Any]:
 
 
 def _long_key(text: str) -> re.Match[str] | None:
-    """The first key that is too long, before whatever tomllib refuses for being without an end."""
+    """Return the first key that is too long, before any text without an end."""
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "long_key":
             return token
@@ -91,42 +92,43 @@ def _line(text: str, match: re.Match[str] | None) -> str:
 
 
 def check(raw: Any) -> None:
-    """See that values are no deeper and no larger than any meaning needs, and their texts printable.
+    """Check the depth and size of values, and that their texts are printable.
 
     Raises: BadInput with the place, such as `learners[0].name`.
     """
+    # A stack instead of recursion: hostile nesting must not exhaust Python's own.
     waiting = [("", raw, 0)]
     while waiting:
-        place, value, depth = waiting.pop()
+        place, raw_value, depth = waiting.pop()
         if depth > DEEPEST:
             raise BadInput(place, f"nested too deeply; at most {DEEPEST} levels fit")
-        if isinstance(value, str):
-            if fault := texts.fault(value, "\n\t" if place in MULTILINE else ""):
+        if isinstance(raw_value, str):
+            if fault := texts.fault(raw_value, "\n\t" if place in MULTILINE else ""):
                 raise BadInput(place, fault)
-        elif isinstance(value, int) and value.bit_length() > WIDEST:
+        elif isinstance(raw_value, int) and raw_value.bit_length() > WIDEST:
             raise BadInput(place, f"the number is too large; at most {WIDEST} bits fit")
         else:
             inner = [
-                (f"{place}{step}".lstrip("."), item, depth + 1)
-                for step, item in _items(value, place)
-                if depth == DEEPEST or not _is_plain(item)
+                (f"{place}{step}".lstrip("."), member, depth + 1)
+                for step, member in _items(raw_value, place)
+                if depth == DEEPEST or not _is_plain(member)
             ]
             waiting += reversed(inner)
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether there is nothing wrong with a value, seen at a glance: most are short texts and numbers."""
-    if isinstance(value, str):
-        return value.isascii() and value.isprintable()
-    return isinstance(value, float)
+def _is_plain(raw_value: Any) -> bool:
+    """Return whether a value is harmless at first sight: most are short texts and numbers."""
+    if isinstance(raw_value, str):
+        return raw_value.isascii() and raw_value.isprintable()
+    return isinstance(raw_value, float)
 
 
-def _items(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """What is in a table or list, with the last step of its place."""
-    if isinstance(value, list | tuple):
-        yield from ((f"[{number}]", item) for number, item in enumerate(value))
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
+def _items(container: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """Yield the items of a table or list, with the last step of their place."""
+    if isinstance(container, list | tuple):
+        yield from ((f"[{number}]", member) for number, member in enumerate(container))
+    elif isinstance(container, Mapping):
+        for key, member in container.items():
             if fault := texts.fault(str(key)):
                 raise BadInput(place, f"the key {texts.quoted(key)} {fault}")
-            yield f".{key}", item
+            yield f".{key}", member

@@ -1,4 +1,4 @@
-"""From text to an experiment: TOML, overrides, and errors that say where, what and what would be right."""
+"""Reading of experiments: TOML, overrides, and errors with place, fault and remedy."""
 
 from __future__ import annotations
 
@@ -26,42 +26,42 @@ from engine.spec.experiment import Experiment
 from engine.spec.upgrade import new_key, new_kind, renamed, upgraded
 
 Raw = dict[str, Any]
-"""An experiment as TOML gives it: nothing but dicts, lists, strings, numbers and booleans.
+"""An experiment as TOML has it: only dicts, lists, strings, numbers and booleans.
 
-A text where a number belongs is an expression.
+A text in place of a number is an expression.
 """
 
 UNTRAINED, NO_SIGNAL = "at-init", "zero"
-"""The protocol of what says none and has no update rule, and the target of what says none untrained."""
+"""Default protocol without update rules, and default target of untrained presets."""
 
 NO_NAMES: Mapping[str, float] = MappingProxyType({})
 
 MOST_BYTES = 1 << 18
-"""The largest preset file: a hundred times what any preset needs, and read in a second."""
+"""Largest size of a preset file: a hundred times the need of any preset, and read in a second."""
 
 RESULT, MOST_BYTES_OF_RESULT = ".json", 1 << 28
-"""The end of the name of a file with a result, and its largest size."""
+"""Suffix of result files, and their largest size."""
 
 
 def read_raw(path: Path) -> Raw:
-    """The content of a preset file, its relative data paths made relative to the working directory.
+    """Return the content of a preset file, with data paths relative to the working directory.
 
-    Of a file with a result it is the experiment that was run.
+    For a result file, it is the experiment that was run.
     """
     is_result = path.suffix == RESULT
     with files.faults(""):
         content = files.read(path, MOST_BYTES_OF_RESULT if is_result else MOST_BYTES)
     raw = _experiment_of_result(content) if is_result else raw_values.document(content)
-    for name, part, fields in _data_files(raw):
+    for part_name, part, fields in _data_files(raw):
         for field in fields:
             if isinstance(part.get(field), str):
                 part[field] = beside(path.parent, part[field])
-            _set_beside(path.parent, raw.get("axes"), f"problem.{name}.{field}")
+            _set_beside(path.parent, raw.get("axes"), f"problem.{part_name}.{field}")
     return raw
 
 
 def _experiment_of_result(content: bytes) -> Raw:
-    """The experiment of a result, as it was given. Raises: BadInput for what is no result."""
+    """Return the experiment of a result, as given. Raises: BadInput if it is no result."""
     try:
         return msgspec.json.decode(content, type=_Result).experiment.given
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -73,23 +73,23 @@ class _Given(msgspec.Struct):
 
 
 class _Result(msgspec.Struct):
-    """What a file with a result says of its experiment."""
+    """Experiment in a result file."""
 
     experiment: _Given
 
 
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
-    """The matrix and the target that are tables, each with its name and the fields that name files."""
+    """Yield the matrix and the target if they are tables, with their names and file fields."""
     problem = raw.get("problem")
-    for name, family in (("matrix", "matrices"), ("target", "targets")):
-        part = problem.get(name) if isinstance(problem, dict) else None
+    for part_name, family in (("matrix", "matrices"), ("target", "targets")):
+        part = problem.get(part_name) if isinstance(problem, dict) else None
         if isinstance(part, dict) and isinstance(kind := part.get("kind"), str):
             member = catalogue.members(family).get(kind)
-            yield name, part, () if member is None else member.file_fields
+            yield part_name, part, () if member is None else member.file_fields
 
 
 def _set_beside(folder: Path, axes: Any, place: str) -> None:
-    """Have axes that set a data file name files of the folder; charts call them as they are written."""
+    """Resolve the data files that axes set, relative to a folder; charts show them as written."""
     for axis in axes if isinstance(axes, list) else ():
         if not isinstance(axis, dict) or axis.get("set") != place or not isinstance(axis.get("values"), list):
             continue
@@ -102,7 +102,7 @@ def _set_beside(folder: Path, axes: Any, place: str) -> None:
 def apply(raw: Raw, override: str) -> None:
     """Set one value in place: `problem.matrix.d=256`, `learners[0].update.lr=0.01`, `learners.GD.name="x"`.
 
-    The value is TOML, or else plain text, as an expression is; or a list of such. Raises: BadInput.
+    The value is TOML, or else plain text, such as an expression, or a list of such. Raises: BadInput.
     """
     place, equals, text = override.partition("=")
     where = f"--set {cut(override, LONGEST_QUOTE)}"
@@ -113,14 +113,14 @@ def apply(raw: Raw, override: str) -> None:
     except tomllib.TOMLDecodeError:
         parsed = {}
     except BadInput as error:
-        raise BadInput(where, error.what) from error
+        raise BadInput(where, error.fault) from error
     put(raw, place.strip(), parsed["value"] if len(parsed) == 1 else _plain(text.strip()))
 
 
 def _plain(text: str) -> str | list[str]:
-    """What is no TOML: text, or a list of expressions, which TOML would have in quotes."""
+    """Return a value that is no TOML: a text, or a list of expressions without quotes."""
     if text.startswith("[") and text.endswith("]"):
-        return [item.strip() for item in text[1:-1].split(",")]
+        return [expression.strip() for expression in text[1:-1].split(",")]
     return text
 
 
@@ -155,18 +155,18 @@ def put(raw: Raw, place: str, value: Any) -> None:
 
 
 def _with_new_key(raw: Raw, parents: list[str | int], step: str | int) -> str | int:
-    """A step below others, with the new key for a former one."""
+    """Return a step of a place, with a former key replaced by the new one."""
     table = _type_at(_place(parents), raw) if isinstance(step, str) else None
     return new_key(table.cls, str(step)) if isinstance(table, inspect.StructType) else step
 
 
 def _classes(kind: Any) -> list[type[msgspec.Struct]]:
-    """The classes of the parts that may stand in a place."""
+    """Return the classes of the parts allowed in a place."""
     return [member.cls for member in _members(kind)]
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Whether a part is said by its kind alone at a place, which is a step from `node`."""
+    """Return whether a part is given by kind alone at a place, which is one step below `node`."""
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
@@ -198,20 +198,25 @@ def _child(node: Any, step: str | int, place: str) -> Any:
     raise BadInput(f"--set {place}", "there is a value here, and it has no parts")
 
 
-def _index(items: list[Any], step: str | int, place: str) -> int:
-    """The position of an item given by number or by its name."""
-    if isinstance(step, int) and step < len(items):
+def _index(tables: list[Any], step: str | int, place: str) -> int:
+    """Return the position of a table given by index or name."""
+    if isinstance(step, int) and step < len(tables):
         return step
-    names = [str(item.get("name")) for item in items if isinstance(item, dict)]
+    names = [str(table.get("name")) for table in tables if isinstance(table, dict)]
     if isinstance(step, str) and step in names:
         return names.index(step)
-    choices = listed(f"[{number}] {name}" for number, name in enumerate(names)) or f"{len(items)} items"
+    choices = (
+        listed(f"[{number}] {item_name}" for number, item_name in enumerate(names)) or f"{len(tables)} items"
+    )
     wanted = f"[{step}]" if isinstance(step, int) else quoted(step)
     raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}")
 
 
 def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
-    """The experiment that `raw` describes, checked as a whole; `names` are more of them for expressions.
+    """Return the experiment that `raw` describes, checked as a whole.
+
+    Args:
+        names: further names for expressions.
 
     Raises: BadInput with the place inside the experiment, such as `learners[1].update.lr`.
     """
@@ -219,20 +224,20 @@ def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Expe
 
 
 def current(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A document in the words of today, of values that documents may have. Raises: BadInput."""
+    """Return a document in current words, with its raw values checked. Raises: BadInput."""
     raw_values.check(raw)
     return upgraded(raw)
 
 
 def parse_current(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
-    """The experiment that a `current` document describes, as `parse`."""
+    """Return the experiment that a `current` document describes, as `parse` does."""
     experiment: Experiment = _typed(Experiment, "", resolve(raw, names), raw)
     check(experiment)
     return experiment
 
 
 def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """The axes of a `current` document, whose numbers may be expressions without names. Raises: BadInput."""
+    """Return the axes of a `current` document; expressions in them use no names. Raises: BadInput."""
     if "axes" not in raw:
         return ()
     kind = types_of(Experiment)["axes"]
@@ -242,41 +247,40 @@ def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 
 
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
-    """The experiment that `raw` describes with its defaults, as TOML or JSON would say it.
+    """Return the experiment that `raw` describes with its defaults, as TOML or JSON would have it.
 
-    Expressions of `raw` stay as they are written there; paths of data files are absolute.
+    Expressions of `raw` stay as written; paths of data files are absolute.
     """
     return current_in_full(upgraded(raw), experiment)
 
 
 def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
-    """The same of a `current` document."""
+    """Return a `current` document with its defaults, as `in_full` does."""
     resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
     numbers: Raw = with_expressions(resolved, raw)
-    for name, part, fields in _data_files(resolved):
-        for field in fields:  # as they are written, they mean another file in another folder
-            numbers["problem"][name][field] = part[field]
+    for part_name, part, fields in _data_files(resolved):
+        for field in fields:  # a relative path, as written, would mean another file in another folder
+            numbers["problem"][part_name][field] = part[field]
     return numbers
 
 
 def with_expressions(numbers: Any, raw: Any) -> Any:
-    """Numbers, texts, tables and lists of them, with what stands in their places in `raw` where it has
-    expressions."""
+    """Return `numbers` with the expressions that `raw` has in their places."""
     if isinstance(numbers, dict) and isinstance(raw, Mapping):
-        return {key: with_expressions(value, raw.get(key)) for key, value in numbers.items()}
+        return {key: with_expressions(number, raw.get(key)) for key, number in numbers.items()}
     if isinstance(numbers, list) and isinstance(raw, list | tuple) and len(numbers) == len(raw):
         return [with_expressions(*pair) for pair in zip(numbers, raw, strict=True)]
     return raw if isinstance(numbers, int | float | str) and isinstance(raw, str) else numbers
 
 
 def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
-    """`raw` with values for its expressions, also in texts, and tables for parts that are said by their kind.
+    """Return `raw` with values for its expressions, also in texts, and tables for parts given by kind alone.
 
-    The matrix comes first, and may name its own d; then the target, which may name d, n and the sizes that
-    the matrix names; then all else, which may name m, too. Where no learner has an update rule there need be
-    no protocol, and where nothing is trained no target: labels are then 0.
+    The matrix comes first, and may name its own d. The target follows, and may name d, n and the sizes that
+    the matrix names. All else may name m, too. Without update rules the protocol is optional; without
+    training the target is optional, too: labels are then 0.
 
-    Raises: BadInput for an expression without a value, and for a matrix or target that makes no sense.
+    Raises: BadInput for an expression without a value, and for an invalid matrix or target.
     """
     _need("problem", raw, Experiment, "", raw)
     numbers = {"problem": raw["problem"], **raw, "protocol": _protocol(raw)}
@@ -288,14 +292,14 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
 
 
 def sizes(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Mapping[str, float]:
-    """`names` with d, n and m, as far as there is a problem that says them. Raises: BadInput."""
+    """Return `names` with d, n and m, if a problem determines them. Raises: BadInput."""
     if not isinstance(raw.get("problem"), Mapping):
         return names
     return _with_sizes({"problem": dict(raw["problem"])}, raw, names)
 
 
 def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Mapping[str, float]:
-    """`names` with d, n and m; the numbers of matrix and target are put in place. Raises: BadInput."""
+    """Return `names` with d, n and m, after resolving matrix and target in `numbers`. Raises: BadInput."""
     matrix = _resolved_part("matrix", numbers, raw, names)
     n, d = matrix.shape()
     names = {**matrix.structure().named_sizes, **names, "d": d, "n": n}
@@ -307,7 +311,7 @@ def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]
 
 
 def _protocol(raw: Mapping[str, Any]) -> Any:
-    """What a document says of its protocol, or what holds where it says nothing. Raises: BadInput."""
+    """Return the protocol of a document, or the default. Raises: BadInput."""
     learners = raw.get("learners")
     of_rules = not isinstance(learners, list) or any(
         "update" in learner for learner in learners if isinstance(learner, Mapping)
@@ -321,19 +325,19 @@ def _kind_of(part: Any) -> Any:
     return part.get("kind") if isinstance(part, Mapping) else part
 
 
-def _resolved_part(name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
-    """The matrix or the target, its numbers put in place. Raises: BadInput."""
-    place, problem = f"problem.{name}", numbers["problem"]
-    _need(name, problem, Problem, "problem", raw)
-    kind = types_of(Problem)[name]
-    if name == "matrix":
-        names = _with_its_own_d(kind, problem[name], names)
-    problem[name] = resolved(kind, problem[name], place, names)
+def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
+    """Return the matrix or the target, after resolving its numbers. Raises: BadInput."""
+    place, problem = f"problem.{part_name}", numbers["problem"]
+    _need(part_name, problem, Problem, "problem", raw)
+    kind = types_of(Problem)[part_name]
+    if part_name == "matrix":
+        names = _with_its_own_d(kind, problem[part_name], names)
+    problem[part_name] = resolved(kind, problem[part_name], place, names)
     return _typed(kind, place, numbers, raw)
 
 
 def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """The names that a matrix may use: its other numbers may name the d that it gives. Raises: BadInput."""
+    """Return the names that a matrix may use, with its own d for its other numbers. Raises: BadInput."""
     if not isinstance(matrix, Mapping) or "d" not in matrix:
         return names
     first = resolved(kind, {"kind": matrix.get("kind"), "d": matrix["d"]}, "problem.matrix", names)
@@ -341,7 +345,7 @@ def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mappi
 
 
 def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
-    """What stands at a place, as its type. Raises: BadInput, with the values as `raw` says them."""
+    """Return the value at a place, as its type. Raises: BadInput, with the values as `raw` has them."""
     try:
         return msgspec.convert(value_at(place, numbers), kind)
     except msgspec.ValidationError as error:
@@ -349,12 +353,12 @@ def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
 
 
 def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Mapping[str, Any]) -> BadInput:
-    """A validation error below a place, with the value found there, as it was `written`, and the choices."""
+    """Return a validation error below a place, with the value as `written`, and the choices."""
     message, _, path = str(error).partition(" - at `$")
     where = f"{place}{path.rstrip('`')}".lstrip(".")
     cause = error.__cause__
     if isinstance(cause, BadField):
-        return BadInput(".".join(filter(None, (where, cause.field))), cause.what)
+        return BadInput(".".join(filter(None, (where, cause.field))), cause.fault)
     if match := re.fullmatch(r"Object contains unknown field `(.*)`", message):
         struct, key = _type_at(where, raw), match.group(1)
         if not isinstance(struct, inspect.StructType):
@@ -384,7 +388,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
 
 
 def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any) -> None:
-    """See that a table has a key. Raises: BadInput, which names a key that may be it mistyped."""
+    """Check that a table has a key. Raises: BadInput, which suggests a mistyped key."""
     if key not in table:
         keys = list(types_of(kind))
         stranger = next((other for other in table if other not in keys), None)
@@ -396,9 +400,9 @@ def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place:
 
 
 def _unknown(key: str, place: str, keys: list[str], new: str = "") -> BadInput:
-    name = renamed(key, keys) if place.startswith("claims[") else None
-    name = new if new in keys else name
-    right = nearest(key, keys) if name is None else f"it is called {name} here"
+    new_name = renamed(key, keys) if place.startswith("claims[") else None
+    new_name = new if new in keys else new_name
+    right = nearest(key, keys) if new_name is None else f"it is called {new_name} here"
     return BadInput(f"{place}.{key}".lstrip("."), f"unknown key; {right}")
 
 
@@ -408,7 +412,7 @@ def _missing(place: str, raw: Any) -> BadInput:
 
 
 def value_at(place: str, raw: Any) -> Any:
-    """The value at a place such as `learners[0].update.lr`; None if there is none."""
+    """Return the value at a place such as `learners[0].update.lr`; None without one."""
     for step in _steps(place):
         raw = _item(raw, step)
     return raw
@@ -422,7 +426,7 @@ def _item(raw: Any, step: str | int) -> Any:
 
 
 def _choices(where: str, raw: Any) -> list[str]:
-    """What may stand at a place: the kinds of a union, or the values of an enumeration."""
+    """Return the values allowed at a place: the kinds of a union, or the values of an enumeration."""
     parent, _, last = where.rpartition(".")
     if last == "kind":
         where = parent
@@ -433,13 +437,13 @@ def _choices(where: str, raw: Any) -> list[str]:
         literals = [member for member in kind.types if isinstance(member, inspect.LiteralType)]
         has_numbers = any(isinstance(member, inspect.FloatType) for member in kind.types)
         numbers = ["a number", "a list of numbers"] if has_numbers else []
-        return [*numbers, *(_word(value) for literal in literals for value in literal.values)]
-    return [_word(value) for value in kind.values] if isinstance(kind, inspect.LiteralType) else []
+        return [*numbers, *(_word(word) for literal in literals for word in literal.values)]
+    return [_word(word) for word in kind.values] if isinstance(kind, inspect.LiteralType) else []
 
 
-def _word(value: Any) -> str:
-    """A word that may stand in a place, in quotes if it is a mere sign."""
-    return str(value) if re.search(r"\w", str(value)) else f'"{value}"'
+def _word(word: Any) -> str:
+    """Return an allowed word, in quotes if it is a mere sign."""
+    return str(word) if re.search(r"\w", str(word)) else f'"{word}"'
 
 
 def _members(kind: Any) -> list[inspect.StructType]:
@@ -448,7 +452,7 @@ def _members(kind: Any) -> list[inspect.StructType]:
 
 
 def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False) -> Any:
-    """The type that belongs at a place; a union is resolved by the kind that `raw` gives there."""
+    """Return the type of a place; the kind in `raw` selects the member of a union."""
     kind: Any = _type_of_experiments()
     steps = _steps(where)
     for number, step in enumerate(steps):
@@ -466,7 +470,7 @@ def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False
 
 @cache
 def _type_of_experiments() -> inspect.Type:
-    """All that a preset may hold, which takes long to look up."""
+    """Return the type of an experiment, which takes long to build."""
     return inspect.type_info(Experiment)
 
 

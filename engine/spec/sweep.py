@@ -1,6 +1,6 @@
-"""The points of the axes of an experiment, at each of which there is a run, and marks of its pictures.
+"""Points of the axes of an experiment, one run each, and marks of its pictures.
 
-Marks are straight lines, or of expressions of axes one for every curve, or a line along axes.
+A mark is one straight line, or, with expressions of axes, one for every curve, or a line along axes.
 """
 
 from __future__ import annotations
@@ -23,29 +23,33 @@ from engine.spec.experiment import Experiment
 
 @dataclass(frozen=True)
 class Point:
-    """One value of every axis, and the experiment that has them."""
+    """One value of every axis, and the experiment with these values."""
 
     place: tuple[int, ...]
-    """The number of the value of each axis."""
+    """Index of the value of each axis."""
 
     names: Mapping[str, float]
-    """What expressions may name here: axes, and the columns of those that are tables."""
+    """Names that expressions may use here: axes, and columns of table axes."""
 
     label: str
     experiment: Experiment
 
     def is_in(self, picture: Picture) -> bool:
-        """Whether it is where `at` of a picture wants it."""
-        wanted = ((self.names[name], value) for name, value in picture.at.items() if name in self.names)
-        return all(abs(coordinate - value) <= NEAR * abs(value) for coordinate, value in wanted)
+        """Return whether the point has the values in `at` of a picture."""
+        wanted = (
+            (self.names[axis_name], number)
+            for axis_name, number in picture.at.items()
+            if axis_name in self.names
+        )
+        return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
-        """The same where one of the rates of a learner, its own axis, is a name, too."""
+        """Return the point with one of a learner's rates, as a value of an axis of its own."""
         return replace(self, place=(*self.place, number), names={**self.names, RATE: rate})
 
     @property
     def numbers(self) -> dict[str, float]:
-        """What expressions of a picture may name here, beside clocks and indices."""
+        """Names that expressions of a picture may use here, beside clocks and indices."""
         n, d = self.experiment.n, self.experiment.d
         return {**self.names, "n": float(n), "d": float(d)}
 
@@ -57,79 +61,82 @@ class Sweep:
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
     order: tuple[str, ...] = ()
-    """The names of the learners as the document lists them, if there is one."""
+    """Names of the learners in the order of the document, if there is a document."""
 
     unjudged: Mapping[int, str] = field(default_factory=dict)
-    """Reasons why claims are not judged, by their place."""
+    """Reasons why claims are not judged, by index."""
 
     @property
     def experiment(self) -> Experiment:
-        """The experiment at the first point, which stands for all where they do not differ."""
+        """Experiment at the first point, which stands for all where they agree."""
         return self.points[0].experiment
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims about all runs together, with the numbers that they have at the first point."""
+        """Claims about all runs together, with their numbers at the first point."""
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """The claims with the numbers that they have along a curve, at these values of the axes that split
-        curves."""
+        """Return the claims with their numbers along the curve at these values of the splitting axes."""
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Which values a point has of the axes that split the curves of a picture. Raises: BadInput."""
-        return tuple(point.place[self.number_of(name)] for name in picture.split_by)
+        """Return the indices of a point's values on the axes that split curves. Raises: BadInput."""
+        return tuple(point.place[self.number_of(axis_name)] for axis_name in picture.split_by)
 
-    def number_of(self, name: str) -> int:
-        """Which axis has a name. Raises: BadInput."""
+    def number_of(self, axis_name: str) -> int:
+        """Return the index of the axis called `name`. Raises: BadInput."""
         for number, axis in enumerate(self.axes):
-            if axis.name == name:
+            if axis.name == axis_name:
                 return number
         choices = listed(axis.name for axis in self.axes) or "none"
-        raise BadInput("pictures", f"there is no axis {name!r}; there are {choices}")
+        raise BadInput("pictures", f"there is no axis {axis_name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
-        """A name with the values of the axes that the curves of a picture are split by."""
+        """Return a name with the values of the axes that split the curves of a picture."""
         axes = [self.axes[self.number_of(axis)] for axis in picture.split_by]
         labels = (axis.label(axis.grid[place]) for axis, place in zip(axes, apart, strict=True))
         return ", ".join([name, *labels])
 
     @property
     def data_sentences(self) -> tuple[str, ...]:
-        """How the data of the points were read from files, a line for each pair of instances and labels."""
+        """Sentences on how the data of the points were read, one for each pair of instances and labels."""
         sentences = (point.experiment.problem.data_sentence for point in self.points)
         return tuple(sentence for sentence in dict.fromkeys(sentences) if sentence)
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """How the data of the points were read from files, for each file."""
+        """Reports on how the data of the points were read, one for each file."""
         reports = (point.experiment.problem.data_reports for point in self.points)
         return tuple(dict.fromkeys(report for of_point in reports for report in of_point))
 
     @cached_property
     def symbols(self) -> dict[str, str]:
-        """What charts call the axes that say it."""
+        """Symbols of axes in charts, if they have any."""
         return {axis.name: axis.symbol for axis in self.axes if axis.symbol is not None}
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
-        """The names of all learners in their order, also of those that are not at every point."""
+        """Names of all learners in order, including those that are not at every point."""
         present = dict.fromkeys(
             learner.name for point in self.points for learner in point.experiment.learners
         )
-        return tuple(dict.fromkeys([*(name for name in self.order if name in present), *present]))
+        return tuple(
+            dict.fromkeys(
+                [*(learner_name for learner_name in self.order if learner_name in present), *present]
+            )
+        )
 
 
 def only(experiment: Experiment) -> Sweep:
-    """The sweep of an experiment without axes."""
+    """Return the sweep of an experiment without axes."""
     return Sweep((), (Point((), {}, "", experiment),))
 
 
 def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
-    """The marks of a picture with the values that they have at the points of its axes.
+    """Return the marks of a picture with their values at the points of its axes.
 
-    Raises: BadInput for one that has several values where a straight line or a curve has one.
+    Raises: BadInput for a mark with several values for one straight line or one place of a curve.
     """
     pictures = sweep.experiment.pictures
     number = next((number for number, other in enumerate(pictures) if other == picture), None)
@@ -145,7 +152,7 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
 
 
 def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
-    """A mark at all points."""
+    """Return the marks at all points."""
     if len({mark for _, mark in pairs}) <= 1:
         return [_straight(mark.title, mark) for _, mark in pairs[:1]]
     apart: dict[tuple[int, ...], list[tuple[Point, Mark]]] = defaultdict(list)
@@ -158,8 +165,8 @@ def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], wher
             drawn = _straight(mark.title, mark)
         else:
             drawn = _curve(sweep, picture, mark.name or "mark", group_pairs, where)
-        values = sweep.name("", picture, group)
-        marked.append(drawn._replace(name=drawn.kind + values_written(values, sweep.symbols), apart=group))
+        label = sweep.name("", picture, group)
+        marked.append(drawn._replace(name=drawn.kind + values_written(label, sweep.symbols), apart=group))
     return marked
 
 
@@ -167,31 +174,37 @@ def _straight(title: str, mark: Mark) -> Marked:
     return Marked(title, () if mark.x is None else (mark.x,), () if mark.y is None else (mark.y,), title)
 
 
-def _curve(sweep: Sweep, picture: Picture, name: str, pairs: list[tuple[Point, Mark]], where: str) -> Marked:
-    """A mark at y along the axes that x names, or one at x along those that y does. Raises: BadInput."""
+def _curve(
+    sweep: Sweep, picture: Picture, mark_name: str, pairs: list[tuple[Point, Mark]], where: str
+) -> Marked:
+    """Return a mark at y along the axes in x, or one at x along those in y. Raises: BadInput."""
     at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
-    values: dict[float, float] = {}
+    height_by_place: dict[float, float] = {}
     for point, mark in pairs:
-        value = mark.y if at_y else mark.x
-        assert value is not None, "a mark is at x or at y, the same at every point"
+        height = mark.y if at_y else mark.x
+        assert height is not None, "a mark is at x or at y, the same at every point"
         try:
             at = None if along is None else evaluate(along, point.numbers)
         except BadExpression:  # along goes a clock, or an index
             at = None
-        if at is None or values.setdefault(at, value) != value:
-            raise BadInput(where, _several(sweep.axes, picture, name, at_y))
-    places = tuple(sorted(values))
-    numbers = tuple(values[place] for place in places)
-    return Marked(name, places, numbers, name) if at_y else Marked(name, numbers, places, name)
+        if at is None or height_by_place.setdefault(at, height) != height:
+            raise BadInput(where, _several(sweep.axes, picture, mark_name, at_y))
+    places = tuple(sorted(height_by_place))
+    numbers = tuple(height_by_place[place] for place in places)
+    return (
+        Marked(mark_name, places, numbers, mark_name)
+        if at_y
+        else Marked(mark_name, numbers, places, mark_name)
+    )
 
 
-def _several(axes: tuple[Axis, ...], picture: Picture, name: str, at_y: bool) -> str:
-    """What is wrong with a mark that has several values where one is drawn, and what it may name."""
+def _several(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: bool) -> str:
+    """Return the fault of a mark with several values for one line, and the names that it may use."""
     named = names_in((picture.x if at_y else picture.y) or "")
     bound = {axis.name: axis.bound(axis.grid[0]) for axis in axes}
     along = [word for names in bound.values() for word in names if word in named]
     apart = [word for axis in picture.split_by for word in bound[axis]]
     allowed = listed(dict.fromkeys([*along, *apart]))
     right = f"name no axes but {allowed}" if allowed else "name no axes"
-    return f"{name!r} is not at one place, for its expression has other values at other points; {right}"
+    return f"{mark_name!r} is not at one place, for its expression has other values at other points; {right}"

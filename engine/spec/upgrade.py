@@ -1,4 +1,4 @@
-"""Documents in former words: those of the first edition, and names that have changed since."""
+"""Upgrade of documents in former words: those of the first edition, and names changed since."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KINDS = {
     "same_as": "same-as",
     "diverges": "diverges",
 }
-"""What kind a claim is of that has this key."""
+"""Kind of a claim that has this key."""
 
 NAMES = {
     "learner": "curve", "k": "at", "loss": "equals", "error": "equals", "rank": "equals", "of": "measure",
     "same_as": "other",
 }  # fmt: skip
-"""What keys are called that have another name."""
+"""New names of keys of claims."""
 
 ROWS = {"train": {"kind": "loss", "rows": "train"}, "unseen": {"kind": "loss", "rows": "test"}}
 LENGTHS = {
@@ -41,13 +41,13 @@ LENGTHS = {
     for length in ("1", "2", "max")
 }
 MEASURES = ROWS | LENGTHS
-"""Measures that had a name and are a choice of another one."""
+"""Former measures that are now choices of another one."""
 
 SWITCHES = {
     "train_loss": tuple(ROWS.values()),
     "spectrum": ({"kind": "spectrum"}, {"kind": "rank"}),
 }
-"""The measures that these keys of a run had it record, or not."""
+"""Measures that these former keys of a run switched on or off."""
 
 Struct = type[msgspec.Struct]
 
@@ -66,9 +66,9 @@ _words: ContextVar[dict[str, str] | None] = ContextVar("_words", default=None)
 
 
 def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A document with its claims, its pictures and its run as they are said today, and in new words.
+    """Return a document with claims, pictures and run in their present form, and with new words.
 
-    Former words are noted. What makes no sense is left to be refused.
+    Former words are noted. Malformed parts are unchanged, and refused later.
     """
     claims, run, pictures = raw.get("claims"), raw.get("run"), raw.get("pictures")
     if isinstance(pictures, list | tuple):
@@ -82,21 +82,23 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def renamed(key: str, keys: list[str]) -> str | None:
-    """What a key of the first edition is called among those that are known; None for other keys."""
-    name = NAMES.get(key)
-    return name if name in keys else None
+    """Return the present name of a key of the first edition, if it is in `keys`; None for other keys."""
+    new = NAMES.get(key)
+    return new if new in keys else None
 
 
 def _names_of_learners(raw: Mapping[str, Any]) -> set[str]:
     learners = raw.get("learners")
     tables = learners if isinstance(learners, list | tuple) else ()
     return {
-        name for table in tables if isinstance(table, Mapping) and isinstance(name := table.get("name"), str)
+        learner_name
+        for table in tables
+        if isinstance(table, Mapping) and isinstance(learner_name := table.get("name"), str)
     }
 
 
 def _picture(picture: Any) -> Any:
-    """A picture of a measure of today, with lines of the theory alone; those that it draws are its marks."""
+    """Return a picture with a present measure, and with its former mark lines as marks."""
     if isinstance(picture, Mapping):
         picture = _of_gap(picture)
     lines = picture.get("lines") if isinstance(picture, Mapping) else None
@@ -106,14 +108,14 @@ def _picture(picture: Any) -> Any:
     if not marked:
         return picture
     note("mark among lines", "marks")
-    marks = [{key: value for key, value in line.items() if key != "kind"} for line in marked]
+    marks = [{key: field for key, field in line.items() if key != "kind"} for line in marked]
     named = [line for line in lines if line not in marked]
-    rest = {key: value for key, value in picture.items() if key != "lines"}
+    rest = {key: field for key, field in picture.items() if key != "lines"}
     return {**rest, "marks": [*picture.get("marks", ()), *marks]} | ({"lines": named} if named else {})
 
 
 def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A picture of the gap behind one singular value as one of all gaps, at the place of that value."""
+    """Return a picture of the gap behind one singular value as one of all gaps, at that value."""
     measure = picture.get("measure")
     after = measure.get("after") if isinstance(measure, Mapping) else None
     if not isinstance(after, int) or measure != {"kind": "jacobian-gap", "after": after}:
@@ -124,9 +126,9 @@ def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
-    """A run with measures in place of what its switches turn on, and without those that they turn off."""
-    switches = {key: value for key, value in run.items() if key in SWITCHES and isinstance(value, bool)}
-    converted = {key: value for key, value in run.items() if key not in switches}
+    """Return a run with measures in place of its switches."""
+    switches = {key: setting for key, setting in run.items() if key in SWITCHES and isinstance(setting, bool)}
+    converted = {key: setting for key, setting in run.items() if key not in switches}
     measures = converted.get("measures", ())
     if not isinstance(measures, list | tuple):
         return converted
@@ -165,7 +167,7 @@ def _claim(claim: Any) -> Any:
 
 @contextmanager
 def noted() -> Iterator[dict[str, str]]:
-    """Collect the former words that are read inside the block, with what they are called now."""
+    """Collect the former words read inside the block, with their new names."""
     words: dict[str, str] = {}
     token = _words.set(words)
     try:
@@ -181,51 +183,53 @@ def note(former: str, new: str) -> None:
 
 
 def sentence(preset: str, words: Mapping[str, str]) -> str:
-    """The former words of a preset, and what they are called now, in one line."""
+    """Return the former words of a preset and their new names, in one line."""
     return f"{preset}: " + ", ".join(f"{former} is now called {new}" for former, new in words.items())
 
 
-def with_new_words(kind: Any, value: Any, learners: Collection[str]) -> Any:
-    """Return a value, which stands where presets have a `kind`, with new words in place of former ones.
+def with_new_words(kind: Any, raw: Any, learners: Collection[str]) -> Any:
+    """Return a raw value of type `kind` with new words in place of former ones.
 
     A former key stays in a table that has the new one, too, and is refused there. A word that is the name of
     one of the `learners` stays.
     """
-    return _with_new_words(alternatives(kind), value, "", learners) if RENAMED else value
+    return _with_new_words(alternatives(kind), raw, "", learners) if RENAMED else raw
 
 
 def new_key(struct: Struct, key: str) -> str:
-    """What a key of a table is called today."""
+    """Return the present name of a key of a table."""
     return _new(_name_of(struct), key)
 
 
 def new_kind(structs: Collection[Struct], kind: str) -> str:
-    """What a kind among parts is called today."""
+    """Return the present name of a kind among parts."""
     return next((_new(family, kind) for family in map(_family_of, structs) if family), kind)
 
 
-def _with_new_words(kinds: tuple[Any, ...], value: Any, place: str, learners: Collection[str]) -> Any:
+def _with_new_words(kinds: tuple[Any, ...], raw: Any, place: str, learners: Collection[str]) -> Any:
     structs = [kind for kind in kinds if is_struct(kind)]
-    if isinstance(value, str) and any(map(_family_of, structs)):
-        return new_kind(structs, value)
-    if isinstance(value, str):
-        names_line = _names_line(place) and value not in learners
-        return _new("theory" if names_line else place, value)
-    if isinstance(value, list | tuple):
-        return [_with_new_words(alternatives(items_of(kinds)), item, place, learners) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    if isinstance(kind := value.get("kind"), str):
-        value = {**value, "kind": new_kind(structs, kind)}
-    if (struct := struct_in(kinds, value)) is None:
+    if isinstance(raw, str) and any(map(_family_of, structs)):
+        return new_kind(structs, raw)
+    if isinstance(raw, str):
+        names_line = _names_line(place) and raw not in learners
+        return _new("theory" if names_line else place, raw)
+    if isinstance(raw, list | tuple):
+        return [_with_new_words(alternatives(items_of(kinds)), member, place, learners) for member in raw]
+    if not isinstance(raw, Mapping):
+        return raw
+    if isinstance(kind := raw.get("kind"), str):
+        raw = {**raw, "kind": new_kind(structs, kind)}
+    if (struct := struct_in(kinds, raw)) is None:
         entries = alternatives(entries_of(kinds))
-        return {key: _with_new_words(entries, entry, place, learners) for key, entry in value.items()}
+        return {key: _with_new_words(entries, member, place, learners) for key, member in raw.items()}
     name, types = _name_of(struct), types_of(struct)
     renamed = RENAMED.get(name, {})
-    keys = {key: key if renamed.get(key, key) in value else _new(name, key) for key in value}
+    keys = {key: key if renamed.get(key, key) in raw else _new(name, key) for key in raw}
     return {
-        keys[key]: _with_new_words(alternatives(types.get(keys[key])), entry, f"{name}.{keys[key]}", learners)
-        for key, entry in value.items()
+        keys[key]: _with_new_words(
+            alternatives(types.get(keys[key])), member, f"{name}.{keys[key]}", learners
+        )
+        for key, member in raw.items()
     }
 
 
@@ -237,7 +241,7 @@ def _new(place: str, word: str) -> str:
 
 
 def _names_line(place: str) -> bool:
-    """Whether the words at a place are kinds of lines of the theory."""
+    """Return whether the words at a place are kinds of theory lines."""
     table, _, key = place.rpartition(".")
     family, _, kind = table.partition(".")
     of_claim = family == "claims" and key in getattr(catalogue.members("claims")[kind], "line_fields", ())
@@ -245,13 +249,13 @@ def _names_line(place: str) -> bool:
 
 
 def _name_of(struct: Struct) -> str:
-    """What RENAMED calls a table: a part by its family and kind, another table by its class."""
+    """Return the name of a table in RENAMED: family and kind of a part, class of another table."""
     family = _family_of(struct)
     return f"{family}.{struct.__struct_config__.tag}" if family else struct.__name__
 
 
 def _family_of(struct: Struct) -> str:
-    """The family of a part, or the class that it is derived from; empty for tables without a kind."""
+    """Return the family of a part, or the class that it is derived from; empty for tables without a kind."""
     if struct.__struct_config__.tag_field != "kind":
         return ""
     folders = catalogue.FOLDERS.items()

@@ -1,1 +1,1 @@
-"""Symmetry: the transformations of instances that leave predictions unchanged, and how they are measured."""
+"""Symmetry: transformations of instances that leave predictions unchanged, and their measurement."""

@@ -54,15 +54,15 @@ def certificate(
     going: Going = lambda done: None,
     group: Group = ROTATIONS,
 ) -> float | None:
-    """The largest relative change of a prediction under a group of transformations of the instances.
+    """Return the largest relative change of a prediction under a group of transformations of instances.
 
-    Trains on (X, y) and on (Xgᵀ, y) in float64 on the CPU, for two random g that generate the group or nearly
-    so, of rotations one with determinant −1, with coupled starts, and compares the predictions on all rows at
-    every record of the first replica, as long as they are finite: max |Δŷ| / max |ŷ|. Below UNCHANGED the
-    learner is invariant on this data. Under rotations a rule that has an invariant counterpart, as diagonal
-    AdaGrad has the one that shares a rate among all inputs, is compared with it: rotated ±1 data are not ±1,
-    so invariance on this data means that the learner equals that rule here. Source: theory.md §8. None for a
-    matrix of more than MOST_ENTRIES.
+    Trains on (X, y) and on (Xgᵀ, y) in float64 on the CPU with coupled starts, for two random g that nearly
+    generate the group; one of two rotations has determinant −1. Compares the predictions on all rows at every
+    record of the first replica, as long as they are finite: max |Δŷ| / max |ŷ|. Below UNCHANGED the learner
+    is invariant on these data. Under rotations a rule with an invariant counterpart is compared with that, as
+    diagonal AdaGrad with the rule that shares a rate among all inputs: rotated ±1 data are not ±1, so
+    invariance on these data means that the learner equals that rule here. None for a matrix of more than
+    MOST_ENTRIES. Source: theory.md §8.
     """
     if _is_too_large(experiment):
         return None
@@ -77,9 +77,9 @@ def certificate(
 def change_by_rounding(
     experiment: Setup, learner: Learner, going: Going = lambda done: None, to_explain: float = 0.0
 ) -> float | None:
-    """The largest relative change of a prediction when instances change by the size of rounding.
+    """Return the largest relative change of a prediction when instances change by the size of rounding.
 
-    As `certificate` measures it, for two random perturbations, and for up to 2 · PAIRS until the change
+    It is measured like `certificate`, for two random perturbations, and for up to 2 · PAIRS until the change
     `to_explain` may be rounding. A change that is not much larger may be rounding that the learner magnifies,
     and then no measurement decides. None for too large a matrix.
     """

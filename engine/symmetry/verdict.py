@@ -7,45 +7,44 @@ from __future__ import annotations
 
 import math
 
-from engine.architectures import Architecture
 from engine.core.groups import SIGNED_PERMUTATIONS, TRIVIAL, Group
 from engine.core.parts import Finding, Verdict
-from engine.learners.learner import Learner
+from engine.learners.learner import AtStart, Fitted, Learner, Trained
 from engine.spec.experiment import Setup
-from engine.updates import BEST, Update
+from engine.updates import BEST
 
 
 def verdict(learner: Learner, experiment: Setup) -> Verdict:
     """Return the verdict that follows from a learner's structure. Source: WKA21 Thm 2; theory.md §8."""
-    if learner.solver is not None:
-        return learner.solver.invariance()
-    assert learner.architecture is not None, "Learner admits no other combination"
-    start = learner.architecture.invariance(experiment.d)
-    net = learner.architecture.structure()
+    if isinstance(form := learner.form, Fitted):
+        return form.solver.invariance()
+    start = form.architecture.invariance(experiment.d)
+    net = form.architecture.structure()
     drawn = not (net.fixed_input_start or net.by_inner_products)
     if learner.start_seed and drawn:
         start = Verdict(False, "it starts from one draw and no other, which features tell apart", TRIVIAL)
-    if learner.update is None:
+    if isinstance(form, AtStart):
         return start._replace(reason=f"{start.reason}, and it is not trained")
-    if net.by_inner_products and not learner.update.structure().own_start:
+    structure = form.update.structure()
+    if net.by_inner_products and not structure.own_start:
         return start
-    steps = _with_options(learner, _steps(learner.update, learner.architecture, experiment))
+    steps = _with_options(learner, _steps(form, experiment))
     if start.invariant is False:
-        return start._replace(otherwise=_kept(learner, learner.update, learner.architecture, start, steps))
-    frozen = learner.layer_rates.get(learner.architecture.layers[0]) == 0
-    structure = learner.update.structure()
+        return start._replace(otherwise=_kept(learner, form, start, steps))
+    frozen = learner.layer_rates.get(form.architecture.layers[0]) == 0
     if frozen and structure.layerwise and not structure.own_start:
         return Verdict(True, f"{start.reason}, and the input layer stays as it is")
     if steps.invariant is False:
         return steps
-    if steps.invariant == "on this data" and learner.architecture.layout(experiment.d).l2_penalty:
+    if steps.invariant == "on this data" and form.architecture.layout(experiment.d).l2_penalty:
         reason = "the gradient of the penalty is another for every weight, and so is its rate"
         return Verdict(False, reason, SIGNED_PERMUTATIONS)
     return steps._replace(reason=f"{start.reason}, and {steps.reason}")
 
 
-def _steps(update: Update, architecture: Architecture, experiment: Setup) -> Verdict:
+def _steps(trained: Trained, experiment: Setup) -> Verdict:
     """Return the verdict on the plain steps of an update rule on an architecture."""
+    architecture, update = trained
     matrix = experiment.problem.matrix
     if (of_vectors := update.structure().invariance_of_vectors) is not None:
         shapes = architecture.layout(experiment.d).shapes
@@ -54,10 +53,9 @@ def _steps(update: Update, architecture: Architecture, experiment: Setup) -> Ver
     return update.invariance(matrix, experiment.protocol.schedule().single)
 
 
-def _kept(
-    learner: Learner, update: Update, architecture: Architecture, start: Verdict, steps: Verdict
-) -> Group:
+def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
     """Return the group of transformations that steps keep from a start that tells features apart."""
+    architecture, update = trained
     if learner.noise is not None and len(architecture.layers) > 1:
         return TRIVIAL  # every layer would have to be transformed, and so its noise
     if start.group.factors is not None:
@@ -89,19 +87,19 @@ def _with_options(learner: Learner, steps: Verdict) -> Verdict:
 
 
 def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
-    """Whether every prediction is a₀ + Σ_j a_j y_j, where the a know instances and coins, but no label.
+    """Return whether every prediction is a₀ + Σ_j a_j y_j, with a that depend on instances and coins only.
 
-    Least squares, ridge and kernels are such, and gradient descent on square loss of one linear neuron, if
-    neither its rates nor its end depend on labels. Source: theory-open.md §18b.
+    Least squares, ridge and kernels satisfy it, and so does gradient descent on square loss of one linear
+    neuron, if neither its rates nor its end depend on labels. Source: theory-open.md §18b.
     """
     name = learner.name
     if experiment.protocol.schedule().clips_at is not None:
         return Finding(False, f"the predictions of {name} are clipped, and not linear in the labels")
-    if learner.solver is not None:
-        if learner.solver.structure().linear_in_labels:
+    if isinstance(form := learner.form, Fitted):
+        if form.solver.structure().linear_in_labels:
             return Finding(True, f"the predictions of {name} are linear in the labels seen")
         return Finding(False, f"the predictions of {name} are not known to be linear in the labels seen")
-    if learner.update is None:
+    if isinstance(form, AtStart):
         return Finding(True, f"{name} is not trained, and its predictions depend on no label")
     if reason := _bends(learner, experiment):
         return Finding(False, f"it requires predictions that are linear in the labels, and {reason}")
@@ -110,9 +108,7 @@ def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
 
 def _bends(learner: Learner, experiment: Setup) -> str | None:
     """Return why predictions of a learner with an update rule are not linear in the labels."""
-    name, update, architecture = learner.name, learner.update, learner.architecture
-    assert update is not None, "asked of learners that are trained"
-    assert architecture is not None, "Learner admits no other combination"
+    name, (architecture, update) = learner.name, learner.trained
     if experiment.protocol.schedule().of_logarithm:
         return f"steps go along the logarithm of the loss of {name}, which is not linear in the labels"
     if architecture.structure_at(experiment.d).linear_layers != 1:

@@ -1,4 +1,4 @@
-"""Theory lines: what theory says of a measure, for a combination of problem, protocol and learner."""
+"""Theory lines: statements about a measure for a combination of problem, protocol and learner."""
 
 from __future__ import annotations
 
@@ -46,36 +46,36 @@ class RunData:
         order: Callable[[], Order | None] = lambda: None,
         labels: Callable[[], Rows] | None = None,
     ) -> None:
-        """Take functions, so that nothing is drawn before it is used.
+        """Store functions, so that nothing is drawn before its first use.
 
         Args:
             begin: puts a learner with an update rule at its start.
-            order: the numbers of the rows that are seen first, second, … in every replica, [R, K]; None if
-                they are seen in their order.
+            order: the numbers of the rows in the order in which every replica sees them, [R, K]; None if they
+                are seen in stored order.
             labels: the labels [R, m, n] as an array, if they are known without tensors.
         """
         self._draw, self._begin, self._order, self._given = draw, begin, order, labels
 
     @cached_property
     def data(self) -> Data:
-        """The data that the learners see."""
+        """Data that the learners see."""
         return self._draw()
 
     @cached_property
     def labels(self) -> DrawnLabels:
-        """The labels that were drawn."""
+        """Drawn labels."""
         if self._given is not None:
             return DrawnLabels(self._given())
         return DrawnLabels(self.data.labels.view(self.data.replicas, self.data.targets, -1).cpu().numpy())
 
     @cached_property
     def order(self) -> Order:
-        """The number of the row that is seen first, second, … in every replica, [R, K]."""
+        """Indices of the rows in the order of training, in every replica, [R, K]."""
         order, labels = self._order(), self.labels
         return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
-        """A learner with an update rule before its first step."""
+        """Return a learner with an update rule before its first step."""
         assert self._begin is not None, "runs have starts"
         return self._begin(self.data, learner)
 
@@ -98,31 +98,36 @@ class OtherRun(NamedTuple):
 
 @dataclass(frozen=True)
 class At:
-    """Points at which a line is computed, and the data that it may use.
-
-    Attributes:
-        drawn: the data of the run, which all lines share; they are drawn at their first use.
-        clocks: the clocks that the protocol plans, [S] each.
-        indices: the coordinates of each index of the measure.
-        learner, rate: the learner and its rate, for a line that is `per_learner`.
-        own: for a line that is `along_runs`, its `measures` of the learner's run, at the records so far.
-        runs: for such a line, the measures of its other `runs` by their names, at the same records.
-    """
+    """Points at which a line is computed, and the data that it may use."""
 
     experiment: Setup
     drawn: RunData
+    """Data of the run, which all lines share; they are drawn at their first use."""
+
     clocks: Mapping[str, Floats]
+    """Clocks that the protocol plans, [S] each."""
+
     indices: Mapping[str, Floats] = field(default_factory=dict)
-    learner: Learner | None = None
-    rate: float | None = None
-    own: Measured = field(default_factory=dict)
+    """Coordinates of each index of the measure."""
+
+    of_learner: Learner | None = None
+    """Learner, for a line that is `per_learner`."""
+
+    of_rate: float | None = None
+    """Rate of that learner."""
+
+    measured: Measured = field(default_factory=dict)
+    """Measures of the learner's run at the records so far, for a line that is `along_runs`."""
+
     runs: Mapping[str, Measured] = field(default_factory=dict)
+    """Measures of the other `runs` of such a line, by their names, at the same records."""
+
     beyond: bool = False
     """Whether the clocks go on past the last record, as if training continued."""
 
     @property
     def k(self) -> Floats:
-        """The number of examples seen at every record."""
+        """Number of examples seen at every record."""
         if self.beyond:
             return self.clocks["k"]
         n, records = self.experiment.n, len(next(iter(self.clocks.values())))
@@ -130,21 +135,34 @@ class At:
 
     @property
     def labels(self) -> DrawnLabels:
-        """The labels that were drawn."""
+        """Drawn labels."""
         return self.drawn.labels
 
     @property
     def order(self) -> Order:
-        """The number of the row of the data that is seen first, second, … in every replica, [R, K]."""
+        """Indices of the rows of the data in the order of training, in every replica, [R, K]."""
         return self.drawn.order
 
     @property
+    def learner(self) -> Learner:
+        """The learner that the line binds. Raises: TypeError for a line that is not `per_learner`."""
+        if self.of_learner is None:
+            raise TypeError("only a line that is per_learner has a learner")
+        return self.of_learner
+
+    @property
+    def rate(self) -> float:
+        """The rate of this learner. Raises: TypeError if it has none."""
+        if self.of_rate is None:
+            raise TypeError("only a line of a learner with a given rate has a rate")
+        return self.of_rate
+
+    @property
     def start(self) -> Descent:
-        """The learner at this rate, before its first step."""
-        assert self.learner is not None, "a line per learner"
+        """Learner at this rate, before its first step."""
         update = self.learner.update
-        if self.rate is not None and update is not None:
-            update = msgspec.structs.replace(update, lr=self.rate)
+        if self.of_rate is not None and update is not None:
+            update = msgspec.structs.replace(update, lr=self.of_rate)
         return self.drawn.start(msgspec.structs.replace(self.learner, update=update))
 
 
@@ -202,7 +220,7 @@ class Line(Part, frozen=True):
     """A statement of theory about a measure: its values, its conditions, and the learners that it binds.
 
     A line is about the hypothesis that has learned from exactly k different rows, unless its structure sets
-    `needs_k_rows` to False, as lower bounds that decrease with k do. Those also hold for the mean of the
+    `needs_k_rows` to False. Lower bounds that decrease with k do so: they also hold for the mean of the
     hypotheses up to k, for clipped predictions, and for examples drawn with replacement, of which at most k
     are different.
     """
@@ -254,7 +272,7 @@ class Line(Part, frozen=True):
         return Finding(False, f"{self.kind} does not say what learners it binds")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """Return the measures of a bound learner that `value` reads from `at.own`."""
+        """Return the measures of a bound learner that `value` reads from `at.measured`."""
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
@@ -335,8 +353,8 @@ class RotationInvariant(Line, frozen=True):
 def bound_by_turning(learner: Learner, predicate: str) -> Finding:
     """Return that randomly rotated data bind a learner to a bound for rotation-invariant learners.
 
-    On such data every learner does what it would do after rotating all data at random, and a learner that
-    rotates all data at random is rotation invariant.
+    On such data a learner has the same law of results as the learner that first rotates all data at random,
+    and the latter is rotation invariant.
     """
     return Finding(
         True, f"{learner.name} {predicate}, yet it is bound, because the data are rotated at random"
@@ -344,7 +362,7 @@ def bound_by_turning(learner: Learner, predicate: str) -> Finding:
 
 
 def shares_layers(learner: Learner) -> bool:
-    """Whether the predictions of a target depend on the labels of other targets, as nets share layers."""
+    """Return whether predictions of a target depend on labels of others, as nets share layers."""
     return learner.architecture is not None and learner.architecture.outputs > 1
 
 
@@ -354,7 +372,7 @@ def about_one_target(learner: Learner) -> str:
 
 
 def loss_constant(experiment: Setup) -> float:
-    """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)] of the experiment's loss."""
+    """Return c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)] of the experiment's loss."""
     constant = experiment.loss.constant
     assert constant is not None, "a loss that takes labels ±1 has a constant"
     return constant
@@ -378,8 +396,8 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
     """Return whether an unknown sign of a row's label costs c on average over rows, with `reason` if it does.
 
     The sign is unknown if the label is an independent fair coin, or changes sign with a row of unknown sign.
-    It costs c where labels are ±1. For square loss it costs y², whose mean over rows in random order is
-    ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only raises the cost.
+    For labels ±1 it costs c. For square loss it costs y²; the mean of y² over rows in random order is ‖w*‖² =
+    1 on orthogonal rows of length √d. Label noise only raises the cost.
     """
     problem = experiment.problem
     if problem.labels_are_coins:
@@ -513,8 +531,10 @@ def only_numbers(experiment: Setup) -> Finding | None:
 
 
 def descends(learner: Learner, experiment: Setup) -> Finding | None:
-    """Return why steps are not those of gradient descent, or momentum, on the whole loss at one constant
-    rate `lr`; None if they are."""
+    """Return why steps are not those of gradient descent, or momentum, on the whole loss; None if they are.
+
+    Their rate `lr` must be constant.
+    """
     name, update = learner.name, learner.update
     if update is None:
         return Finding(False, f"it requires steps with a rate, and {name} is a solver")
@@ -531,7 +551,7 @@ def at_rate_lr(learner: Learner, experiment: Setup) -> Finding | None:
 
 
 def product_curve(at: At) -> Floats:
-    """(1 − k/n)(1 − k/d), 0 beyond k = d: the unseen share of rows times what each of them costs."""
+    """Return (1 − k/n)(1 − k/d), 0 beyond k = d: the unseen share of rows times the cost of each."""
     n, d = at.experiment.n, at.experiment.d
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
 
@@ -572,8 +592,8 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
     """Return whether weights of a linear learner stay in the span of its start and the instances seen.
 
     The orthogonal map that flips the complement of the instances seen leaves these unchanged, so the weights
-    of an invariant learner that starts at 0 have no part in the complement. Predictions that are linear in
-    the labels seen have the same rank, for every kernel.
+    of an invariant learner that starts at 0 have no component in the complement. Predictions that are linear
+    in the labels seen have the same rank, for every kernel.
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:

@@ -59,11 +59,11 @@ class ByDerivation(Line, frozen=True):
 
 
 class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
-    """2(ℓ − ηG + ½(e^η − 1)²), ℓ and G of half the mean square a step before: what the step promises.
+    """2(ℓ − ηG + ½(e^η − 1)²), ℓ and G of half the mean square a step before: the guarantee of the step.
 
-    With η = ln((1 + √(1 + 4G))/2) a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)², which is 0 for G = 0
-    and at least G²/4.51 for G ≤ 2, if the assumptions of the derivation are kept (the paper's G²/11 is not
-    sharp). At the start it is the loss. Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    With η = ln((1 + √(1 + 4G))/2) a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)² if the assumptions of
+    the derivation hold. φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2 (the paper's G²/11 is not sharp). At
+    the start the line is the loss. Source: Bernstein et al. 2023; theory-symmetry.md §22.
     """
 
     title: ClassVar[str] = "AGD majoriser"
@@ -71,13 +71,16 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
     formula: ClassVar[str] = "2(ℓ − ηG + ½(e^η − 1)²), ℓ and G of half the mean square at the step before"
 
     def value(self, at: At) -> Floats:
-        losses, G = at.own[AverageLoss().name], np.sqrt(at.own[GradientSummary().name]) / 2
+        losses, G = at.measured[AverageLoss().name], np.sqrt(at.measured[GradientSummary().name]) / 2
         after: Floats = losses - 2 * lowered(G)
         return np.concatenate((losses[:, :1], after[:, :-1]), 1)
 
 
 def lowered(G: Floats) -> Floats:
-    """φ(G) = ηG − ½(e^η − 1)² for η = ln((1 + √(1 + 4G))/2), where e^η − 1 = 2G/(1 + √(1 + 4G))."""
+    """Return φ(G) = ηG − ½(e^η − 1)² for η = ln((1 + √(1 + 4G))/2).
+
+    There e^η − 1 = 2G/(1 + √(1 + 4G)).
+    """
     grown = 2 * G / (1 + np.sqrt(1 + 4 * G))
     decrease: Floats = np.log1p(grown) * G - grown**2 / 2
     return decrease

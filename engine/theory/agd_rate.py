@@ -14,10 +14,9 @@ from engine.theory.agd_majoriser import ByDerivation
 class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
     """22 ℓ′/t: the least G² of the first t gradients, ℓ′ the mean square at the start; of half of it 11 ℓ/t.
 
-    Every step lowers ℓ by φ(G) ≥ G²/11 for G ≤ 2, and ℓ cannot fall below 0, if the assumptions of the
-    derivation are kept. The paper prints 11/t, which takes ℓ ≤ 1 for granted: that holds from a start that
-    is not against the labels. With φ(G) ≥ G²/4.51 it would be 4.51 ℓ/t.
-    Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    If the assumptions of the derivation hold, every step lowers ℓ by φ(G) ≥ G²/11 for G ≤ 2, and ℓ cannot
+    fall below 0. The paper prints 11/t, which assumes ℓ ≤ 1: this holds for a start that does not oppose the
+    labels. With φ(G) ≥ G²/4.51 it would be 4.51 ℓ/t. Source: Bernstein et al. 2023; theory-symmetry.md §22.
     """
 
     title: ClassVar[str] = "AGD convergence rate"
@@ -28,6 +27,6 @@ class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
         return super().structure()._replace(running="min")
 
     def value(self, at: At) -> Floats:
-        losses = at.own[AverageLoss().name]
+        losses = at.measured[AverageLoss().name]
         bound: Floats = 22 * losses[:, :1] / (1 + np.arange(losses.shape[1]))
         return bound

@@ -19,8 +19,8 @@ class Alignment(Line, frozen=True, tag="alignment"):
     """C = max_k W_k/(n choose k), W_k the Fourier weight of degree k of the labels on the cube {±1}ⁿ.
 
     The alignment of the labels f under permutations and sign flips, C = sup_{E h² = 1} E_g(E_x f(gx) h(x))².
-    A start whose law these leave as it is sees every image of f alike, so that in expectation no more than C
-    of its gradient correlates with f; 1/(n choose k) for a parity of k bits. Source: AB22;
+    If these maps do not change the law of a start, it treats every image of f alike, and in expectation at
+    most C of its gradient correlates with f. For a parity of k bits C = 1/(n choose k). Source: AB22;
     theory-symmetry.md §20.
     """
 

@@ -38,11 +38,11 @@ class OfUnseen(Line, frozen=True):
 
 
 class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
-    """The share of −1 among the rows never seen: the error of those who take them all for +1.
+    """The share of −1 among the rows never seen: the error of predicting +1 for all of them.
 
-    On `wilson` with five private entries X sign(Xᵀy) = 4y if more of the rows seen are +1 than −1. From 0
-    AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move along τ = sign(Xᵀy) alone, to τ/4 in the end,
-    where an unseen row scores (y + 2)/4 > 0: they take all for +1. Source: Wilson, Roelofs, Stern, Srebro,
+    On `wilson` with five private entries X sign(Xᵀy) = 4y if more of the rows seen are +1 than −1. Started at
+    0, AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move only along τ = sign(Xᵀy) and end at τ/4.
+    There an unseen row scores (y + 2)/4 > 0, so its prediction is +1. Source: Wilson, Roelofs, Stern, Srebro,
     Recht 2017; theory-symmetry.md §50.
     """
 

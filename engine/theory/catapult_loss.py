@@ -51,12 +51,10 @@ class TwoLinearLayers(Line, frozen=True):
         return only_square(experiment) or Finding(True, "steps follow the square loss of one example")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        name, architecture, update = learner.name, learner.architecture, learner.update
         in_any_unit = structs.replace(learner, rate_unit="one")  # the line reads the resulting rates
         if (lacking := descends(in_any_unit, experiment)) is not None:
             return lacking
-        assert architecture is not None, "descends() admits no solver"
-        assert update is not None, "descends() admits no other"
+        name, (architecture, update) = learner.name, learner.trained
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
             return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
         linear_layers = architecture.structure_at(experiment.d).linear_layers
@@ -96,11 +94,11 @@ class TwoLinearLayers(Line, frozen=True):
 
 
 class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
-    """r², with r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), γ = 2η, from what the net starts with.
+    """r², with r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), γ = 2η, from the values at the start.
 
     An identity for every replica, up to rounding. λ = ‖∇ŷ‖² is the kernel, z the prediction, and q is 1/m for
-    instances of length √d in the NTK parametrisation. Where γλ > 2 the loss rises; the λr² that it has then
-    makes λ fall until γλ < 2. Source: LBD20; theory-nets.md §31.
+    instances of length √d in the NTK parametrisation. Where γλ > 2 the loss rises until its large λr² reduces
+    λ to γλ < 2. Source: LBD20; theory-nets.md §31.
     """
 
     title: ClassVar[str] = "loss recursion"

@@ -23,19 +23,19 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     """c(1 − ⌈k/2q⌉/d): duplicates of orthogonal rows teach a rotation-invariant learner nothing, a saw-tooth.
 
     With `repeat` q every row comes 2q times in a row, q times with each sign, and the first of them
-    determines the labels of all. It needs no random signs and no random order: the rotation that flips an
-    unseen row h leaves all seen ones where they are, so the learner predicts alike for h and −h, and their
-    labels y and −y cost at least c on average. It holds for these very rows, in expectation only over the
-    learner's own start, and over noise and labels drawn by chance if there are any.
+    determines the labels of all. The bound requires neither random signs nor a random order. The rotation
+    that flips an unseen row h leaves all seen rows unchanged, so the learner makes the same prediction for h
+    and −h, and their labels y and −y cost at least c on average. It holds for the given rows, in expectation
+    over the learner's start, noise and random labels.
 
-    With mini-batches in random order from T rows, t of which are copies of h, no copy has come with
-    probability C(T − t, k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)) or more.
+    With mini-batches in random order from T rows, t of which are copies of h, no copy has been drawn with
+    probability at least C(T − t, k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)).
 
-    With examples drawn independently (`replacement`) a row is still unseen with probability (1 − 1/d)^k, and
-    the bound is c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have one sign
-    only. A target of several features has labels of other sizes than 1; then either holds for square loss,
-    in expectation over the order. To an invariant learner all orthogonal rows of length √d are Hadamard rows.
-    Least squares attains both. Source: WKA21 App. A.
+    With examples drawn independently (`replacement`) a row is still unseen with probability (1 − 1/d)^k. The
+    bound is then c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have only one
+    sign. The labels of a target of several features do not all have size 1; then both bounds hold for square
+    loss, in expectation over the order. For an invariant learner all orthogonal rows of length √d are
+    equivalent to Hadamard rows. Least squares attains both. Source: WKA21 App. A.
     """
 
     title: ClassVar[str] = "bound on duplicates"

@@ -17,12 +17,11 @@ from engine.theory import At, Floats, Line, LineStructure, descends
 class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     """⟨θ·∇L⟩ = (η/2) ⟨E‖∇L_b‖²⟩ in the steady state, ∇L_b the gradients of mini-batches, at every rate η.
 
-    A step changes ‖θ‖² by −2η θ·∇L_b + η²‖∇L_b‖², in the mean over mini-batches that know nothing of the
-    past by −2η θ·∇L + η² E‖∇L_b‖², and in a steady state, whatever the origin of θ, by 0 on average: means
-    over time agree. E‖∇L_b‖² = ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²) is the second moment, no
-    covariance, v = 1/b for b rows with replacement and (n − b)/(b(n − 1)) for fresh subsets. It is made of
-    what is measured along the curve. Passes through the rows, reshuffled or not, correlate mini-batches and
-    break it.
+    A step changes ‖θ‖² by −2η θ·∇L_b + η²‖∇L_b‖². For mini-batches independent of the past its mean is −2η
+    θ·∇L + η² E‖∇L_b‖². In a steady state this is 0 on average over time, for every origin of θ. E‖∇L_b‖² =
+    ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²) is the second moment, not a covariance; v = 1/b for b rows with
+    replacement and (n − b)/(b(n − 1)) for fresh subsets. The line is computed from values measured along the
+    curve. Passes through the rows, reshuffled or not, correlate mini-batches and violate the relation.
     Source: Yai18; theory-nets.md §36.
     """
 
@@ -50,9 +49,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if (lacking := descends(learner, experiment)) is not None:
             return lacking
-        name, architecture, update = learner.name, learner.architecture, learner.update
-        assert architecture is not None, "descends() admits no solver"
-        assert update is not None, "descends() admits no other"
+        name, (architecture, update) = learner.name, learner.trained
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
             return Finding(False, f"it requires gradient descent without momentum, not {update.kind}")
         if architecture.layout(experiment.d).l2_penalty or experiment.m > 1:
@@ -67,9 +64,8 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
         batches = protocol.schedule().batches
         assert batches is not None, "holds() admits no other mini-batches"
         variance = batches.variance(protocol.extent(at.experiment.n).rows)
-        assert at.rate is not None, "binds() admits no other rate"
-        full_square = at.own[GradientNorm().name] ** 2
+        full_square = at.measured[GradientNorm().name] ** 2
         right_side: Floats = (
-            at.rate / 2 * (full_square + variance * (at.own[RowGradients().name] - full_square))
+            at.rate / 2 * (full_square + variance * (at.measured[RowGradients().name] - full_square))
         )
         return right_side

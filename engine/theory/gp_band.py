@@ -15,10 +15,10 @@ from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 
 class GPBand(Line, frozen=True, tag="gp-band"):
-    """A standard deviation above and below the posterior mean of f ~ GP(0, K), after labels with noise.
+    """One standard deviation above and below the posterior mean of f ~ GP(0, K), given noisy labels.
 
-    The noise has the variance λ. The mean k(K + λI)⁻¹y is what kernel ridge regression with the penalty λ
-    predicts, and the variance is K(x, x) − k(K + λI)⁻¹kᵀ, for the kernels k of x with the examples.
+    The noise has the variance λ. The mean k(K + λI)⁻¹y equals the prediction of kernel ridge regression with
+    the penalty λ, and the variance is K(x, x) − k(K + λI)⁻¹kᵀ, for the kernels k of x with the examples.
     Source: theory-nets.md §32.
     """
 
@@ -68,9 +68,8 @@ class GPBand(Line, frozen=True, tag="gp-band"):
         data, rows = at.drawn.data, int(at.k.max(initial=0))
         x, y = data.instances.rows[:, :rows].double(), data.labels[:, :rows, None].double()
         inputs = torch.from_numpy(at.indices["input"]).to(x)[None, :, None].expand(len(x), -1, -1)
-        assert at.learner is not None, "a line per learner"
-        assert at.learner.solver is not None, "`binds` admits no other"
         solver = at.learner.solver
+        assert solver is not None, "`binds` admits no other"
         variance = solver.structure().prior_noise
         assert variance is not None, "`binds` admits no other"
         noise = variance * torch.eye(rows).to(x)

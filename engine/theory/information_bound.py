@@ -22,14 +22,14 @@ ROUNDING = 1e-12
 class InformationBound(Line, frozen=True, tag="information-bound"):
     """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n with all constants taken as 1: a shape, and no bound.
 
-    J = ∂(predictions of the n rows trained on)/∂W₁ at the start has the singular values λ_1 ≥ λ_2 ≥ …, and
-    Π_s projects the labels y, one-hot of K classes, on what is orthogonal to its first s left singular
-    vectors. The theorem: with an information space of the directions of λ ≥ √(nK)·ᾱ, after Γ/(2ηKᾱ²) steps a
-    wide net misclassifies e^(−Γ) + ‖Π y‖/√n + Γ/(ᾱ√n) of new instances, up to constants that are not known.
-    The space is a choice: λ_s = √(nK)·ᾱ makes one of each s, and the best s is taken at every step. Only its
-    course can be compared, not its height. Labels that are wrong by chance are so in the theorem's new
-    instances too; by true labels a learner that is better than chance has fewer mistakes than by those.
-    Source: OFLS19; theory-bias.md §45.
+    J = ∂(predictions of the n training rows)/∂W₁ at the start has the singular values λ_1 ≥ λ_2 ≥ …, and Π_s
+    projects the labels y, one-hot of K classes, on the complement of its first s left singular vectors. The
+    theorem: with an information space of the directions of λ ≥ √(nK)·ᾱ, after Γ/(2ηKᾱ²) steps a wide net
+    misclassifies e^(−Γ) + ‖Π y‖/√n + Γ/(ᾱ√n) of new instances, up to unknown constants. The space is a
+    choice: λ_s = √(nK)·ᾱ gives one for each s, and the line uses the best s at every step. Only its course
+    can be compared, not its height. If labels are randomly corrupted, so are those of the theorem's new
+    instances; a learner that is better than chance makes fewer mistakes on the true labels. Source: OFLS19;
+    theory-bias.md §45.
     """
 
     title: ClassVar[str] = "shape of the Jacobian bound"

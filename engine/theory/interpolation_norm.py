@@ -59,8 +59,8 @@ class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):
     """V* = max(S, (S + T)/2): the least Σ_j |a_j w_j| of all nets, of any width, that fit the training rows.
 
     S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i of the straight lines between the
-    points, ordered by x. Gradient descent from a small start comes near it, and from a large one does not.
-    Where an instance comes several times, the mean of its labels counts. Source: SESS19; theory-bias.md §51.
+    points, ordered by x. Gradient descent comes near it from a small start, but not from a large one. If an
+    instance occurs several times, the mean of its labels is used. Source: SESS19; theory-bias.md §51.
     """
 
     title: ClassVar[str] = "least interpolating norm"

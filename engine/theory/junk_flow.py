@@ -86,9 +86,7 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
         return {JUNK: OtherRun(learner, problem, (GRADIENTS,))}
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
         assert at.learner.noise is not None, "binds() admits no other learner"
-        assert at.rate is not None, "binds() admits no other rate"
         lengths = at.rate * np.sqrt(at.runs[JUNK][GRADIENTS.name])  # [R, S]
         flow = np.cumsum(lengths, 1) - lengths
         targets = at.experiment.problem.matrix.feature_count()

@@ -71,7 +71,6 @@ def starts_anew(learner: Learner) -> Finding | None:
 
 def signals_at(at: At) -> Signals:
     """Return `signals_of` the learner of a line that binds it."""
-    assert at.learner is not None, "a line per learner"
     signals = signals_of(at.learner)
     assert signals is not None, "binds() admits no other architecture"
     return signals
@@ -90,7 +89,7 @@ def infinite(at: At) -> Floats:
 def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
     """Return `of_layers(K_1, V)` of infinitely wide layers, averaged over instances and replicas.
 
-    It is computed once for every different length of the instances, on which alone K_1 depends.
+    K_1 depends only on the lengths of the instances, so the function is evaluated once for every length.
     """
     signals = signals_at(at)
     rows = at.drawn.data.instances.rows

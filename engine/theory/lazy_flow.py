@@ -18,8 +18,8 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     """L(t) = (1/n) Σ_j (u_jᵀy)² e^(−4cλ_j t/n), XXᵀ = Σ_j λ_j u_j u_jᵀ: gradient flow with the kernel c xᵀx̃.
 
     c xᵀx̃ is the tangent kernel at the start, 2D²α^(2D − 2) xᵀx̃ for nets u^D − v^D from u = v = α, with the
-    rates of their layers. Exact for a linear neuron, whose kernel stays; nets follow it as α → ∞. Those that
-    leave it learn features. Source: WGL20; theory-bias.md §34.
+    rates of their layers. It is exact for a linear neuron, because its kernel is constant; nets follow it as
+    α → ∞. Nets that deviate from it learn features. Source: WGL20; theory-bias.md §34.
     """
 
     title: ClassVar[str] = "lazy gradient flow"
@@ -55,11 +55,9 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
         return Finding(True, f"{name} starts at 0 with a multiple of xᵀx̃ as its tangent kernel")
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
-        assert at.learner.architecture is not None, "binds() admits no solver"
         data = at.drawn.data
         rates = speeds_of(at.learner, data.instances.d)
-        parts = at.learner.architecture.structure_at(data.instances.d).kernel_at_start
+        parts = at.learner.net.structure_at(data.instances.d).kernel_at_start
         assert parts is not None, "binds() admits no other start"
         scale = sum(part * rates[layer] for layer, part in parts.items())
         rows = data.instances.rows.double().cpu().numpy()

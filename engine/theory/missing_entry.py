@@ -27,8 +27,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
 
     The entries 0, 1, 1 are seen, and W₂₂ is not. Gradient flow keeps the sign of W₁₁W₂₂ − W₁₂W₂₁, so that
     from a determinant above 0 on |W₂₂| > W₁₂W₂₁/|W₁₁|, as long as ℓ < 1. As the loss ℓ²/3 goes to 0 every
-    norm of W goes to infinity, and so no norm is what such nets make small. Source: Razin, Cohen 2020;
-    theory-bias.md §49.
+    norm of W goes to infinity, so such nets minimise no norm. Source: Razin, Cohen 2020; theory-bias.md §49.
     """
 
     title: ClassVar[str] = "missing-entry bound"
@@ -71,6 +70,6 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
         return (OF_ROWS_SEEN,)
 
     def value(self, at: At) -> Floats:
-        length = np.sqrt(len(SEEN) * at.own[OF_ROWS_SEEN.name])
+        length = np.sqrt(len(SEEN) * at.measured[OF_ROWS_SEEN.name])
         with np.errstate(divide="ignore"):
             return np.where(length < 1, np.square(1 - length) / length, 0.0)

@@ -69,7 +69,6 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
         return f"{self.formula}, c = 3 for η = 1/3 and 2 for η = 1/2"
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
         factor = _factor(at.learner)
         assert factor is not None, "it binds no other learner"
         d = at.experiment.d

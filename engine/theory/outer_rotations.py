@@ -17,11 +17,11 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
 
     In expectation over the signs of the rows, for square loss, and every order that is independent of them.
     It is tight at k = D − 1, where the product of all labels seen is right for even factors. With D
-    independent signs it is 1 − k/D, `ri-signed`. Derived here, we know of no earlier statement. Source:
+    independent signs it is 1 − k/D, `ri-signed`. Derived here; no earlier statement is known to us. Source:
     theory-open.md §17.
 
-    Proof: all m = D − k unseen rows are orthogonal to those seen and to each other, so a prediction has one
-    mean p on all of them, given what was seen, and costs Σ(p − y)² ≥ m − S²/m with the sum S of their
+    Proof: all m = D − k unseen rows are orthogonal to those seen and to each other. So, given the rows seen,
+    a prediction has the same mean p on all of them and costs Σ(p − y)² ≥ m − S²/m with the sum S of their
     labels. E S² = m, as labels are pairwise independent with mean 0.
     """
 

@@ -14,11 +14,11 @@ from engine.theory import At, Floats, Line, LineStructure, knows_unseen_labels
 class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
     """½(1 − E 2^(rank − n)), the rank over F₂ of k random vectors of n bits: the least error of any learner.
 
-    The target is the parity of a set drawn from all, and instances are independent random signs. What the
-    examples seen say of a new instance is all, where it is a product of them (over F₂ a sum), and nothing
-    where it is not: its label is a fair coin then. So it is a lower bound for every learner, in expectation
-    over instances, target and coins, and elimination over F₂ is on it. Derived for this project. Source:
-    theory-bias.md §42.
+    The target is the parity of a set drawn from all, and instances are independent random signs. If a new
+    instance is a product of examples seen (over F₂ a sum), they determine its label; otherwise its label is a
+    fair coin, given the examples. So it is a lower bound for every learner, in expectation over instances,
+    target and coins, and elimination over F₂ attains it. Derived for this project. Source: theory-bias.md
+    §42.
     """
 
     title: ClassVar[str] = "least error of any learner"

@@ -13,8 +13,8 @@ from engine.theory.penalised_objective import WithPenalty
 class PenalisedNorm(WithPenalty, frozen=True, tag="penalised-norm"):
     """R of the function that has the least (1/m) Σ_i (f(x_i) − y_i)² + λR: Σ_j |a_j w_j| of the best nets.
 
-    Below V* by a multiple of λ for small λ, as some of the fit is given up for it. Training rows are all
-    different numbers. Source: SESS19; theory-bias.md §51.
+    It is below V* by a multiple of λ for small λ, because the penalty makes the fit worse. All training
+    numbers are different. Source: SESS19; theory-bias.md §51.
     """
 
     title: ClassVar[str] = "norm of the best function"

@@ -32,9 +32,7 @@ class WithPenalty(OfOneNumber, frozen=True):
 
     def least(self, at: At) -> list[Penalised | None]:
         """Return the minimum on the training rows of every replica; None where two rows are equal."""
-        assert at.learner is not None, "a line per learner"
-        assert at.learner.architecture is not None, "binds() admits no solver"
-        rate = at.learner.architecture.layout(at.experiment.d).l2_penalty
+        rate = at.learner.net.layout(at.experiment.d).l2_penalty
         rows = int(at.k.max(initial=0))
         return [penalised(x, y, rate) if len(x) == rows else None for x, y in training_points(at)]
 

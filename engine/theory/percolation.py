@@ -29,8 +29,8 @@ from engine.theory import (
 class OfFactors(Line, frozen=True):
     """Base of lines about learners of x¹ ⊗ … ⊗ xʳ that are invariant under rotations of every factor.
 
-    The law of their predictions is the same as if the factors were √d_l e_i: random signs of the rows reach
-    them through the labels alone, which are products of one fair sign for every factor.
+    The law of their predictions is the same as if the factors were √d_l e_i. So the random signs of the rows
+    influence them only through the labels, which are products of one fair sign for every factor.
     """
 
     def structure(self) -> LineStructure:
@@ -69,16 +69,16 @@ class OfFactors(Line, frozen=True):
 class Percolation(OfFactors, frozen=True, tag="percolation"):
     """c(1 − Σ_i r_i q_i/(d d′)) over the components i of the graph of the pairs seen, r_i rows, q_i columns.
 
-    For x zᵀ, in expectation over the signs of rows, for every order of the pairs that is independent of these
-    and of the learner's coins, and any loss with constant c: exact for the very pairs seen here. In random
-    order it falls once k passes √(d d′), as the largest component does what a random graph does. `path-rule`
-    attains it for square loss. That completion of rank one is connectivity is classical (Király, Theran,
-    Tomioka 2012); that it bounds all learners of this symmetry is derived here, we know of no earlier
-    statement. Source: theory-open.md §17.
+    For x zᵀ and any loss with constant c, in expectation over the signs of rows, for every order of the pairs
+    that is independent of these signs and of the learner's coins. It is computed exactly for the pairs seen.
+    In random order it falls once k exceeds √(d d′), like the complement of the largest component of a random
+    graph. `path-rule` attains it for square loss. That completion of rank one is connectivity is classical
+    (Király, Theran, Tomioka 2012); that it bounds all learners of this symmetry is derived here, and no
+    earlier statement is known to us. Source: theory-open.md §17.
 
     Proof: labels are σ_u τ_v with σ_u = s_u H_ua and τ_v = t_v H′_vb independent and fair. If u and v are not
     connected, flipping σ and τ on the component of u changes no label seen and flips y_uv, which therefore is
-    ±1 with probability ½ each, given all that was seen, and costs at least c.
+    ±1 with probability ½ each, given everything seen, and costs at least c.
     """
 
     title: ClassVar[str] = "percolation bound"

@@ -24,13 +24,13 @@ from engine.theory import (
 
 
 class RankDoubling(Line, frozen=True, tag="rank-doubling"):
-    """2^k: the most that the rank of the weights of all targets can be where an entry has two values.
+    """2^k: the maximal rank of the weights of all targets if an entry has two values.
 
-    A learner that treats all features alike, and starts with the same weight for all, cannot tell two
-    features apart on which k instances agree: exchanging them changes nothing that it saw. So each of its
-    weight vectors is constant on the at most 2^k classes of features with the same k entries, and all of them
-    are in a space of so many dimensions. Multiplicative updates get there; those of gradient descent stay in
-    one of k. Source: the talk, "rank grows exponentially fast"; theory.md §7.
+    A learner that treats all features alike, and starts with the same weight for all, cannot distinguish two
+    features that agree on k instances: exchanging them changes nothing that it saw. So each of its weight
+    vectors is constant on the at most 2^k classes of features with the same k entries, and the weight vectors
+    lie in a space of at most 2^k dimensions. Multiplicative updates attain it; gradient descent stays in a
+    space of k dimensions. Source: the talk, "rank grows exponentially fast"; theory.md §7.
     """
 
     title: ClassVar[str] = "doubling bound"

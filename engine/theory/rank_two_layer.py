@@ -14,7 +14,7 @@ from engine.theory.svd_two_layer import SVDTwoLayer
 
 
 class RankTwoLayer(Line, frozen=True, tag="rank-two-layer"):
-    """2k + 1: the most that the rank of the weights W₁ᵀw₂ of all targets can be for two linear layers.
+    """2k + 1: the maximal rank of the weights W₁ᵀw₂ of all targets for two linear layers.
 
     They lie in the span of the k instances x_t, of the A x_t and of W₁(0)ᵀw₂(0), where A = W₁(0)ᵀW₁(0).
     Source: WKA21 Thm 12; theory.md §7.

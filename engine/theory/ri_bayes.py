@@ -68,12 +68,13 @@ class OfSolver(HalfSpace, frozen=True):
 
 
 class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
-    """arccos(√q)/π, q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)): the best that knows nothing of the axes.
+    """arccos(√q)/π, q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)): the best without knowledge of the axes.
 
-    A rotation-invariant learner has the same expected error for every w*, hence for one drawn uniformly from
-    the sphere, and is not below the Bayes risk of that prior, at any d. The line is its limit d, k → ∞ at
-    α = k/(d − 1), which tends to 0.4417/α: an error of ε takes 0.44 d/ε examples. At a small d the risk may
-    be a little below its limit. Source: Györgyi, Tishby 1990; Barbier et al. 2019; theory-symmetry.md §19.
+    A rotation-invariant learner has the same expected error for every w*, and therefore for w* drawn
+    uniformly from the sphere. So its error is at least the Bayes risk of that prior, at any d. The line is
+    the limit d, k → ∞ at α = k/(d − 1), which tends to 0.4417/α: an error of ε takes 0.44 d/ε examples. At a
+    small d the risk may be slightly below its limit. Source: Györgyi, Tishby 1990; Barbier et al. 2019;
+    theory-symmetry.md §19.
     """
 
     title: ClassVar[str] = "rotation-invariant Bayes error"

@@ -23,10 +23,10 @@ from engine.theory import (
 class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     """c(1 − r/d), r different rows drawn: no rotation-invariant learner does better on these draws.
 
-    Examples are drawn independently of the random signs of the Hadamard rows, so that given the draws the
-    labels of rows that did not come are fair coins, and what came says nothing of them. In expectation over
-    the signs, for every replica with its own draws; over these it is c(1 − 1/d)^k, as `duplicates` says.
-    Gradient descent at η = 1/(2d) is on it for every sequence of draws. Source: WKA21 Thm 3 and App. A.
+    Examples are drawn independently of the random signs of the Hadamard rows. So, given the draws, the labels
+    of undrawn rows are fair coins, independent of everything drawn. In expectation over the signs, for every
+    replica with its own draws; in expectation over the draws it is c(1 − 1/d)^k, as in `duplicates`. Gradient
+    descent at η = 1/(2d) attains it for every sequence of draws. Source: WKA21 Thm 3 and App. A.
     """
 
     title: ClassVar[str] = "bound on rows drawn"

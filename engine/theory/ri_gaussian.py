@@ -25,9 +25,10 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
     An unseen row costs 1 − k/d and a share 1 − k/n of the n rows is unseen: (1 − k/d)² for n = d. With label
     noise it still holds, and `noise` is a stronger bound. Source: WKA21 Thms 6–7.
 
-    Proof: it needs independent rows with E xxᵀ = I whose law no rotation changes. To an invariant learner w*
-    is uniform on the sphere, and given k rows and labels its part v orthogonal to these rows keeps all its
-    signs. So a prediction of xᵀw* for a new x costs E(xᵀv)² = E‖v‖² ≥ 1 − k/d at least.
+    Proof: it requires independent rows with E xxᵀ = I and a rotation-invariant law. For an invariant learner
+    w* is uniform on the sphere. Given k rows and labels, all signs of the component v of w* orthogonal to
+    these rows remain equally likely. So a prediction of xᵀw* for a new x costs at least E(xᵀv)² = E‖v‖² ≥ 1 −
+    k/d.
     """
 
     title: ClassVar[str] = "bound on isotropic rows"

@@ -14,9 +14,9 @@ from engine.theory import At, Floats, LineStructure, RotationInvariant, only_squ
 class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
     """1 − k/(d−1): no rotation-invariant learner does better on Hadamard rows in random order.
 
-    In expectation over the order, and over noise and labels drawn by chance if there are any, for one fixed
-    feature that is not the constant one, and square loss: a balanced column sampled without replacement,
-    about which orthogonal instances say nothing. Source: WKA21 Thm 5.
+    In expectation over the order, noise and random labels, for one fixed feature other than the constant one,
+    and square loss. The labels are a balanced column sampled without replacement, and orthogonal instances
+    contain no information on it. Source: WKA21 Thm 5.
     """
 
     title: ClassVar[str] = "bound in random order"

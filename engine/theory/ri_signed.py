@@ -21,11 +21,10 @@ from engine.theory import (
 class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
     """c(1 − k/d): no rotation-invariant learner does better on Hadamard rows with random signs.
 
-    In expectation over the signs, and over noise and labels drawn by chance if there are any, for every loss
-    with constant c (1 for square, hinge and exponential, ln 2 for logistic): the labels of unseen rows are
-    fair coins, and orthogonal rows say nothing of one another. A target of several features has labels of
-    other sizes than 1; then it holds for square loss, in expectation over the order too.
-    Source: WKA21 Thm 3.
+    In expectation over the signs, noise and random labels, for every loss with constant c (1 for square,
+    hinge and exponential, ln 2 for logistic): the labels of unseen rows are fair coins, and orthogonal rows
+    contain no information on one another. The labels of a target of several features do not all have size 1;
+    then the bound holds for square loss, in expectation over the order too. Source: WKA21 Thm 3.
     """
 
     title: ClassVar[str] = "rotation-invariant bound"

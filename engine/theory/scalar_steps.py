@@ -17,10 +17,10 @@ from engine.theory import At, Floats, Line, LineStructure, at_rate_lr, only_squa
 class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
     """1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²: the loss of a linear neuron from 0 on orthogonal rows of ±1.
 
-    For rules that are rotation invariant on this data only, since their step along a single example is a
-    multiple of it there, w ← w + s_j y_j x_j: AdaGrad and sign descent. A step moves the prediction of its
-    own row, by s_j d, and no other. With s_j = η it is 1 − k/d + (k/d)(1 − ηd)², and with η = 1/d it is
-    1 − k/d. Source: theory-symmetry.md §65.
+    For rules that are rotation invariant only on these data, where a step along a single example is a
+    multiple of it, w ← w + s_j y_j x_j: AdaGrad and sign descent. A step changes the prediction of its own
+    row by s_j d, and no other. With s_j = η the loss is 1 − k/d + (k/d)(1 − ηd)², and with η = 1/d it is 1 −
+    k/d. Source: theory-symmetry.md §65.
     """
 
     title: ClassVar[str] = "loss of scalar steps"
@@ -59,11 +59,8 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
         )
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
-        assert at.learner.update is not None, "binds() admits no solver"
-        assert at.learner.architecture is not None, "binds() admits no solver"
-        assert at.rate is not None, "binds() admits no other rate"
-        step = at.learner.update.scalar_step(at.learner.architecture)
+        architecture, update = at.learner.trained
+        step = update.scalar_step(architecture)
         assert step is not None, "binds() admits no other rule"
         n, d = at.experiment.n, at.experiment.d
         label, memory = torch.ones(1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)

@@ -17,12 +17,13 @@ REACH, POINTS = 12.0, 481
 
 
 class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
-    """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): what tanh of least squares does.
+    """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): the loss of tanh of least squares.
 
-    For random ±1 rows and a feature as the label, as d → ∞ with ρ fixed: xᵀw of an unseen row is then the
-    label seen through Gaussian noise, of which the best linear estimate, least squares itself, leaves 1 − ρ,
-    and the best of all mmse. For every ρ it is below `ri-rademacher`, and a rotation-invariant learner
-    attains it. Derived here, we know of no earlier statement. Source: theory-open.md §18b.
+    For random ±1 rows and a feature as the label, as d → ∞ with ρ fixed. For an unseen row xᵀw is then the
+    label plus Gaussian noise, scaled. The best linear estimate of the label from it, least squares itself,
+    has the error 1 − ρ, and the best estimate mmse. For every ρ it is below `ri-rademacher`, and a
+    rotation-invariant learner attains it. Derived here; no earlier statement is known to us. Source:
+    theory-open.md §18b.
     """
 
     title: ClassVar[str] = "limit"

@@ -16,7 +16,7 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
     """2/η: full-batch gradient descent diverges along directions of a higher curvature, and hovers there.
 
     On a quadratic of curvature S steps are stable where ηS < 2, with heavy-ball momentum where ηS < 2(1 + μ).
-    Nets sharpen until they come there and stay about there while the loss still falls. Source: CKL21;
+    The sharpness of nets rises to this value and stays near it while the loss still falls. Source: CKL21;
     theory-nets.md §30.
     """
 
@@ -40,9 +40,6 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
         return Finding(True, f"{learner.name} takes plain steps with one rate along the whole gradient")
 
     def value(self, at: At) -> Floats:
-        assert at.learner is not None, "a line per learner"
-        assert at.learner.update is not None, "binds() admits no solver"
-        stable_up_to = at.learner.update.structure().stable_up_to
+        stable_up_to = at.learner.trained.update.structure().stable_up_to
         assert stable_up_to is not None, "binds() admits no other rule"
-        assert at.rate is not None, "binds() admits no other rate"
         return np.array(stable_up_to / at.rate)

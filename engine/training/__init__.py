@@ -1,1 +1,1 @@
-"""How a learner is trained: descents and their steps, pieces of work, records."""
+"""Training of a learner: descents and their steps, pieces of work, records."""

@@ -1,4 +1,4 @@
-"""A learner that follows gradients: an update rule moves its parameters. Also the inputs of its training."""
+"""Gradient descent: a hypothesis whose parameters an update rule moves, and the inputs of its training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.core.params import Params, per_member
 from engine.core.streams import Streams
 from engine.hypotheses.curvature import Curvature, largest, largest_eigenpairs, tangent_kernels
 from engine.hypotheses.hypothesis import Hypothesis
-from engine.learners.learner import AnySchedule, Learner, drawn
+from engine.learners.learner import AnySchedule, Fitted, Learner, drawn
 from engine.problems.data import Data
 from engine.problems.instances import Instances
 from engine.updates import BEST, GRID, Rates, State, descended
@@ -31,7 +31,7 @@ MOST_WEIGHT_BYTES = 32 << 20
 
 @dataclass(frozen=True)
 class TrainingInputs:
-    """Who learns, from which data, what a prediction costs, where randomness comes from, what is measured."""
+    """Inputs of a training run: learner, data, loss, random streams and measures."""
 
     learner: Learner
     data: Data
@@ -42,7 +42,7 @@ class TrainingInputs:
 
 @dataclass(frozen=True)
 class Undrawn:
-    """The same before data are drawn, as tensors or as numpy's arrays, for so many variants such as rates."""
+    """Inputs of a training run before data are drawn, as tensors or as numpy arrays, for several variants."""
 
     learner: Learner
     variants: int
@@ -53,14 +53,14 @@ class Undrawn:
     measures: tuple[Measure, ...] = ()
 
     def drawn(self) -> TrainingInputs:
-        """With data as tensors."""
+        """Return the inputs with data as tensors."""
         data = self.data().with_variants(self.variants)
         return TrainingInputs(self.learner, data, self.loss, self.streams, self.measures)
 
 
 @dataclass(frozen=True)
 class KeptRecords:
-    """Every so many-th record, and the last."""
+    """Every `stride`-th record, and the last."""
 
     stride: int
     last: int
@@ -73,7 +73,8 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """At which of a curve's records its weights [d] are kept, so that a run keeps a bounded number."""
+    """Return the records at which weights [d] of a curve are kept; their number is bounded."""
+    # At least 2: the first and the last record are kept of any curve.
     limit = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
     return KeptRecords(max(1, -(-(records - 1) // (limit - 1))), records - 1)
 
@@ -82,26 +83,26 @@ UNIT_TOLERANCE = 1e-6
 """Relative residual ‖Hv − λv‖ / λ for the unit of a rate. The error of λ, about its square, is rounding."""
 
 MANY = 1 << 14
-"""Weights from which on two exponentials for each weight vector are faster than one for each weight."""
+"""Number of weights from which two exponentials per weight vector are faster than one per weight."""
 
 
 class Descent:
-    """A hypothesis that an update rule moves along the gradient of the mean loss of the examples given."""
+    """Hypothesis that an update rule moves along the gradient of the mean loss of the given examples."""
 
     def __init__(self, inputs: TrainingInputs, start: Params | None = None) -> None:
-        """From the tensors of every replica that `start_of` makes, unless they are given."""
+        """Start from `start` [R, …], by default the tensors of every replica that `start_of` makes."""
         learner, data = inputs.learner, inputs.data
-        assert learner.architecture is not None, "Learner admits no other combination"
-        architecture, update = learner.architecture, learner.update
+        architecture, update = learner.net, learner.update
         self._architecture, self._update, self._loss = architecture, update, inputs.loss
         instances = data.instances
         nets = data.targets // architecture.outputs
         tensors = {
-            name: tensor.repeat_interleave(data.variants * nets, 0)
-            for name, tensor in (start_of(inputs) if start is None else start).items()
+            # All variants and targets of a replica share its start: curves of rates differ by the rate alone.
+            layer: tensor.repeat_interleave(data.variants * nets, 0)
+            for layer, tensor in (start_of(inputs) if start is None else start).items()
         }
         tensors = architecture.fitted(tensors, instances)
-        params = {name: tensors.pop(name) for name in architecture.layers}
+        params = {layer: tensors.pop(layer) for layer in architecture.layers}
         structure = None if update is None else update.structure()
         self._observes = None if structure is None else structure.observes
         self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
@@ -119,9 +120,9 @@ class Descent:
         self._params, self._state = self._begun(params)
         speeds = speeds_of(learner, instances.d)
         self._multiples: Rates = {}
-        for name, speed in speeds.items():
+        for layer, speed in speeds.items():
             rates = [rate * speed for rate in rates_of(learner)]
-            self._multiples[name] = rates[0] if len(rates) == 1 else _by_member(rates, params[name], nets)
+            self._multiples[layer] = rates[0] if len(rates) == 1 else _by_member(rates, params[layer], nets)
         self._unit: Callable[[], torch.Tensor] | None = None
         if learner.rate_unit == "start-sharpness":
             self._unit = partial(self._sharpness, data)
@@ -130,52 +131,52 @@ class Descent:
         self._rates = self._in_units()
 
     def _sharpness(self, data: Data) -> torch.Tensor:
-        """That of the mean loss over all rows now, of every net."""
+        """Return the present sharpness of the mean loss over all rows, of every net."""
         shares = data.labels.new_full((1, data.instances.n), 1 / data.instances.n)
         parts = self._architecture, self.tensors, data.instances, data.labels, shares, self._loss
         with torch.enable_grad():
             return largest(Curvature(*parts), UNIT_TOLERANCE).to(data.labels)
 
     def _squared_jacobian(self, instances: Instances, speeds: dict[str, float]) -> torch.Tensor:
-        """2λ²/n of every net, λ the largest singular value of ∂(all predictions)/∂θ.
+        """Return 2λ²/n of every net, with λ the largest singular value of ∂(all predictions)/∂θ.
 
-        Counting every trained tensor in proportion to its rate: that is the sharpness of square loss for the
-        net to first order, up to which steps are stable as for a sharpness.
+        Every trained tensor counts in proportion to its rate. This is the sharpness of square loss for the
+        net to first order, and limits stable steps as a sharpness does.
         """
         kernels = tangent_kernels(self._architecture, self.tensors, instances, speeds)
         squares = [largest_eigenpairs(kernel, 1)[0] for kernel in kernels]
         return (2 / instances.n * torch.cat(squares)).to(instances.dtype)
 
     def _in_units(self) -> Rates:
-        """The rates of every net as multiples of one over what is now the unit, where there is one."""
+        """Return the rates of every net, divided by the present value of their unit, if they have one."""
         if self._unit is None:
             return self._multiples
         units = self._unit()
-        return {name: self._multiples[name] / per_member(units, w) for name, w in self._params.items()}
+        return {layer: self._multiples[layer] / per_member(units, w) for layer, w in self._params.items()}
 
     def _begun(self, params: Params) -> tuple[Params, State]:
-        """The parameters as the rule starts them, if there is one, and what it remembers at first."""
+        """Return the parameters and state at the start of the rule; unchanged without a rule."""
         return (params, {}) if self._update is None else self._update.start(params)
 
     def place(self, params: Params) -> None:
-        """Put the trained tensors where somebody else has found that they come to."""
+        """Replace the trained tensors by ones that were computed elsewhere."""
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by the one that corresponds to instances U x; for use before any example.
+        """Replace the start by the one that corresponds to instances U x; call it before any example.
 
         A start from a seed of its own stays: it is not drawn from a law.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
-            self._params, self._state = self._begun({name: turned[name] for name in self._params})
-            self._fixed = {name: turned[name] for name in self._fixed}
+            self._params, self._state = self._begun({layer: turned[layer] for layer in self._params})
+            self._fixed = {layer: turned[layer] for layer in self._fixed}
             self._rates = self._in_units()
         if self._options is not None and not self._architecture.structure().by_inner_products:
             self._options.rotate(rotation)
 
     def narrow(self, count: int) -> None:
-        """Leave out the inputs from number `count` on until `widen`: for instances where these are 0."""
+        """Leave out the inputs from index `count` on until `widen`, for instances that are 0 there."""
         first = self._architecture.layers[0]
         self._left_out = self._params[first][..., count:]
         self._params, self._state = self._begun(
@@ -183,12 +184,12 @@ class Descent:
         )
 
     def widen(self) -> None:
-        """Take the inputs back that were left out."""
+        """Restore the inputs that `narrow` left out."""
         first = self._architecture.layers[0]
         self._params = {**self._params, first: torch.cat((self._params[first], self._left_out), -1)}
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """One step along the mean gradient of the examples."""
+        """Make one step along the mean gradient of the examples."""
         self.descend(instances, labels)
 
     def descend(
@@ -198,10 +199,10 @@ class Descent:
         shares: torch.Tensor | None = None,
         active: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """One step that weighs the examples by `shares` [B, n], 1/n each if not given.
+        """Make one step with examples weighted by `shares` [B, n], by default 1/n each.
 
-        Moves only the nets that are `active`, which is shaped as `of_nets` says. Returns the predictions
-        [B, n] before it.
+        Moves only nets that are `active`, which has the shape of `of_nets`. Returns the predictions [B, n]
+        before the step.
         """
         had: list[torch.Tensor] = []
 
@@ -210,9 +211,12 @@ class Descent:
             slopes = self._loss.slope(predictions, labels)
             if shares is not None:
                 return slopes * shares
+            # A division by 1 changes nothing, but costs a pass over [B, n] at every example of a stream.
             return slopes if instances.n == 1 else slopes / instances.n
 
         assert self._update is not None, "a protocol that trains admits only learners with a rule"
+        # Of one example with entries ±1, −η g takes two values: an exponential per weight would repeat them d
+        # times.
         if self._multiplies and instances.signs and instances.n == 1:
             params, state = self._multiplied(instances, slope)
         else:
@@ -226,25 +230,25 @@ class Descent:
                 params, state = self._options.step(self._params, gradients, self._rates, state, losses)
         if active is not None and not active.all():
             params = _where(active, params, self._params)
-            state = {name: _where(active, new, self._state[name]) for name, new in state.items()}
+            state = {layer: _where(active, new, self._state[layer]) for layer, new in state.items()}
         self._params, self._state = params, state
         return had[0]
 
     def _losses(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
     ) -> torch.Tensor:
-        """The loss of every net [N] on examples weighed by `shares` [B, n], in float64."""
+        """Return the loss of every net [N] on examples weighted by `shares` [B, n], in float64."""
         if shares is None:
             return self.of_nets(self._loss.average(predictions, labels))
         return self.of_nets((self._loss.value(predictions, labels) * shares).sum(1, dtype=torch.float64))
 
     @property
     def factor(self) -> float | torch.Tensor:
-        """What multiplied the rates in the last step beside the rule, one number or one for every net [N]."""
+        """Factor of the rates in the last step, beside the rule: a number, or one for every net [N]."""
         return 1.0 if self._options is None else self._options.factor
 
     def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
-        """What the rule remembers, once it has seen what it needs of these examples."""
+        """Return the state of the rule after it has observed its signals of these examples."""
         assert self._update is not None, "`descend` says so"
         if (wanted := self._observes) is None:
             return self._state
@@ -264,16 +268,16 @@ class Descent:
     def _multiplied(
         self, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> tuple[Params, State]:
-        """The step of a multiplicative rule after one example x of ±1, where e^(−η g) has two values."""
+        """Return the step of a multiplicative rule after an example x of ±1: e^(−η g) has two values."""
         assert self._update is not None, "_multiplies says so"
         factor = torch.exp(slope(self.predict(instances)) * -self._rates["w"])  # [B, 1]
         factors = {"w": instances.chosen(factor, 1 / factor)}
         return self._update.multiply(self._params, factors, self._state)
 
-    def of_nets(self, values: torch.Tensor) -> torch.Tensor:
-        """Values [B] of members of the batch, averaged over those that are outputs of one net."""
+    def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
+        """Return numbers [B] of members of the batch, averaged over the outputs of each net."""
         outputs = self._architecture.outputs
-        return values if outputs == 1 else values.view(-1, outputs).mean(1)
+        return by_member if outputs == 1 else by_member.view(-1, outputs).mean(1)
 
     def predict(self, instances: Instances) -> torch.Tensor:
         return self._architecture.predict(self.tensors, instances)
@@ -283,44 +287,43 @@ class Descent:
 
     @property
     def architecture(self) -> Architecture:
-        """The function that is trained."""
+        """Function that is trained."""
         return self._architecture
 
     @property
     def tensors(self) -> Params:
-        """The trained tensors and those that belong to the function."""
+        """Trained and fixed tensors, by name."""
         return {**self._params, **self._fixed} if self._fixed else self._params
 
     @property
     def params(self) -> Params:
-        """The trained tensors by name."""
+        """Trained tensors, by name."""
         return self._params
 
     @property
     def state(self) -> State:
-        """What the rule remembers."""
+        """State of the rule."""
         return self._state
 
     @property
     def rates(self) -> Rates:
-        """The rate of every trained tensor."""
+        """Rate of every trained tensor."""
         return self._rates
 
 
 def start_of(inputs: TrainingInputs) -> Params:
-    """The tensors that every replica starts with [R, …], for instances as the data have them."""
-    architecture, instances = inputs.learner.architecture, inputs.data.instances
-    assert architecture is not None, "solvers have no tensors"
+    """Return the tensors [R, …] at which every replica starts, in the coordinates of the instances."""
+    architecture, instances = inputs.learner.net, inputs.data.instances
     drawn = architecture.start(inputs.learner.stream_of_start(inputs.streams), instances.d)
     start = {
-        name: torch.as_tensor(value, dtype=instances.dtype, device=instances.device)
-        for name, value in drawn.items()
+        layer: torch.as_tensor(array, dtype=instances.dtype, device=instances.device)
+        for layer, array in drawn.items()
     }
     return architecture.rotated(start, instances.turn)
 
 
 def rates_of(learner: Learner) -> tuple[float, ...]:
-    """The rates that a learner tries, one variant each; (1,) where there are none to choose."""
+    """Return the rates that a learner tries, one variant each; (1,) without a choice."""
     rates = learner.rate_choice
     if rates == BEST:
         return GRID
@@ -330,83 +333,87 @@ def rates_of(learner: Learner) -> tuple[float, ...]:
 
 
 def speeds_of(learner: Learner, d: int) -> dict[str, float]:
-    """What multiplies the rate of every trained tensor, for d features: its layer's own rate, and the
-    architecture's."""
-    assert learner.architecture is not None, "solvers have no layers"
-    factors = learner.architecture.layout(d).rate_factors
+    """Return the factor of the rate of every trained tensor, for d features.
+
+    It is the rate of its layer times the factor of the architecture.
+    """
+    factors = learner.net.layout(d).rate_factors
     return {
-        name: factors.get(name, 1.0) * learner.layer_rates.get(name, 1.0)
-        for name in learner.architecture.layers
+        layer: factors.get(layer, 1.0) * learner.layer_rates.get(layer, 1.0) for layer in learner.net.layers
     }
 
 
 def curve_name(learner: Learner, rate: float) -> str:
-    """What the curve of a learner at one of its rates is called."""
+    """Return the name of the curve of a learner at one of its rates."""
     return learner.name if len(rates_of(learner)) == 1 else f"{learner.name} η={rate:.4g}"
 
 
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
-    """One rate per member of the batch, shaped so that it multiplies w [B, …]; each rate has so many nets."""
+    """Return one rate per member of the batch, shaped to multiply w [B, …]; each rate has `nets` nets."""
     by_net = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(nets)
     return per_member(by_net.repeat(len(w) // len(by_net)), w)
 
 
 def _where(active: torch.Tensor, new: Params, old: Params) -> Params:
-    """The new tensors for the members of the batch that are active, the old ones for the others."""
-    return {name: torch.where(per_member(active, w), w, old[name]) for name, w in new.items()}
+    """Return the new tensors for active members of the batch, and the old ones for the others."""
+    return {layer: torch.where(per_member(active, w), w, old[layer]) for layer, w in new.items()}
 
 
 def begin(inputs: TrainingInputs) -> Hypothesis:
-    """The hypothesis of a learner before the first example."""
-    if inputs.learner.solver is not None:
-        return inputs.learner.solver.begin(inputs.data, inputs.streams)
+    """Return the hypothesis of a learner before the first example."""
+    if isinstance(form := inputs.learner.form, Fitted):
+        return form.solver.begin(inputs.data, inputs.streams)
     return Descent(inputs)
 
 
 class OptionedSteps:
-    """Steps in this order: the gradient is clipped and gets its noise, weights decay, the rule makes its step
-    with the rate of the schedule, and the weights get their noise."""
+    """Steps with options of the learner, in a fixed order.
+
+    The gradient is clipped and gets its noise, weights decay, the rule steps with the scheduled rate, and the
+    weights get their noise.
+    """
 
     def __init__(self, learner: Learner, streams: Streams) -> None:
-        assert learner.update is not None, "only learners with a rule have options"
-        self._update, self._learner = learner.update, learner
+        self._update, self._learner = learner.trained.update, learner
         self._draws = streams("steps")
         self._turn: torch.Tensor | None = None
-        self._made = 0
+        self._steps_made = 0
         self.factor: float | torch.Tensor = 1.0
-        """What multiplied the rate in the last step, one number or one for every net [N]."""
+        """Factor of the rate in the last step: a number, or one for every net [N]."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Draw the noise that corresponds to instances U x."""
+        """Draw the noise that corresponds to instances U x from now on."""
         self._turn = rotation
 
     def step(
         self, params: Params, gradients: Params, rates: Rates, state: State, losses: torch.Tensor | None
     ) -> tuple[Params, State]:
-        """Parameters and state after the next step along gradients [B, …].
+        """Return parameters and state after the next step along gradients [B, …].
 
         Args:
-            losses: of every net [N] on the examples of the step, if the schedule is made of them.
+            losses: losses of every net [N] on the examples of the step, if the schedule uses them.
         """
         learner = self._learner
         if learner.schedule is not None:
             self.factor = factor = self._factor(learner.schedule, losses)
-            rates = {name: rate * _shaped(factor, params[name]) for name, rate in rates.items()}
+            rates = {layer: rate * _shaped(factor, params[layer]) for layer, rate in rates.items()}
         if learner.clip is not None:
             gradients = learner.clip.clipped(gradients)
         if learner.noise is not None and learner.noise.on == "gradient":
             gradients = self._with_noise(gradients, learner.noise.sigma)
+        # Decay acts on the weights, not on the gradient: an adaptive rule would rescale it.
         if learner.decay is not None:
             params = descended(params, learner.decay.direction(params), rates)
         params, state = self._update.step(params, gradients, rates, state)
         if learner.noise is not None and learner.noise.on == "weights":
             params = self._with_noise(params, learner.noise.sigma)
-        self._made += 1
+        # Counted after the step: the schedule's first factor is that of step 0.
+        self._steps_made += 1
         return params, state
 
     def _factor(self, schedule: AnySchedule, losses: torch.Tensor | None) -> float | torch.Tensor:
-        """What multiplies the rate of the next step, one number or one for every net [N]."""
-        factor = schedule.factor(self._made)
+        """Return the factor of the rate of the next step: a number, or one for every net [N]."""
+        factor = schedule.factor(self._steps_made)
         return factor if losses is None else factor / losses
 
     def _with_noise(self, tensors: Params, sigma: float) -> Params:
@@ -415,9 +422,9 @@ class OptionedSteps:
             first = next(iter(noise))
             if noise[first].shape[-1] == len(self._turn):  # else it is that of a factor of an instance
                 noise[first] = noise[first] @ self._turn.T
-        return {name: tensor + sigma * noise[name] for name, tensor in tensors.items()}
+        return {layer: tensor + sigma * noise[layer] for layer, tensor in tensors.items()}
 
 
 def _shaped(factor: float | torch.Tensor, w: torch.Tensor) -> float | torch.Tensor:
-    """A factor as it multiplies w [N, …]."""
+    """Return a factor shaped to multiply w [N, …]."""
     return factor if isinstance(factor, float) else per_member(factor.to(w.dtype), w)

@@ -1,4 +1,4 @@
-"""Evaluators: they compute the average losses and mistakes of the records of a training run."""
+"""Evaluators: average losses and mistakes of the records of a training run."""
 
 from __future__ import annotations
 
@@ -17,39 +17,41 @@ from engine.problems.data import Data
 from engine.problems.instances import CACHE
 
 Measures = dict[str, list["torch.Tensor"]]
-"""What was measured of some records, [S, R, V] in pieces, by name."""
+"""Measured values of some records by name, [S, R, V] in pieces."""
 
 
 class Evaluator(Protocol):
-    """What computes the average losses of the records of a training run, and some measures beside them."""
+    """Computes the average losses of the records of a training run, and some further measures."""
 
     serves: ClassVar[frozenset[str]]
-    """The measures that it computes, by name; others are computed from the hypothesis."""
+    """Names of the measures that it computes; others are computed from the hypothesis."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis as it is after `seen` examples, or keep what is needed for it."""
+        """Measure a hypothesis after `seen` examples, or store what a later measurement needs."""
 
     def looks(self, record: int) -> bool:
-        """Whether it will use more than losses at a record."""
+        """Return whether it uses more than losses at a record."""
 
     def measured(self) -> Measures:
-        """What was measured since the last call."""
+        """Return the values measured since the last call."""
 
 
 def includes(measures: tuple[Measure, ...], *names: str) -> bool:
-    """Whether a measure of one of these names is among them."""
+    """Return whether a measure with one of these names is present."""
     return any(measure.name in names for measure in measures)
 
 
 TOGETHER = 256
-"""So many weight vectors at once: a matrix in memory takes 3 to 7 times as long read for each of them."""
+"""Number of weight vectors in one product: read for each of them, a matrix in memory takes 3 to 7 times as
+long.
+"""
 
 
 class Blocks:
-    """The weights [B, d] of records, in blocks of so many.
+    """Weights [B, d] of records, in blocks of fixed size.
 
-    A record has its place in a block by its number, and a block that is not full has zeros in the other
-    places. So a product is always one of the same shape, and its rows are the same bits wherever rounds end.
+    A record has its place in a block by its number, and missing places are zeros. Every product then has the
+    same shape, and its rows are the same bits wherever rounds end.
     """
 
     def __init__(self, size: int) -> None:
@@ -57,7 +59,7 @@ class Blocks:
         self._waiting: list[torch.Tensor] = []
 
     def add(self, weights: torch.Tensor) -> None:
-        """Have the weights of the next record wait."""
+        """Add the weights of the next record."""
         self._waiting.append(weights)
 
     def __len__(self) -> int:
@@ -65,11 +67,11 @@ class Blocks:
 
     @property
     def full(self) -> bool:
-        """Whether no more weights have a place in this block."""
+        """Whether the block has no place left."""
         return self._first + len(self._waiting) == self._size
 
-    def taken(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """What becomes of the weights that wait, by a product of a block [size, B, d] → [size, …]."""
+    def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+        """Return the results of the waiting weights, by a product of a block [size, B, d] → [size, …]."""
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
         self._waiting.clear()
@@ -83,14 +85,14 @@ class Blocks:
 
 
 MOST_CELLS = 1 << 25
-"""A curve counts the mistakes among so many predictions at every record; of more it takes some records."""
+"""Number of predictions over all records up to which mistakes are counted at every record of a curve."""
 
 
 class Mistakes:
-    """The shares of rows that are mistaken, if labels are two classes.
+    """Shares of misclassified rows, for labels of two classes.
 
-    They are counted at all records of a small training run, and at some of a large one, where they would cost
-    more than its losses.
+    They are counted at all records of a small training run, and at some records of a large one, where
+    counting would cost more than the losses.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -104,20 +106,21 @@ class Mistakes:
         self._shares: list[torch.Tensor] = []
 
     def counts(self, record: int) -> bool:
-        """Whether mistakes are counted at a record."""
+        """Return whether mistakes are counted at a record."""
         return self._counted and (self._everywhere or looked_at(record, dense=3))
 
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
-        """Count the mistakes among predictions [B, n], if it is this record's turn."""
+        """Count the mistakes among predictions [B, n], if the next record is one to count at."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
+            # Small records wait for one another: a call of torch costs more than the mistakes of a few rows.
             if len(self._waiting) * self._data.labels.numel() >= CELLS:
                 self._count_waiting()
         self._record += 1
 
     def take_each(self, predictions: torch.Tensor) -> None:
-        """Count the mistakes among predictions [S, B, n] of S records, at those whose turn it is."""
+        """Count the mistakes among predictions [S, B, n] of the next S records, at those to count at."""
         turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
         if turns:
             self._records += [self._record - self._first + number for number in turns]
@@ -125,14 +128,14 @@ class Mistakes:
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
-        """The same from how many are right less how many are wrong [B]."""
+        """Count mistakes at the next record from the number of right minus wrong predictions [B]."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._shares.append(self._data.over_targets((1 - right()[None] / self._data.instances.n) / 2))
         self._record += 1
 
     def measured(self) -> Measures:
-        """The shares of the records since the last call."""
+        """Return the shares of the records since the last call."""
         if self._waiting:
             self._count_waiting()
         records, self._first = self._record - self._first, self._record
@@ -156,15 +159,15 @@ class Mistakes:
 
 
 def counted_everywhere(data: Data, records: int) -> bool:
-    """Whether a training run is so small that its mistakes are counted at every record."""
+    """Return whether a training run is small enough to count mistakes at every record."""
     return records * data.labels.numel() <= MOST_CELLS
 
 
 class ByPredictions:
-    """Any loss, from the predictions of all rows, averaged for many records at once.
+    """Any loss, from predictions of all rows, averaged for many records at once.
 
-    Predictions are made record by record, or of the weights of a block of records together where that is
-    cheaper. Those of losses that are not steady are averaged record by record.
+    Predictions are made record by record, or for a block of records where that is cheaper. Losses that are
+    not steady are averaged record by record.
     """
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})
@@ -178,7 +181,7 @@ class ByPredictions:
         order: torch.Tensor | None,
         together: int = 1,
     ) -> None:
-        """With the weights of so many records `together`, if these are more than one."""
+        """Multiply the weights of `together` records at once, if that is more than one."""
         self._data, self._loss, self._order = data, loss, order
         self._of_seen = includes(measures, "train", "unseen")
         self._mistakes = Mistakes(data, loss, records, measures)
@@ -195,12 +198,12 @@ class ByPredictions:
             assert weights is not None, "blocks are chosen for a training run whose hypotheses have weights"
             self._blocks.add(weights)
             if self._blocks.full:
-                self._measure(self._blocks.taken(self._data.instances.products_of_each))
+                self._measure(self._blocks.multiplied(self._data.instances.products_of_each))
             return
         self._take(hypothesis.predict(self._data.instances))
 
     def take_known(self, predictions: torch.Tensor, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis by its predictions of all rows [B, n], which somebody has made."""
+        """Measure a hypothesis by predictions of all rows [B, n] that exist already."""
         if self._of_seen:
             self._counts.append(seen_counts(self._data, self._order, seen))
         self._take(predictions)
@@ -222,7 +225,7 @@ class ByPredictions:
         if self._waiting:
             self._measure_waiting()
         if self._blocks is not None and len(self._blocks):
-            self._measure(self._blocks.taken(self._data.instances.products_of_each))
+            self._measure(self._blocks.multiplied(self._data.instances.products_of_each))
         measures, self._measures = self._measures, defaultdict(list)
         return measures | self._mistakes.measured()
 
@@ -233,6 +236,8 @@ class ByPredictions:
     def _measure(self, predictions: torch.Tensor) -> None:
         """Measure the predictions [S, B, n] of S records."""
         self._mistakes.take_each(predictions)
+        # The bits of an unsteady loss depend on the place in a tensor, and a curve must not depend on where
+        # rounds end.
         together = len(predictions) if self._loss.steady else 1
         for group in torch.split(predictions, together):
             averages = self._loss.average(group, self._data.labels)
@@ -242,17 +247,17 @@ class ByPredictions:
                 del self._counts[:together]
 
     def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
-        """The losses over rows seen and unseen, with the counts [S, B or 1, n] of each row."""
+        """Measure the losses over rows seen and unseen, with the counts [S, B or 1, n] of each row."""
         losses = self._loss.value(predictions, self._data.labels)
-        for name, shares in (("train", counts), ("unseen", (counts == 0).double())):
+        for measure, shares in (("train", counts), ("unseen", (counts == 0).double())):
             means = (losses * shares).sum(2) / shares.sum(2)
-            self._measures[name].append(self._data.over_targets(means))
+            self._measures[measure].append(self._data.over_targets(means))
 
 
 def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:
-    """How often every row is among the first `seen` examples, one number or [B, 1]; [B, n] or [1, n].
+    """Return how often every row is among the first `seen` examples, a number or [B, 1]; [B, n] or [1, n].
 
-    `order` [R, n] says which row is seen first, second, …; without it they are seen in their order.
+    `order` [R, n] lists the rows in the order of training; None for the order of the data.
     """
     if order is None:
         rows = torch.arange(data.instances.n, device=data.labels.device)
@@ -280,7 +285,7 @@ class ByWeights:
         assert weights is not None, "an evaluator is chosen for a run whose hypotheses have weights"
         self._blocks.add(weights)
         if self._blocks.full:
-            self._losses.append(self._blocks.taken(self._values))
+            self._losses.append(self._blocks.multiplied(self._values))
         self._mistakes.take(lambda: hypothesis.predict(self._data.instances))
 
     def looks(self, record: int) -> bool:
@@ -288,13 +293,13 @@ class ByWeights:
 
     def measured(self) -> Measures:
         if len(self._blocks):
-            self._losses.append(self._blocks.taken(self._values))
+            self._losses.append(self._blocks.multiplied(self._values))
         measures = {"loss": [self._data.over_targets(torch.cat(self._losses))]} if self._losses else {}
         self._losses = []
         return measures | self._mistakes.measured()
 
     def _values(self, weights: torch.Tensor) -> torch.Tensor:
-        """The losses [S, B] of weights [S, B, d]."""
+        """Return the losses [S, B] of weights [S, B, d]."""
         losses = self._data.instances.mean_square(self._data.from_w_star(weights))
         assert losses is not None, "an evaluator is chosen for instances that have a second moment"
         return losses
@@ -303,7 +308,7 @@ class ByWeights:
 class AroundZero(ByWeights):
     """Mean square loss for any labels, as wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n in float64.
 
-    What cancels is rounding of float64, for weights that are numbers of float32.
+    For float32 weights, the cancellation stays at the rounding of float64.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -315,11 +320,12 @@ class AroundZero(ByWeights):
         squares = self._data.instances.mean_square(weights)
         assert squares is not None, "an evaluator is chosen for instances that have a second moment"
         slopes: torch.Tensor = torch.linalg.vecdot(weights, self._products)
+        # Near 0 the terms cancel, and rounding can leave a loss below 0, which has no logarithm.
         return (squares - 2 * slopes + self._constant).clamp_(min=0)
 
 
 SHARE = 2
-"""Predictions of a block of records take at most one part in so many of what the instances take."""
+"""Divisor of the size of the instances that limits the size of a block's predictions."""
 
 
 def evaluator(
@@ -330,10 +336,10 @@ def evaluator(
     measures: tuple[Measure, ...],
     order: torch.Tensor | None,
 ) -> Evaluator:
-    """The cheapest way to the losses of a training run whose hypotheses have such weights.
+    """Return the cheapest evaluator for a training run whose hypotheses have such weights.
 
-    The mean square loss of xᵀw is a quadratic function of w, which needs no prediction: of w − w* where
-    labels are xᵀw*, and of w itself where float64 is more than the rounding of w needs.
+    The mean square loss of xᵀw is a quadratic function of w, which needs no prediction: of w − w* for labels
+    xᵀw*, and of w itself if w is less precise than float64.
     """
     if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
         if data.w_star is not None:
@@ -346,14 +352,14 @@ def evaluator(
 
 
 def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
-    """Whether a Gram matrix costs less than the predictions that it saves, and is as exact as they are."""
+    """Return whether a Gram matrix costs less than the predictions it saves, and is as exact."""
     instances = data.instances
     vectors = records * len(data.labels) // data.replicas
     return instances.has_moment and weights.dtype == torch.float32 and vectors >= instances.d
 
 
 def _together(data: Data, records: int) -> int:
-    """Of how many records the weights are multiplied by the instances together."""
+    """Return the number of records whose weights are multiplied by the instances at once."""
     if not data.instances.better_together:
         return 1
     limit = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)
@@ -361,7 +367,7 @@ def _together(data: Data, records: int) -> int:
 
 
 def bytes_held(sizes: Sizes) -> int:
-    """Bytes of a Gram matrix and of the predictions of a block of records, where instances are a matrix."""
+    """Return the bytes of a Gram matrix and of a block's predictions, for instances as a matrix."""
     moment = DERIVED * sizes.replicas * sizes.d**2 if sizes.n >= 2 * sizes.d else 0
     if sizes.replicas * sizes.n * sizes.d * sizes.item <= CACHE:
         return moment

@@ -25,35 +25,35 @@ if TYPE_CHECKING:
 
 
 class Recording(Protocol):
-    """What computes the records of one learner on its way through a protocol."""
+    """Computes the records of one learner as it goes through a protocol."""
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Work for about as long as `records` records take; the records that were completed, maybe none.
+        """Work for about as long as `records` records take, and return the completed ones, maybe none.
 
-        Where records take many updates each, so many updates are made, and a record is left unfinished.
-        Records are the same wherever calls end.
+        If a record takes many updates, as many updates are made, and the record may stay unfinished. Records
+        are the same wherever calls end.
 
         Args:
-            seconds: after which no more work is begun, that of a single update or record.
+            seconds: time after which no further update or record is begun.
         """
 
 
 class TrainingRun(Recording, Protocol):
-    """The same where there is a hypothesis on tensors, whose predictions others may use."""
+    """Recording with a hypothesis on tensors, whose predictions others may use."""
 
     @property
     def hypothesis(self) -> Predictor:
-        """What the learner predicts now."""
+        """Present hypothesis of the learner."""
 
 
 class InPieces:
-    """A training run that goes on from one piece of work to the next, wherever a call of `advance` ends."""
+    """Training run that continues from piece to piece, wherever a call of `advance` ends."""
 
     def __init__(self) -> None:
         self._pieces = self.pieces()
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Do so many pieces of work, fewer once the time is up; the records completed, maybe none."""
+        """Do up to `records` pieces of work within the time, and return the completed records, maybe none."""
         end = time.perf_counter() + seconds
         for _ in islice(self._pieces, records):
             if time.perf_counter() > end:
@@ -61,25 +61,25 @@ class InPieces:
         return self.block()
 
     def pieces(self) -> Iterator[None]:
-        """Train to the end; yields after every piece, which has one update, one record or both at most."""
+        """Train to the end; yields after every piece, with at most one update and one record each."""
         raise NotImplementedError
 
     def block(self) -> Block:
-        """The records completed since the last block."""
+        """Return the records completed since the last block."""
         raise NotImplementedError
 
 
 @cache
 def _solves(kind: type) -> bool:
-    """Whether hypotheses of a class are `Solved`; to find out takes as long as a small example."""
+    """Return whether hypotheses of a class are `Solved`; the check takes as long as a small example."""
     return issubclass(kind, Solved)
 
 
 def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor) -> Iterator[None]:
-    """Have a hypothesis take in examples: instances [R, n, d] and labels [B, n]; yields between pieces.
+    """Let a hypothesis learn examples: instances [R, n, d], labels [B, n]; yields between pieces.
 
-    Gradients take them all in one update. Solvers take one after the other, and then solve for one member of
-    the batch after the other.
+    Gradients take all examples in one update. Solvers take one after the other, and then solve for one member
+    of the batch after the other.
     """
     if isinstance(hypothesis, Descent):
         hypothesis.learn(instances, labels)
@@ -97,13 +97,16 @@ Begin = Callable[[TrainingInputs], TrainingRun]
 
 
 def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tuple[Data, TrainingRun]:
-    """Other instances [R, n, d] with the same labels, and the training run on them from the same start."""
+    """Return data with other instances [R, n, d] and the same labels, and a training run on them.
+
+    The training run has the same start.
+    """
     data = replace(inputs.data, instances=DenseInstances(rows), w_star=None, teacher=None, memo={})
     return data, begin(replace(inputs, data=data, measures=()))
 
 
 def on_transformed(inputs: TrainingInputs, begin: Begin, turn: torch.Tensor) -> tuple[Data, TrainingRun]:
-    """The instances g x, and the training run on them from the start that corresponds to that on x."""
+    """Return the instances g x, and the training run on them from the start that corresponds to that on x."""
     data, training_run = on_instances(inputs, begin, inputs.data.instances.rows @ turn.T)
     if isinstance(training_run.hypothesis, Turnable):
         training_run.hypothesis.rotate(turn)
@@ -111,7 +114,7 @@ def on_transformed(inputs: TrainingInputs, begin: Begin, turn: torch.Tensor) -> 
 
 
 def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
-    """A training run with the measures that compare it with others of it, on transformed instances."""
+    """Return a training run with the measures that compare it with runs on transformed instances."""
     measures = [measure for measure in inputs.measures if measure.needs().under is not None]
     if not measures:
         return begin(inputs)
@@ -122,44 +125,47 @@ def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
 
 
 class CoupledRuns:
-    """A training run that takes the others along, record by record."""
+    """Training run that advances coupled runs with it, record by record."""
 
     def __init__(self, inputs: TrainingInputs, begin: Begin, measures: list[Measure]) -> None:
         data = inputs.data
-        self._data, self._own = data, begin(inputs)
-        self._others: dict[str, tuple[Data, TrainingRun]] = {}
+        self._data, self._run = data, begin(inputs)
+        self._coupled: dict[str, tuple[Data, TrainingRun]] = {}
         for measure in measures:
             group = measure.needs().under
             assert group is not None, "coupled() chooses them so"
             turn = element(group, inputs.streams("transformations"), data.instances.d, -1)
             matrix = torch.from_numpy(turn).to(data.labels)
-            self._others[measure.name] = on_transformed(inputs, begin, matrix)
+            self._coupled[measure.name] = on_transformed(inputs, begin, matrix)
 
     @property
     def hypothesis(self) -> Predictor:
-        """What the learner predicts now."""
-        return self._own.hypothesis
+        """Present hypothesis of the learner."""
+        return self._run.hypothesis
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """One record at most: predictions are compared where both runs have just completed it."""
-        block = self._own.advance(min(records, 1), seconds)
+        """Complete at most one record: predictions are compared when both runs have completed it."""
+        block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
-            before = self._by_member(self._own.hypothesis.predict(self._data.instances))
-            for name, (data, other) in self._others.items():
+            before = self._by_member(self._run.hypothesis.predict(self._data.instances))
+            for measure, (data, other) in self._coupled.items():
                 complete = 0
                 while complete < new:
                     complete += len(other.advance(1).loss)
-                block.measures[name] = self._compared(before, other.hypothesis.predict(data.instances), new)
+                block.measures[measure] = self._compared(
+                    before, other.hypothesis.predict(data.instances), new
+                )
         return block
 
     def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
-        """max |Δŷ| / max |ŷ| over rows and targets, [S, R, V] of the last of S records."""
+        """Return max |Δŷ| / max |ŷ| over rows and targets, [S, R, V], at the last of S records."""
         change = (self._by_member(after) - before).abs().amax(2)
         size = before.abs().amax(2)
         ratios = np.full((records, *change.shape), np.nan)
+        # 0/0 of predictions that are 0 in both runs is no change, not NaN.
         ratios[-1] = torch.where(change == 0, 0.0, change / size).double().cpu().numpy()
         return ratios
 
     def _by_member(self, predictions: torch.Tensor) -> torch.Tensor:
-        """Predictions [B, n] as [R, V, targets × n]."""
+        """Return predictions [B, n] as [R, V, targets × n]."""
         return predictions.reshape(self._data.replicas, self._data.variants, -1)

@@ -1,6 +1,6 @@
-"""Gradient flow: its direction for one net or coupled ones, its solution step by step, and a verified one.
+"""Gradient flow: its field for one net or coupled nets, its solution by steps, and a verified solution.
 
-A verified solution ends where it differs from one of other tolerances.
+A verified solution ends where it differs from solutions with other tolerances.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Floats = NDArray[np.float64]
 
 
 class GradientField:
-    """dθ/dt = −c ⊙ ∂L/∂w, with the dual weights θ, one layer after the other, and a speed c for each layer.
+    """dθ/dt = −c ⊙ ∂L/∂w, with the dual weights θ of all layers in sequence, and a speed c for each layer.
 
-    L is the mean loss of these rows.
+    L is the mean loss of the given rows.
     """
 
     def __init__(
@@ -46,45 +46,45 @@ class GradientField:
         labels: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """From dual weights and fixed tensors [N, …], with instances [1, n, d] and labels [N·outputs, n]."""
+        """Take dual weights and fixed tensors [N, …], instances [1, n, d] and labels [N·outputs, n]."""
         self._architecture, self._mirror, self._fixed = architecture, mirror, fixed
         self._instances, self._labels, self._loss = instances, labels, loss
         self._l2_penalties = architecture.layout(instances.d).l2_penalties
-        self._shapes = {name: theta.shape for name, theta in dual.items()}
+        self._shapes = {layer: theta.shape for layer, theta in dual.items()}
         self._nets = len(next(iter(dual.values())))
         sizes = [shape.numel() for shape in self._shapes.values()]
         self._parts = [slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
         self._speeds = np.concatenate(
-            [np.full(size, speeds[name]) for name, size in zip(self._shapes, sizes, strict=True)]
+            [np.full(size, speeds[layer]) for layer, size in zip(self._shapes, sizes, strict=True)]
         )
         self.start = _joined(dual)
 
     def velocity(self, place: Floats) -> Floats:
-        """dθ/dt [P] at dual weights [P]."""
+        """Return dθ/dt [P] at dual weights [P]."""
         tensors = self._tensors(place)
         gradients = self._architecture.gradient(tensors, self._instances, self._slopes)
         gradients = with_penalty(self._l2_penalties, tensors, gradients)
-        return -self._speeds * _joined({name: gradients[name] for name in self._shapes})
+        return -self._speeds * _joined({layer: gradients[layer] for layer in self._shapes})
 
     def weights(self, places: Floats) -> Params:
-        """The weights [S·N, …] by layer, of dual weights [S, P] of such nets."""
+        """Return the weights [S·N, …] by layer for dual weights [S, P]."""
         duals = torch.from_numpy(places).to(self._labels)
         layers = zip(self._shapes.items(), self._parts, strict=True)
         return self._mirror.primal(
-            {name: duals[:, part].reshape(-1, *shape[1:]) for (name, shape), part in layers}
+            {layer: duals[:, part].reshape(-1, *shape[1:]) for (layer, shape), part in layers}
         )
 
     def primal(self, place: Floats) -> Floats:
-        """The weights of dual weights [P], one layer after the other."""
+        """Return the weights for dual weights [P], all layers in sequence."""
         return _joined(self.weights(place[None]))
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether the derivative of the velocity is known: for one net, and if w is θ."""
+        """Whether the derivative of the velocity is available: for a single net with w = θ."""
         return self._mirror is EUCLIDEAN and self._nets == 1
 
     def jacobian(self, place: Floats) -> Floats:
-        """The derivative [P, P] of the velocity at weights [P]."""
+        """Return the derivative [P, P] of the velocity at weights [P]."""
         shares = torch.full_like(self._labels, 1 / self._instances.n)
         parts = self._tensors(place), self._instances, self._labels, shares, self._loss
         hessian: Floats = Curvature(self._architecture, *parts).matrices()[0].cpu().numpy()
@@ -98,7 +98,7 @@ class GradientField:
 
 
 def _joined(tensors: Params) -> Floats:
-    """Tensors [1, …] one after the other, [P]."""
+    """Return tensors [1, …] in sequence, [P]."""
     vector: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
     return vector
 
@@ -106,30 +106,30 @@ def _joined(tensors: Params) -> Floats:
 Method = Literal["dop853", "rk45", "bdf", "radau"]
 
 NAMES: dict[Method, str] = {"dop853": "DOP853", "rk45": "RK45", "bdf": "BDF", "radau": "Radau"}
-"""What scipy calls the methods. LSODA is not among them: before scipy 1.17 two cannot run at a time."""
+"""scipy's names of the methods. LSODA is missing: before scipy 1.17 two solvers cannot run at a time."""
 
 EXPLICIT: tuple[Method, ...] = ("dop853", "rk45")
-"""The methods without a Jacobian."""
+"""Methods without a Jacobian."""
 
 VECTORS: dict[Method, int] = {"dop853": 28, "rk45": 18, "bdf": 24, "radau": 18}
-"""How many vectors each method keeps, for stages, differences and interpolation."""
+"""Number of vectors that each method keeps, for stages, differences and interpolation."""
 
 MATRICES = 10
-"""How many matrices implicit methods keep at most: the Jacobian, its factors, real and complex, copies."""
+"""Largest number of matrices that implicit methods keep: the Jacobian, real and complex factors, copies."""
 
 
 class Accuracy(NamedTuple):
-    """How a solution is computed."""
+    """Method and tolerances of a solution."""
 
     method: Method
     rtol: float
     atol: float
     evaluations: int
-    """Of the field, at most."""
+    """Largest number of evaluations of the field."""
 
 
 class OutOfEvaluations(Exception):
-    """A solution needs more evaluations of its field than are allowed; it has come to a `time`."""
+    """A solution needs more evaluations of its field than allowed; it has reached `time`."""
 
     def __init__(self, time: float) -> None:
         super().__init__(time)
@@ -137,7 +137,7 @@ class OutOfEvaluations(Exception):
 
 
 class VectorField(Protocol):
-    """What dθ/dt is."""
+    """Right-hand side of dθ/dt = F(θ)."""
 
     @property
     def start(self) -> Floats:
@@ -145,20 +145,20 @@ class VectorField(Protocol):
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether `jacobian` is known."""
+        """Whether `jacobian` is available."""
 
     def velocity(self, place: Floats) -> Floats:
-        """dθ/dt [P] at θ [P]."""
+        """Return dθ/dt [P] at θ [P]."""
 
     def jacobian(self, place: Floats) -> Floats:
-        """The derivative [P, P] of the velocity."""
+        """Return the derivative [P, P] of the velocity."""
 
 
 class Trajectory:
-    """The solution of dθ/dt = F(θ) from t = 0 to an end, as far as it has come.
+    """Solution of dθ/dt = F(θ) from t = 0 to an end, as far as it has come.
 
-    It breaks off where it cannot go on: where the field is not finite, or the steps that the tolerances need
-    for are too small for float64. From there on it is NaN.
+    It breaks off, and is NaN from there on, if the field is not finite, or if the tolerances require steps
+    that are too small for float64.
     """
 
     def __init__(self, field: VectorField, end: float, accuracy: Accuracy) -> None:
@@ -169,17 +169,17 @@ class Trajectory:
 
     @property
     def time(self) -> float:
-        """How far it has come."""
+        """Time reached."""
         return 0.0 if self._solver is None else float(self._solver.t)
 
     def reaches(self, time: float) -> bool:
-        """Whether it has come so far, or will not come further."""
+        """Return whether it has reached a time, or has broken off."""
         return self._broken or self.time >= time
 
     def at(self, time: float) -> Floats:
-        """The solution at a time of the last step; NaN where it has broken off before.
+        """Return the solution at a time of the last step; NaN if it has broken off before.
 
-        Raises: OutOfEvaluations, for some methods evaluate between two times once more.
+        Raises: OutOfEvaluations, as some methods evaluate the field to interpolate.
         """
         if self._solver is None or self.time < time:
             return self._field.start if time == 0 else np.full_like(self._field.start, np.nan)
@@ -187,7 +187,8 @@ class Trajectory:
             return np.asarray(self._solver.y if time == self.time else self._interpolant(time))
 
     def step(self) -> None:
-        """Go one step of the method further. Raises: OutOfEvaluations."""
+        """Make one step of the method. Raises: OutOfEvaluations."""
+        # The interpolant belongs to one step; cached, it would answer for the one before.
         self.__dict__.pop("_interpolant", None)
         with np.errstate(all="ignore"):  # steps that are tried and too long may overflow
             if self._solver is None:
@@ -198,7 +199,7 @@ class Trajectory:
 
     @cached_property
     def _interpolant(self) -> DenseOutput:
-        """The solution along the last step."""
+        """Solution along the last step."""
         assert self._solver is not None, "it has made a step"
         return self._solver.dense_output()
 
@@ -228,32 +229,34 @@ class Trajectory:
 
 
 def numbers_held(method: Method, parameters: int) -> int:
-    """How many numbers a trajectory of so many parameters keeps."""
+    """Return the number of floats that a trajectory with this many parameters keeps."""
     matrices = 0 if method in EXPLICIT else MATRICES * parameters**2
     return VECTORS[method] * parameters + matrices
 
 
 LOOSER, LOOSEST, LOOSELY = 1e3, 1e-2, 0.02
-"""The first comparison has tolerances so many times as large, with an rtol of at most LOOSEST.
+"""Factor of the tolerances of the first comparison, the largest rtol, and the allowed difference.
 
-The solution is confirmed while weights differ by at most the share LOOSELY of the longest weights so far:
-most of that is the error of the comparison, which grows with its tolerances.
+The solution is confirmed while weights differ by at most the share LOOSELY of the longest weights so far.
+Most of that difference is the error of the comparison, which grows with its tolerances.
 """
 
 TIGHTER, TIGHTEST, TIGHTLY = 0.1, 3e-14, 0.002
-"""The second one has a tenth of the tolerances, and what differs is mostly the error of the solution.
+"""Factor of the tolerances of the second comparison, the least rtol, and the allowed difference.
 
-scipy takes no rtol below 100 times the rounding of 1.
+With a tenth of the tolerances, most of the difference is the error of the solution. scipy takes no rtol below
+100 times the rounding of 1.
 """
 
 FEW = 64
-"""Up to so many parameters an implicit method is cheap, and takes long steps where explicit ones must not."""
+"""Number of parameters up to which implicit methods are cheap; they take longer steps on stiff problems."""
 
 
 class Reversed:
-    """The same field with its coordinates in reverse order, in which other roundings are made.
+    """The same field with reversed coordinates, in which roundings differ.
 
-    A symmetry of the flow may hide an instability for long, and rounding breaks it always to the same side.
+    A symmetry of the flow may hide an instability for a long time, and rounding always breaks it to the same
+    side.
     """
 
     def __init__(self, field: GradientField) -> None:
@@ -261,22 +264,22 @@ class Reversed:
         self.start = field.start[::-1].copy()
 
     def velocity(self, place: Floats) -> Floats:
-        """dθ/dt [P] at θ [P]."""
+        """Return dθ/dt [P] at θ [P]."""
         return self._field.velocity(place[::-1].copy())[::-1]
 
     def jacobian(self, place: Floats) -> Floats:
-        """Its derivative [P, P]."""
+        """Return its derivative [P, P]."""
         return self._field.jacobian(place[::-1].copy())[::-1, ::-1]
 
 
 class VerifiedTrajectory:
-    """The solution of dθ/dt = F(θ) at increasing times, which is NaN from where it is not to be trusted.
+    """Solution of dθ/dt = F(θ) at increasing times, NaN from where it is not to be trusted.
 
-    Local errors are below the tolerances, but an unstable flow magnifies them, in the end beyond the weights
-    themselves. Conserved quantities need not show it. So a second solution follows the first. It takes few
-    steps, as its tolerances are loose. Once the two disagree, the loose one may be to blame: from the start
-    on a solution with tighter tolerances takes its place. Where that one disagrees, too, accuracy is lost.
-    Source: Hairer, Nørsett, Wanner 1993, II.4.
+    Local errors are below the tolerances, but an unstable flow magnifies them, in the end beyond the weights.
+    Conserved quantities need not show it. So a second solution with loose tolerances, and few steps, follows
+    the first. Once the two disagree, the loose one may be to blame: a solution with tighter tolerances, from
+    the start, takes its place. If that one disagrees, too, accuracy is lost. Source: Hairer, Nørsett, Wanner
+    1993, II.4.
     """
 
     def __init__(self, field: GradientField, end: float, accuracy: Accuracy) -> None:
@@ -295,11 +298,11 @@ class VerifiedTrajectory:
 
     @property
     def place(self) -> Floats:
-        """The solution at the time that `advance` has come to."""
+        """Solution at the time that `advance` has reached."""
         return self._place
 
     def advance(self, time: float) -> Iterator[None]:
-        """Go on to a time; yields after each step of a solution. Raises: OutOfEvaluations."""
+        """Advance to a time; yields after each step of a solution. Raises: OutOfEvaluations."""
         if not self.is_accurate:
             return
         yield from _advance(self._solution, time)
@@ -310,6 +313,8 @@ class VerifiedTrajectory:
         self._longest = max(self._longest, np.linalg.norm(weights))
         while self.is_accurate:
             yield from _advance(self._compared, time)
+            # The comparison is solved in reversed coordinates; PyTorch takes no array of negative stride,
+            # hence the copy.
             compared = self._field.primal(self._compared.at(time)[::-1].copy())
             if np.linalg.norm(weights - compared) <= self._agreement * self._longest:  # not where it is NaN
                 return
@@ -326,9 +331,13 @@ class VerifiedTrajectory:
 
 
 def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy, float]]:
-    """How the solutions are computed that one of so many parameters is compared with, and when they agree."""
+    """Yield accuracy and allowed difference of each solution to compare with."""
+    # Only the solution itself has a limit: whether it is confirmed must not depend on the cost of
+    # comparisons.
     unlimited = accuracy._replace(evaluations=sys.maxsize)
     looser = min(LOOSER, LOOSEST / accuracy.rtol)
+    # A comparison nearly as tight as the solution itself costs as much and tells little: the tighter one
+    # follows at once.
     if looser > 1 / TIGHTER:
         cheap: Method = "bdf" if parameters <= FEW and accuracy.method in EXPLICIT else accuracy.method
         yield _scaled(unlimited, looser)._replace(method=cheap), LOOSELY
@@ -336,7 +345,7 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
 
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
-    """How many numbers a solution of so many parameters keeps, with the one that it is compared with."""
+    """Return the number of floats that a solution and its comparison keep."""
     compared = max(
         numbers_held(comparison.method, parameters) for comparison, _ in _comparisons(accuracy, parameters)
     )

@@ -150,9 +150,9 @@ class Update(Part, frozen=True):
         return UpdateStructure(own_start=type(self).start is not Update.start)
 
     def response(self, steps: int) -> NDArray[np.float64] | None:
-        """ρ_1 … ρ_steps, if w after k gradients is w₀ − η Σ_j ρ_(k−j+1) g_j for all of them; else None.
+        """Return ρ_1 … ρ_steps, if w after k gradients is w₀ − η Σ_j ρ_(k−j+1) g_j for every k; else None.
 
-        −η ρ_m is what a single gradient 1 has moved a weight by m steps from its own on. Responses are of
+        A single gradient 1 has moved a weight by −η ρ_m after m steps, its own included. Responses exist for
         rules that treat all times alike, and move nothing without gradients.
         """
         return None
@@ -260,7 +260,7 @@ class MultiplicativeUpdate(Update, frozen=True):
         return super().structure()._replace(learner_kind="multiplicative", by_factors=True)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        factors = {name: torch.exp_(g * -rates[name]) for name, g in gradients.items()}
+        factors = {layer: torch.exp_(g * -rates[layer]) for layer, g in gradients.items()}
         return self.multiply(params, factors, state)
 
 
@@ -282,7 +282,7 @@ class Diagonal(Update, frozen=True):
 
     def squares(self, gradients: Params) -> Params:
         """Return the squares g² that scale the rates, shaped like the gradients or one per sharing group."""
-        squared = {name: g.square() for name, g in gradients.items()}
+        squared = {layer: g.square() for layer, g in gradients.items()}
         if self.shared:
             first = next(iter(squared))
             squared[first] = squared[first].mean(-1, keepdim=True)
@@ -338,22 +338,22 @@ def moved_by(
 
 def descended(params: Params, directions: Params, rates: Rates) -> Params:
     """Return w − η v for a direction v of every parameter."""
-    return {name: moved(w, rates[name], directions[name]) for name, w in params.items()}
+    return {layer: moved(w, rates[layer], directions[layer]) for layer, w in params.items()}
 
 
 def rounding(sizes: Params) -> Params:
     """Return the size up to which entries [B, …] count as rounding of the largest one, [B, 1, …]."""
     by_layer = [size.flatten(1).amax(1) for size in sizes.values()]
     least = ROUNDING * torch.finfo(by_layer[0].dtype).eps * torch.stack(by_layer).amax(0)
-    return {name: per_member(least, size) for name, size in sizes.items()}
+    return {layer: per_member(least, size) for layer, size in sizes.items()}
 
 
 def norms(params: Params) -> Params:
     """Return the Euclidean norm of every parameter and batch member, shaped [B, 1, …] to divide it."""
     lengths = {}
-    for name, w in params.items():
+    for layer, w in params.items():
         norm = torch.linalg.vector_norm(w.flatten(1), dim=1)
-        lengths[name] = per_member(norm, w)
+        lengths[layer] = per_member(norm, w)
     return lengths
 
 
@@ -365,36 +365,36 @@ def with_direction(gradients: Params) -> Params:
     lengths = norms(gradients)
     largest = torch.stack([length.flatten() for length in lengths.values()]).amax(0)
     return {
-        name: length > ROUNDING * torch.finfo(length.dtype).eps * largest.view_as(length)
-        for name, length in lengths.items()
+        layer: length > ROUNDING * torch.finfo(length.dtype).eps * largest.view_as(length)
+        for layer, length in lengths.items()
     }
 
 
 def steps_taken(params: Params) -> Params:
     """Return a step counter, 0, for every parameter and batch member, [B, 1, …] in float64."""
     return {
-        name: torch.zeros(len(w), *[1] * (w.dim() - 1), dtype=torch.float64, device=w.device)
-        for name, w in params.items()
+        layer: torch.zeros(len(w), *[1] * (w.dim() - 1), dtype=torch.float64, device=w.device)
+        for layer, w in params.items()
     }
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
     """Return equal positive weights w₀, or weights with the sum `total` if w₀ is None."""
-    return {name: 0 * w + (w0 or total / w.shape[-1]) for name, w in params.items()}
+    return {layer: 0 * w + (w0 or total / w.shape[-1]) for layer, w in params.items()}
 
 
 def identities(params: Params, size: float) -> Params:
     """Return size · I over the inputs of every parameter, in float64, [B, d, d]."""
     matrices = {}
-    for name, w in params.items():
+    for layer, w in params.items():
         identity = torch.eye(w.shape[-1], dtype=torch.float64, device=w.device)
-        matrices[name] = (size * identity).repeat(len(w), 1, 1)
+        matrices[layer] = (size * identity).repeat(len(w), 1, 1)
     return matrices
 
 
 def zeros(params: Params) -> Params:
     """Return a state of zeros, shaped like the parameters."""
-    return {name: torch.zeros_like(w) for name, w in params.items()}
+    return {layer: torch.zeros_like(w) for layer, w in params.items()}
 
 
 def as_matrix(w: torch.Tensor) -> torch.Tensor:

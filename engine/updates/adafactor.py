@@ -31,25 +31,28 @@ class Adafactor(Diagonal, frozen=True, tag="adafactor"):
         return super().structure()._replace(own_start=False, layerwise=True)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        none = {name: as_matrix(squares) for name, squares in self.no_squares(params).items()}
+        none = {layer: as_matrix(squares) for layer, squares in self.no_squares(params).items()}
         return params, {
-            "R": {name: torch.zeros_like(v.mean(2, keepdim=True)) for name, v in none.items()},
-            "C": {name: torch.zeros_like(v.mean(1, keepdim=True)) for name, v in none.items()},
+            "R": {layer: torch.zeros_like(v.mean(2, keepdim=True)) for layer, v in none.items()},
+            "C": {layer: torch.zeros_like(v.mean(1, keepdim=True)) for layer, v in none.items()},
             "steps": steps_taken(params),
         }
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         rows, columns, directions = {}, {}, {}
-        steps = {name: before + 1 for name, before in state["steps"].items()}
-        for name, square in self.squares(gradients).items():
-            squares, g = as_matrix(square) + self.eps, as_matrix(gradients[name])  # [B, h, d or 1], [B, h, d]
-            share = (steps[name] ** -self.memory).view(-1, 1, 1).to(g.dtype)
-            rows[name] = torch.lerp(state["R"][name], squares.mean(2, keepdim=True), share)
-            columns[name] = torch.lerp(state["C"][name], squares.mean(1, keepdim=True), share)
+        steps = {layer: before + 1 for layer, before in state["steps"].items()}
+        for layer, square in self.squares(gradients).items():
+            squares, g = (
+                as_matrix(square) + self.eps,
+                as_matrix(gradients[layer]),
+            )  # [B, h, d or 1], [B, h, d]
+            share = (steps[layer] ** -self.memory).view(-1, 1, 1).to(g.dtype)
+            rows[layer] = torch.lerp(state["R"][layer], squares.mean(2, keepdim=True), share)
+            columns[layer] = torch.lerp(state["C"][layer], squares.mean(1, keepdim=True), share)
             # R_i/mean R first: a product of two sizes may be below what float32 has
-            u = g * (rows[name] / rows[name].mean(1, keepdim=True)).rsqrt() * columns[name].rsqrt()
+            u = g * (rows[layer] / rows[layer].mean(1, keepdim=True)).rsqrt() * columns[layer].rsqrt()
             rms = u.square().mean((1, 2), keepdim=True).sqrt()
-            directions[name] = (u / rms.clamp(min=1.0)).view_as(gradients[name])
+            directions[layer] = (u / rms.clamp(min=1.0)).view_as(gradients[layer])
         return descended(params, directions, rates), {"R": rows, "C": columns, "steps": steps}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

@@ -33,10 +33,10 @@ class AdaGrad(Diagonal, frozen=True, tag="adagrad"):
         return params, {"h": self.no_squares(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        h = {name: state["h"][name] + square for name, square in self.squares(gradients).items()}
+        h = {layer: state["h"][layer] + square for layer, square in self.squares(gradients).items()}
         new = {
-            name: w - rates[name] * gradients[name] / torch.sqrt(self.eps + h[name])
-            for name, w in params.items()
+            layer: w - rates[layer] * gradients[layer] / torch.sqrt(self.eps + h[layer])
+            for layer, w in params.items()
         }
         return new, {"h": h}
 

@@ -16,9 +16,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
     """Full-matrix AdaGrad: A ← A + g gᵀ, w ← w − η A^(−1/2) g, from A = ε I.
 
-    A matrix W [h, d] keeps one A [d, d] over its inputs, A ← A + GᵀG, and moves by η G A^(−1/2): an x ↦ Ux
-    turns G into GUᵀ and A into UAUᵀ, so W into WUᵀ. Each step costs an eigendecomposition in float64, O(d³).
-    Source: Duchi, Hazan, Singer 2011; theory.md §4.
+    A matrix W [h, d] has one A [d, d] over its inputs, A ← A + GᵀG, and changes by η G A^(−1/2). If x becomes
+    Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Each step requires an eigendecomposition in
+    float64, O(d³). Source: Duchi, Hazan, Singer 2011; theory.md §4.
     """
 
     lr: Rate = 0.0884
@@ -38,14 +38,14 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         new, total = {}, {}
-        for name, w in params.items():
-            G = as_matrix(gradients[name]).double()  # [B, h, d]
-            total[name] = state["A"][name] + G.mT @ G
-            finite = total[name].isfinite().all((1, 2))[:, None, None]  # not once a learner has diverged
-            size, axes = torch.linalg.eigh(total[name].where(finite, 0.0))  # A = axes · diag(size) · axesᵀ
+        for layer, w in params.items():
+            G = as_matrix(gradients[layer]).double()  # [B, h, d]
+            total[layer] = state["A"][layer] + G.mT @ G
+            finite = total[layer].isfinite().all((1, 2))[:, None, None]  # not once a learner has diverged
+            size, axes = torch.linalg.eigh(total[layer].where(finite, 0.0))  # A = axes · diag(size) · axesᵀ
             roots = size.clamp(min=self.eps).rsqrt()  # no eigenvalue of A is below ε, but for rounding
             move = ((G @ axes * roots[:, None]) @ axes.mT).where(finite, torch.nan)
-            new[name] = w - rates[name] * move.to(w.dtype).view_as(w)
+            new[layer] = w - rates[layer] * move.to(w.dtype).view_as(w)
         return new, {"A": total}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

@@ -33,13 +33,14 @@ class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         h = {
-            name: self.memory * state["h"][name] + square for name, square in self.squares(gradients).items()
+            layer: self.memory * state["h"][layer] + square
+            for layer, square in self.squares(gradients).items()
         }
         v = {
-            name: self.momentum * state["v"][name] + g / torch.sqrt(self.eps + h[name])
-            for name, g in gradients.items()
+            layer: self.momentum * state["v"][layer] + g / torch.sqrt(self.eps + h[layer])
+            for layer, g in gradients.items()
         }
-        return {name: w - rates[name] * v[name] for name, w in params.items()}, {"h": h, "v": v}
+        return {layer: w - rates[layer] * v[layer] for layer, w in params.items()}, {"h": h, "v": v}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return self.by_sizes(matrix, single)

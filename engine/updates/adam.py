@@ -17,7 +17,7 @@ class Adam(Diagonal, frozen=True, tag="adam"):
     """Adam: m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², w ← w − η m̂ / √(ε + v̂), from m = v = 0.
 
     m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) correct the bias of the start. ε stands inside the root (the paper
-    and torch add theirs to the root). With `decay` of its learner it is AdamW (Loshchilov, Hutter 2019).
+    and torch add theirs to the root). If the learner sets `decay`, it is AdamW (Loshchilov, Hutter 2019).
     Source: Kingma, Ba 2015; theory.md §4.
     """
 
@@ -43,13 +43,13 @@ class Adam(Diagonal, frozen=True, tag="adam"):
     def directions(self, gradients: Params, state: State) -> tuple[Params, State]:
         """Return m̂ / √(ε + v̂) of every parameter that has a gradient, and the next state."""
         m, v, directions = {}, {}, {}
-        steps = {name: before + 1 for name, before in state["steps"].items()}
-        for name, square in self.squares(gradients).items():
-            m[name] = self.beta1 * state["m"][name] + (1 - self.beta1) * gradients[name]
-            v[name] = self.beta2 * state["v"][name] + (1 - self.beta2) * square
-            mean = m[name] / (1 - self.beta1 ** steps[name]).to(square.dtype)
-            size = torch.sqrt(self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(square.dtype))
-            directions[name] = mean / size
+        steps = {layer: before + 1 for layer, before in state["steps"].items()}
+        for layer, square in self.squares(gradients).items():
+            m[layer] = self.beta1 * state["m"][layer] + (1 - self.beta1) * gradients[layer]
+            v[layer] = self.beta2 * state["v"][layer] + (1 - self.beta2) * square
+            mean = m[layer] / (1 - self.beta1 ** steps[layer]).to(square.dtype)
+            size = torch.sqrt(self.eps + v[layer] / (1 - self.beta2 ** steps[layer]).to(square.dtype))
+            directions[layer] = mean / size
         return directions, {"m": m, "v": v, "steps": steps}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

@@ -16,8 +16,8 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 class AdamMini(Update, frozen=True, tag="adam-mini"):
     """Adam-mini: Adam with one v for a neuron, or for a tensor, v ← β₂v + (1 − β₂) mean(g²).
 
-    The mean is over the weights of the inputs of a neuron, which are a row of its layer, or over all weights
-    of the layer. w ← w − η m̂ / √(ε + v̂) as `adam` has it. Source: Zhang et al. 2024; theory-symmetry.md §65.
+    The mean is over the input weights of a neuron (a row of its layer), or over all weights of the layer. w ←
+    w − η m̂ / √(ε + v̂) as in `adam`. Source: Zhang et al. 2024; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.0078125
@@ -34,19 +34,19 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {
             "m": zeros(params),
-            "v": {name: self._mean(torch.zeros_like(w)) for name, w in params.items()},
+            "v": {layer: self._mean(torch.zeros_like(w)) for layer, w in params.items()},
             "steps": steps_taken(params),
         }
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         m, v, directions = {}, {}, {}
-        steps = {name: before + 1 for name, before in state["steps"].items()}
-        for name, g in gradients.items():
-            m[name] = self.beta1 * state["m"][name] + (1 - self.beta1) * g
-            v[name] = self.beta2 * state["v"][name] + (1 - self.beta2) * self._mean(g.square())
-            mean = m[name] / (1 - self.beta1 ** steps[name]).to(g.dtype)
-            directions[name] = mean / torch.sqrt(
-                self.eps + v[name] / (1 - self.beta2 ** steps[name]).to(g.dtype)
+        steps = {layer: before + 1 for layer, before in state["steps"].items()}
+        for layer, g in gradients.items():
+            m[layer] = self.beta1 * state["m"][layer] + (1 - self.beta1) * g
+            v[layer] = self.beta2 * state["v"][layer] + (1 - self.beta2) * self._mean(g.square())
+            mean = m[layer] / (1 - self.beta1 ** steps[layer]).to(g.dtype)
+            directions[layer] = mean / torch.sqrt(
+                self.eps + v[layer] / (1 - self.beta2 ** steps[layer]).to(g.dtype)
             )
         return descended(params, directions, rates), {"m": m, "v": v, "steps": steps}
 

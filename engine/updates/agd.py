@@ -36,13 +36,14 @@ class AGD(Automatic, frozen=True, tag="agd"):
     """Automatic gradient descent: W_l ← W_l − (η/L) s_l ∇_l/‖∇_l‖_F over L layers, with no rate to choose.
 
     s_l = √(d_l/d_{l−1}), G = (c/L) Σ_l s_l ‖∇_l‖_F and η = ln((1 + √(1 + 4G))/2), which minimises the bound
-    −ηG + ½(e^η − 1)² on the change of half a mean square. A net of m outputs is trained on the sum of their
-    squares, of which that is the part c = 1/(2m). A layer has d_{l−1} inputs and d_l outputs; a weight vector
-    has one output. It keeps the architecture's start; that of the paper is semi-orthogonal times s_l.
+    −ηG + ½(e^η − 1)² on the change of half the mean square error. A net of m outputs is trained on the sum of
+    their squares; half the mean square is c = 1/(2m) times this sum. A layer has d_{l−1} inputs and d_l
+    outputs; a weight vector has one output. The architecture's start is used; the paper starts with
+    semi-orthogonal matrices times s_l.
 
-    With `l2_penalty` λ, that of the net, the bound gains ½ aη², a = cλ d̃/L for the mean d̃ of d_l/d_{l−1}:
-    the rate is ln((1 + √(1 + 4G/(1 + a)))/2), from e^η − 1 ≥ η, or if `exact` the minimiser itself, by
-    Newton's method. Source: Bernstein et al. 2023; theory.md §9, theory-symmetry.md §22.
+    With the net's `l2_penalty` λ the bound has the additional term ½ aη², a = cλ d̃/L for the mean d̃ of
+    d_l/d_{l−1}. The rate is then ln((1 + √(1 + 4G/(1 + a)))/2), from e^η − 1 ≥ η, or with `exact` the
+    minimiser itself, by Newton's method. Source: Bernstein et al. 2023; theory.md §9, theory-symmetry.md §22.
     """
 
     l2_penalty: Annotated[
@@ -69,16 +70,16 @@ class AGD(Automatic, frozen=True, tag="agd"):
         )
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        sizes = {name: self.loss_scale * ratio(g) * frobenius(g) for name, g in gradients.items()}
+        sizes = {layer: self.loss_scale * ratio(g) * frobenius(g) for layer, g in gradients.items()}
         by_layer = torch.stack([size.flatten() for size in sizes.values()])  # [L, B]
         G, new = by_layer.mean(0), {}
         rate = self._rate(G, params)
-        for name, w in params.items():
-            size = sizes[name].flatten()
+        for layer, w in params.items():
+            size = sizes[layer].flatten()
             # A gradient that is only rounding has no direction, and must not become a step of full length.
             real = size > 256 * torch.finfo(w.dtype).eps * G
-            length = torch.where(real, rate, 0.0).view_as(sizes[name])
-            new[name] = w - rates[name] * length / len(params) * ratio(w) * direction(gradients[name])
+            length = torch.where(real, rate, 0.0).view_as(sizes[layer])
+            new[layer] = w - rates[layer] * length / len(params) * ratio(w) * direction(gradients[layer])
         return new, state
 
     def _rate(self, G: torch.Tensor, params: Params) -> torch.Tensor:

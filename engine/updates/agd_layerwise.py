@@ -21,10 +21,10 @@ class AGDLayerwise(Automatic, frozen=True, tag="agd-layerwise"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         new = {}
-        for name, w in params.items():
-            g = gradients[name]
+        for layer, w in params.items():
+            g = gradients[layer]
             length = automatic_rate(self.loss_scale * ratio(g) * frobenius(g)) / len(params)
-            new[name] = w - rates[name] * length * ratio(w) * direction(g)
+            new[layer] = w - rates[layer] * length * ratio(w) * direction(g)
         return new, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

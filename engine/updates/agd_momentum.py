@@ -16,8 +16,9 @@ from engine.updates.agd import AGD, Automatic
 class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
     """Automatic gradient descent along averaged gradients: V_l ← μ V_l + (1 − μ) ∇_l, from V_l = 0.
 
-    The step is that of `agd` with V_l in place of ∇_l, in its length and in its direction; an average rather
-    than a sum keeps the units of G. Source: Bernstein et al. 2023 (which gives no formula); theory.md §9.
+    The step is that of `agd` with V_l in place of ∇_l, both for its length and for its direction. V_l is an
+    average rather than a sum, so G keeps its units. Source: Bernstein et al. 2023 (which gives no formula);
+    theory.md §9.
     """
 
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of V kept")] = 0.9
@@ -30,8 +31,8 @@ class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         V = {
-            name: self.momentum * old + (1 - self.momentum) * gradients[name]
-            for name, old in state["V"].items()
+            layer: self.momentum * old + (1 - self.momentum) * gradients[layer]
+            for layer, old in state["V"].items()
         }
         new, _ = AGD(loss_scale=self.loss_scale).step(params, V, rates, {})
         return new, {"V": V}

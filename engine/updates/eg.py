@@ -52,7 +52,7 @@ class EG(Update, frozen=True, tag="eg"):
         return self._weights(theta), {"theta": theta}
 
     def _weights(self, theta: Params) -> Params:
-        return {name: self.total * torch.softmax(z, dim=-1) for name, z in theta.items()}
+        return {layer: self.total * torch.softmax(z, dim=-1) for layer, z in theta.items()}
 
     @property
     def mirror(self) -> Mirror:

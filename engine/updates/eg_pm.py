@@ -43,10 +43,10 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
 
     def _weights(self, theta: Params) -> Params:
         new = {}
-        for name, z in theta.items():
+        for layer, z in theta.items():
             shift = z.abs().amax(-1, keepdim=True)  # keeps exp within range
             plus, minus = torch.exp(z - shift), torch.exp(-z - shift)
-            new[name] = self.total * (plus - minus) / (plus + minus).sum(-1, keepdim=True)
+            new[layer] = self.total * (plus - minus) / (plus + minus).sum(-1, keepdim=True)
         return new
 
     @property

@@ -24,8 +24,8 @@ from engine.updates import (
 class EGU(MultiplicativeUpdate, frozen=True, tag="egu"):
     """Exponentiated gradient, unnormalised: w ← w ⊙ exp(−η g), from w = w₀ > 0 (default 1/d).
 
-    Weights never change sign, so targets must have nonnegative weights; see egu-pm for the others.
-    Source: KW97; theory.md §§1, 4.
+    Weights never change sign, so targets must have nonnegative weights; use egu-pm for other targets. Source:
+    KW97; theory.md §§1, 4.
     """
 
     lr: Rate = 0.05
@@ -41,13 +41,13 @@ class EGU(MultiplicativeUpdate, frozen=True, tag="egu"):
         return even(params, self.w0), {}
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
-        return {name: factors[name].mul_(w) for name, w in params.items()}, state
+        return {layer: factors[layer].mul_(w) for layer, w in params.items()}, state
 
     @property
     def mirror(self) -> Mirror:
         return Mirror(
-            lambda params, _: {name: torch.log(w) for name, w in params.items()},
-            lambda dual: {name: torch.exp(theta) for name, theta in dual.items()},
+            lambda params, _: {layer: torch.log(w) for layer, w in params.items()},
+            lambda dual: {layer: torch.exp(theta) for layer, theta in dual.items()},
         )
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:

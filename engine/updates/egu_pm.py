@@ -38,32 +38,32 @@ class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
 
     def start(self, params: Params) -> tuple[Params, State]:
         state: State = {"plus": {}, "minus": {}}
-        for name, w in params.items():
+        for layer, w in params.items():
             product = self._half(w) ** 2
             larger = ((w * w + 4 * product) ** 0.5 + abs(w)) / 2
             smaller = product / larger  # the difference of root and |w| would cancel
             positive = w >= 0
-            state["plus"][name] = positive * larger + ~positive * smaller
-            state["minus"][name] = positive * smaller + ~positive * larger
+            state["plus"][layer] = positive * larger + ~positive * smaller
+            state["minus"][layer] = positive * smaller + ~positive * larger
         return params, state
 
     def _half(self, w: torch.Tensor) -> float:
-        """Value of both halves where w is 0."""
+        """Return the value of both halves where w is 0."""
         return self.w0 or 0.5 / w.shape[-1]
 
     @property
     def mirror(self) -> Mirror:
         return Mirror(
-            lambda params, _: {name: torch.asinh(w / (2 * self._half(w))) for name, w in params.items()},
-            lambda dual: {name: 2 * self._half(z) * torch.sinh(z) for name, z in dual.items()},
+            lambda params, _: {layer: torch.asinh(w / (2 * self._half(w))) for layer, w in params.items()},
+            lambda dual: {layer: 2 * self._half(z) * torch.sinh(z) for layer, z in dual.items()},
         )
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
         new: State = {"plus": {}, "minus": {}}
-        for name, factor in factors.items():
-            new["plus"][name] = state["plus"][name] * factor
-            new["minus"][name] = torch.div(state["minus"][name], factor, out=factor)
-        return {name: new["plus"][name] - new["minus"][name] for name in params}, new
+        for layer, factor in factors.items():
+            new["plus"][layer] = state["plus"][layer] * factor
+            new["minus"][layer] = torch.div(state["minus"][layer], factor, out=factor)
+        return {layer: new["plus"][layer] - new["minus"][layer] for layer in params}, new
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
         if not architecture.structure().trains_weights:

@@ -39,14 +39,14 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
         return self.beta or 1 / w.shape[-1]
 
     def start(self, params: Params) -> tuple[Params, State]:
-        return params, {"dual": {name: torch.asinh(w / self._beta(w)) for name, w in params.items()}}
+        return params, {"dual": {layer: torch.asinh(w / self._beta(w)) for layer, w in params.items()}}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         dual = descended(state["dual"], gradients, rates)
         return self._weights(dual), {"dual": dual}
 
     def _weights(self, dual: Params) -> Params:
-        return {name: self._beta(z) * torch.sinh(z) for name, z in dual.items()}
+        return {layer: self._beta(z) * torch.sinh(z) for layer, z in dual.items()}
 
     @property
     def mirror(self) -> Mirror:

@@ -17,10 +17,10 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 class KFAC(Update, frozen=True, tag="kfac"):
     """K-FAC: W ← W − η (S + λI)⁻¹ G (A + λI)⁻¹, A and S averages of E aaᵀ and E δδᵀ, layer by layer.
 
-    a are the inputs of a layer that makes z = Wa, δ the derivatives ∂L/∂z of the loss of single examples, and
-    E is the mean over the examples of a step. After t steps the averages keep a share min(1 − 1/t, β). A bias
-    is a layer with the input 1. An x ↦ Ux turns G into GUᵀ and A into UAUᵀ. Source: Martens, Grosse 2015;
-    theory-symmetry.md §65.
+    a are the inputs of a layer that computes z = Wa, δ the derivatives ∂L/∂z of the loss of single examples,
+    and E is the mean over the examples of a step. At step t the previous averages get the weight min(1 − 1/t,
+    β). A bias is a layer with the input 1. If x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ. Source:
+    Martens, Grosse 2015; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.05
@@ -43,30 +43,30 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return only_layers(self, architecture)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        matrices = {name: as_matrix(w).double() for name, w in params.items()}
+        matrices = {layer: as_matrix(w).double() for layer, w in params.items()}
         return params, {
-            "A": {name: torch.zeros_like(W.mT @ W) for name, W in matrices.items()},
-            "S": {name: torch.zeros_like(W @ W.mT) for name, W in matrices.items()},
-            "steps": {name: W.new_zeros(len(W), 1, 1) for name, W in matrices.items()},
+            "A": {layer: torch.zeros_like(W.mT @ W) for layer, W in matrices.items()},
+            "S": {layer: torch.zeros_like(W @ W.mT) for layer, W in matrices.items()},
+            "steps": {layer: W.new_zeros(len(W), 1, 1) for layer, W in matrices.items()},
         }
 
     def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
         new: State = {"A": {}, "S": {}, "steps": {}}
-        for name, (inputs, back) in signals.items():
-            steps = state["steps"][name] + 1
+        for layer, (inputs, back) in signals.items():
+            steps = state["steps"][layer] + 1
             share = torch.maximum(1 / steps, torch.full_like(steps, 1 - self.memory))
             weights = shares.double()[:, None]
             for part, several in (("A", inputs.double()), ("S", back.double())):
-                new[part][name] = torch.lerp(state[part][name], (several * weights) @ several.mT, share)
-            new["steps"][name] = steps
+                new[part][layer] = torch.lerp(state[part][layer], (several * weights) @ several.mT, share)
+            new["steps"][layer] = steps
         return new
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         directions = {}
-        for name, g in gradients.items():
-            by_output = self._solved(state["S"][name], as_matrix(g).double())
-            move = self._solved(state["A"][name], by_output.mT).mT
-            directions[name] = move.to(g.dtype).reshape(g.shape)
+        for layer, g in gradients.items():
+            by_output = self._solved(state["S"][layer], as_matrix(g).double())
+            move = self._solved(state["A"][layer], by_output.mT).mT
+            directions[layer] = move.to(g.dtype).reshape(g.shape)
         return descended(params, directions, rates), state
 
     def _solved(self, S: torch.Tensor, right: torch.Tensor) -> torch.Tensor:

@@ -15,10 +15,10 @@ from engine.updates.adam import Adam
 
 
 class LAMB(Diagonal, frozen=True, tag="lamb"):
-    """LAMB: the step u = m̂ / √(ε + v̂) of Adam in a length of the weights', W ← W − η u ‖W‖/‖u‖ per layer.
+    """LAMB: Adam's step u = m̂ / √(ε + v̂), scaled to the weights' length: W ← W − η u ‖W‖/‖u‖ per layer.
 
-    Where W is 0, or m is only rounding beside those of other layers, the factor ‖W‖/‖u‖ is 1: else a layer
-    that starts at 0 would stay there. Source: You et al. 2020; theory-symmetry.md §65.
+    The factor ‖W‖/‖u‖ is 1 where W is 0, because a layer that starts at 0 would otherwise stay there, and
+    where m is only rounding error relative to other layers. Source: You et al. 2020; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.0078125
@@ -39,10 +39,10 @@ class LAMB(Diagonal, frozen=True, tag="lamb"):
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         directions, state = self._adam.directions(gradients, state)
         sizes, lengths, real = norms(params), norms(directions), with_direction(state["m"])
-        for name, u in directions.items():
-            is_defined = real[name] & (sizes[name] > 0)
-            directions[name] = u * torch.where(
-                is_defined, sizes[name] / lengths[name].where(is_defined, 1.0), 1.0
+        for layer, u in directions.items():
+            is_defined = real[layer] & (sizes[layer] > 0)
+            directions[layer] = u * torch.where(
+                is_defined, sizes[layer] / lengths[layer].where(is_defined, 1.0), 1.0
             )
         return descended(params, directions, rates), state
 

@@ -26,9 +26,9 @@ from engine.updates import (
 class LARS(Update, frozen=True, tag="lars"):
     """Layer-wise adaptive rates: M ← μM + G ‖W‖/‖G‖, W ← W − ηM for every layer, from M = 0.
 
-    The norms are Frobenius norms. Where W is 0, or G is only rounding beside the gradients of other layers,
-    the factor ‖W‖/‖G‖ is 1: else a layer that starts at 0 would stay there. Source: You, Gitman, Ginsburg
-    2017; theory-symmetry.md §65.
+    The norms are Frobenius norms. The factor ‖W‖/‖G‖ is 1 where W is 0, because a layer that starts at 0
+    would otherwise stay there, and where G is only rounding error relative to other layers. Source: You,
+    Gitman, Ginsburg 2017; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.00390625
@@ -46,10 +46,10 @@ class LARS(Update, frozen=True, tag="lars"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         sizes, lengths, real, M = norms(params), norms(gradients), with_direction(gradients), {}
-        for name, g in gradients.items():
-            is_defined = real[name] & (sizes[name] > 0)
-            factor = torch.where(is_defined, sizes[name] / lengths[name].where(is_defined, 1.0), 1.0)
-            M[name] = self.momentum * state["M"][name] + factor * g
+        for layer, g in gradients.items():
+            is_defined = real[layer] & (sizes[layer] > 0)
+            factor = torch.where(is_defined, sizes[layer] / lengths[layer].where(is_defined, 1.0), 1.0)
+            M[layer] = self.momentum * state["M"][layer] + factor * g
         return descended(params, M, rates), {"M": M}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

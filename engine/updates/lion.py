@@ -17,8 +17,8 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 class Lion(Update, frozen=True, tag="lion"):
     """Lion: w ← w − η sign(β₁m + (1 − β₁)g), then m ← β₂m + (1 − β₂)g, from m = 0.
 
-    The sign is that of a sum of several gradients, so it leaves their span even where that of each does not,
-    as of single ±1 examples. Source: Chen et al. 2023; theory-symmetry.md §65.
+    The sign is taken of a sum of several gradients, so it leaves their span even where the sign of each
+    gradient does not, as for single ±1 examples. Source: Chen et al. 2023; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.001953125
@@ -36,12 +36,12 @@ class Lion(Update, frozen=True, tag="lion"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         mixed, m = {}, {}
-        for name, g in gradients.items():
-            old = state["m"][name]
-            mixed[name] = self.beta1 * old + (1 - self.beta1) * g
-            m[name] = self.beta2 * old + (1 - self.beta2) * g
-        least = rounding({name: v.abs() for name, v in mixed.items()})
-        signs = {name: torch.where(v.abs() > least[name], v.sign(), 0.0) for name, v in mixed.items()}
+        for layer, g in gradients.items():
+            old = state["m"][layer]
+            mixed[layer] = self.beta1 * old + (1 - self.beta1) * g
+            m[layer] = self.beta2 * old + (1 - self.beta2) * g
+        least = rounding({layer: v.abs() for layer, v in mixed.items()})
+        signs = {layer: torch.where(v.abs() > least[layer], v.sign(), 0.0) for layer, v in mixed.items()}
         return descended(params, signs, rates), {"m": m}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

@@ -39,7 +39,7 @@ class Momentum(Update, frozen=True, tag="momentum"):
         return params, {"v": zeros(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        v = {name: gradients[name].add(old, alpha=self.momentum) for name, old in state["v"].items()}
+        v = {layer: gradients[layer].add(old, alpha=self.momentum) for layer, old in state["v"].items()}
         return descended(params, v, rates), {"v": v}
 
     def response(self, steps: int) -> NDArray[np.float64]:

@@ -34,11 +34,11 @@ ITERATIONS = 5
 class Muon(Update, frozen=True, tag="muon"):
     """Muon: M ← μM + G, W ← W − η √max(1, h/d) O(G + μM) for a layer of h outputs and d inputs, from M = 0.
 
-    O makes all singular values about 1: by five steps X ← aX + (bA + cA²)X with A = XXᵀ, from the direction
-    X = ·/‖·‖_F (`newton-schulz`), which is an odd polynomial of the matrix; or exactly, UVᵀ of its singular
-    vectors (`svd`), which are arbitrary where it has not full rank. With `hidden` only hidden layers take
-    such steps, as is recommended, and the first, the last and all biases those of Adam with its usual
-    constants. Source: Jordan et al. 2024; theory-symmetry.md §65.
+    O sets all singular values to about 1. With `newton-schulz` it applies five steps X ← aX + (bA + cA²)X
+    with A = XXᵀ, from the direction X = ·/‖·‖_F: an odd polynomial of the matrix. With `svd` it is exact, UVᵀ
+    of the singular vectors, which are arbitrary for a matrix without full rank. With `hidden` only hidden
+    layers take these steps, as recommended; the first layer, the last layer and all biases take steps of Adam
+    with its usual constants. Source: Jordan et al. 2024; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.02
@@ -62,37 +62,37 @@ class Muon(Update, frozen=True, tag="muon"):
 
     def start(self, params: Params) -> tuple[Params, State]:
         by_adam = self._by_adam(params)
-        _, state = Adam().start({name: params[name] for name in by_adam})
+        _, state = Adam().start({layer: params[layer] for layer in by_adam})
         return params, {
-            "M": zeros({name: w for name, w in params.items() if name not in by_adam}),
+            "M": zeros({layer: w for layer, w in params.items() if layer not in by_adam}),
             **state,
         }
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         by_adam = self._by_adam(params)
-        adams = {name: state[name] for name in state if name != "M"}
-        directions, adams = Adam().directions({name: gradients[name] for name in by_adam}, adams)
-        M = {name: self.momentum * old + gradients[name] for name, old in state["M"].items()}
-        along = {name: gradients[name] + self.momentum * new for name, new in M.items()}
+        adams = {part: state[part] for part in state if part != "M"}
+        directions, adams = Adam().directions({layer: gradients[layer] for layer in by_adam}, adams)
+        M = {layer: self.momentum * old + gradients[layer] for layer, old in state["M"].items()}
+        along = {layer: gradients[layer] + self.momentum * new for layer, new in M.items()}
         if along:
             directions |= self._orthogonal(along)
-        return descended(params, {name: directions[name] for name in params}, rates), {"M": M, **adams}
+        return descended(params, {layer: directions[layer] for layer in params}, rates), {"M": M, **adams}
 
     def _by_adam(self, params: Params) -> list[str]:
         """Return the parameters with steps of Adam: first and last layer, and tensors with a single input."""
         if not self.hidden:
             return []
-        layers = [name for name, w in params.items() if w.shape[-1] > 1]
-        return [name for name in params if name not in layers[1:-1]]
+        layers = [layer for layer, w in params.items() if w.shape[-1] > 1]
+        return [layer for layer in params if layer not in layers[1:-1]]
 
     def _orthogonal(self, along: Params) -> Params:
         """Return √max(1, h/d) O(·) of every matrix [B, h, d]; 0 for gradients that are only rounding."""
         directions, lengths, real = {}, norms(along), with_direction(along)
-        for name, g in along.items():
-            G = as_matrix(g / lengths[name].where(real[name], 1.0))
+        for layer, g in along.items():
+            G = as_matrix(g / lengths[layer].where(real[layer], 1.0))
             flat = newton_schulz(G) if self.by == "newton-schulz" else orthogonal_factor(G)
             size = max(1.0, G.shape[1] / G.shape[2]) ** 0.5
-            directions[name] = torch.where(real[name], size * flat.view_as(g), 0.0)
+            directions[layer] = torch.where(real[layer], size * flat.view_as(g), 0.0)
         return directions
 
     def _of_vectors(self) -> Verdict | None:

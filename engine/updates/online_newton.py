@@ -16,9 +16,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 class OnlineNewton(Update, frozen=True, tag="online-newton"):
     """The online Newton step: A ← A + g gᵀ, w ← w − η A⁻¹ g, from A = ε I.
 
-    A⁻¹ is kept, in float64, and follows g by Sherman–Morrison in O(d²). A matrix W [h, d] keeps one A over
-    its inputs, A ← A + GᵀG, moves by η G A⁻¹, and follows G by Woodbury, in O(h³ + h d²): an x ↦ Ux turns G
-    into GUᵀ and A into UAUᵀ, so W into WUᵀ. Source: Hazan, Agarwal, Kale 2007; theory.md §4.
+    A⁻¹ is stored in float64 and updated by Sherman–Morrison in O(d²). A matrix W [h, d] has one A over its
+    inputs, A ← A + GᵀG, changes by η G A⁻¹, and A⁻¹ is updated by Woodbury in O(h³ + h d²). If x becomes Ux,
+    then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Source: Hazan, Agarwal, Kale 2007; theory.md §4.
     """
 
     lr: Rate = 2.0
@@ -38,8 +38,8 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         new, inverse = {}, {}
-        for name, w in params.items():
-            G, old = as_matrix(gradients[name]).double(), state["inverse"][name]  # [B, h, d], [B, d, d]
+        for layer, w in params.items():
+            G, old = as_matrix(gradients[layer]).double(), state["inverse"][layer]  # [B, h, d], [B, d, d]
             seen = G @ old
             inner = seen @ G.mT  # G A⁻¹ Gᵀ [B, h, h]
             if G.shape[1] == 1:
@@ -48,8 +48,8 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
                 identity = torch.eye(G.shape[1], dtype=inner.dtype, device=inner.device)
                 move, singular = torch.linalg.solve_ex(identity + (inner + inner.mT) / 2, seen)
                 move = move.where(singular[:, None, None] == 0, torch.nan)  # by rounding, beside huge G
-            inverse[name] = old - seen.mT @ move
-            new[name] = w - rates[name] * move.to(w.dtype).view_as(w)  # G times the new inverse is `move`
+            inverse[layer] = old - seen.mT @ move
+            new[layer] = w - rates[layer] * move.to(w.dtype).view_as(w)  # G times the new inverse is `move`
         return new, {"inverse": inverse}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

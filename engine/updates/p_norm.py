@@ -19,8 +19,8 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     """The p-norm algorithm: mirror descent with ½‖w‖_q², 1/p + 1/q = 1: θ ← θ − η g, w = ∇½‖θ‖_p².
 
     So w_i = sign(θ_i) |θ_i|^(p−1) / ‖θ‖_p^(p−2), and θ starts at ∇½‖w‖_q². Norms are over all entries of a
-    parameter, for each member of the batch. p = 2 is gradient descent; the default p = 2 ln d, with d the
-    number of entries, acts like EG. Source: Grove, Littlestone, Schuurmans 2001; theory.md §4.
+    parameter, for each member of the batch. p = 2 is gradient descent. The default p = 2 ln d, with d the
+    number of entries, is close to EG. Source: Grove, Littlestone, Schuurmans 2001; theory.md §4.
     """
 
     lr: Rate = 0.03125
@@ -40,14 +40,16 @@ class PNorm(Update, frozen=True, tag="p-norm"):
         )
 
     def start(self, params: Params) -> tuple[Params, State]:
-        return params, {"dual": {name: self._link(w, 1 / (1 - 1 / self._p(w))) for name, w in params.items()}}
+        return params, {
+            "dual": {layer: self._link(w, 1 / (1 - 1 / self._p(w))) for layer, w in params.items()}
+        }
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         dual = descended(state["dual"], gradients, rates)
         return self._weights(dual), {"dual": dual}
 
     def _weights(self, dual: Params) -> Params:
-        return {name: self._link(theta, self._p(theta)) for name, theta in dual.items()}
+        return {layer: self._link(theta, self._p(theta)) for layer, theta in dual.items()}
 
     @property
     def mirror(self) -> Mirror:

@@ -12,9 +12,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, moved_by
 class Polyak(Update, frozen=True, tag="polyak"):
     """Polyak's step towards a level that is η below the loss: w ← w − η g/‖g‖², ‖g‖ over all layers.
 
-    To first order every step lowers the loss by η. With steps along ∇ ln L of the exponential loss the least
-    of all margins grows by about η a step, however fast the weights of a deep net grow. Where g = 0 nothing
-    moves. Source: Polyak 1969; Lyu, Li 2020; theory-bias.md §47.
+    To first order every step lowers the loss by η. With steps along ∇ ln L of the exponential loss the
+    smallest margin grows by about η a step, however fast the weights of a deep net grow. Where g = 0 the
+    weights stay. Source: Polyak 1969; Lyu, Li 2020; theory-bias.md §47.
     """
 
     lr: Rate = 0.03125
@@ -26,8 +26,8 @@ class Polyak(Update, frozen=True, tag="polyak"):
         square = flat(gradients.values()).square().sum(1)
         scale = torch.where(square > 0, square.reciprocal(), 0.0)
         return {
-            name: moved_by(w, rates[name], per_member(scale, w), gradients[name])
-            for name, w in params.items()
+            layer: moved_by(w, rates[layer], per_member(scale, w), gradients[layer])
+            for layer, w in params.items()
         }, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

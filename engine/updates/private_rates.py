@@ -42,13 +42,13 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
         return even(params, self.w0), {}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        return {name: w - rates[name] * w * gradients[name] for name, w in params.items()}, state
+        return {layer: w - rates[layer] * w * gradients[layer] for layer, w in params.items()}, state
 
     @property
     def mirror(self) -> Mirror:
         return Mirror(
-            lambda params, _: {name: torch.log(w) for name, w in params.items()},
-            lambda dual: {name: torch.exp(theta) for name, theta in dual.items()},
+            lambda params, _: {layer: torch.log(w) for layer, w in params.items()},
+            lambda dual: {layer: torch.exp(theta) for layer, theta in dual.items()},
         )
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:

@@ -16,7 +16,7 @@ from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure
 class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
     """RMSProp: v ← ρ v + (1 − ρ) g², w ← w − η g / √(ε + v), from v = 0.
 
-    Without bias correction, so first steps are up to 1/√(1 − ρ) times as long. ε stands inside the root
+    There is no bias correction, so first steps are up to 1/√(1 − ρ) times as long. ε stands inside the root
     (torch adds its ε to the root). Source: Tieleman, Hinton 2012; theory.md §4.
     """
 
@@ -32,12 +32,12 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         v = {
-            name: self.memory * state["v"][name] + (1 - self.memory) * square
-            for name, square in self.squares(gradients).items()
+            layer: self.memory * state["v"][layer] + (1 - self.memory) * square
+            for layer, square in self.squares(gradients).items()
         }
         new = {
-            name: w - rates[name] * gradients[name] / torch.sqrt(self.eps + v[name])
-            for name, w in params.items()
+            layer: w - rates[layer] * gradients[layer] / torch.sqrt(self.eps + v[layer])
+            for layer, w in params.items()
         }
         return new, {"v": v}
 

@@ -18,11 +18,11 @@ from engine.updates.adam import Adam
 class Shampoo(Update, frozen=True, tag="shampoo"):
     """Shampoo: L ← L + GGᵀ, R ← R + GᵀG, W ← W − η L^(−1/4) G R^(−1/4), from L = R = εI, layer by layer.
 
-    An x ↦ Ux turns G into GUᵀ and R into URUᵀ, and leaves L as it is. With `factors` = left it is L^(−1/2) G.
-    `grafting` keeps the direction and takes the length of another rule's step: of G (sgd) or of that of Adam
-    with its usual constants. With `block` each block of so many columns of G is a matrix by itself, with an L
-    and an R of its own, as is done where d is large. Each step costs an eigendecomposition of each factor, in
-    float64. Source: Gupta, Koren, Singer 2018; Anil et al. 2020; theory-symmetry.md §65.
+    If x becomes Ux, then G becomes GUᵀ, R becomes URUᵀ, and L stays. With `factors` = left the step is
+    L^(−1/2) G. `grafting` keeps the direction and takes the length of another rule's step: of G (sgd) or of
+    Adam with its usual constants. `block` splits G into blocks of that many columns, each with its own L and
+    R, as is usual for large d. Each step requires an eigendecomposition of each factor, in float64. Source:
+    Gupta, Koren, Singer 2018; Anil et al. 2020; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.05
@@ -51,11 +51,11 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
     def start(self, params: Params) -> tuple[Params, State]:
         left_factors, right_factors = {}, {}
-        for name, w in params.items():
+        for layer, w in params.items():
             blocks = self._cut(as_matrix(w).double())
-            left_factors[name] = self._identity(blocks.shape[2], blocks)
+            left_factors[layer] = self._identity(blocks.shape[2], blocks)
             if self.factors == "both":
-                right_factors[name] = self._identity(blocks.shape[3], blocks)
+                right_factors[layer] = self._identity(blocks.shape[3], blocks)
         state = {"L": left_factors, "R": right_factors}
         return params, {**state, **Adam().start(params)[1]} if self.grafting == "adam" else state
 
@@ -74,24 +74,24 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         left_factors, right_factors, directions = {}, {}, {}
-        for name, g in gradients.items():
+        for layer, g in gradients.items():
             G = as_matrix(g).double()
             blocks = self._cut(G)  # [B, blocks, h, size]
-            left_factors[name] = state["L"][name] + blocks @ blocks.mT
+            left_factors[layer] = state["L"][layer] + blocks @ blocks.mT
             if self.factors == "left":
-                moves = power(left_factors[name], -1 / 2, self.eps) @ blocks
+                moves = power(left_factors[layer], -1 / 2, self.eps) @ blocks
             else:
-                right_factors[name] = state["R"][name] + blocks.mT @ blocks
+                right_factors[layer] = state["R"][layer] + blocks.mT @ blocks
                 moves = (
-                    power(left_factors[name], -1 / 4, self.eps)
+                    power(left_factors[layer], -1 / 4, self.eps)
                     @ blocks
-                    @ power(right_factors[name], -1 / 4, self.eps)
+                    @ power(right_factors[layer], -1 / 4, self.eps)
                 )
             move = moves.transpose(1, 2).flatten(2)[..., : G.shape[2]]
-            directions[name] = move.to(g.dtype).reshape(g.shape)
+            directions[layer] = move.to(g.dtype).reshape(g.shape)
         new = {"L": left_factors, "R": right_factors}
         if self.grafting == "adam":
-            lengths, adams = Adam().directions(gradients, {name: state[name] for name in ("m", "v", "steps")})
+            lengths, adams = Adam().directions(gradients, {part: state[part] for part in ("m", "v", "steps")})
             return descended(params, _of_length(directions, lengths), rates), {**new, **adams}
         if self.grafting == "sgd":
             directions = _of_length(directions, gradients)
@@ -112,9 +112,11 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 def _of_length(directions: Params, steps: Params) -> Params:
     """Return the directions, scaled to the lengths of other steps; 0 where a direction is 0."""
     rescaled, lengths, step_lengths = {}, norms(directions), norms(steps)
-    for name, v in directions.items():
-        moves = lengths[name] > 0
-        rescaled[name] = torch.where(moves, v * (step_lengths[name] / lengths[name].where(moves, 1.0)), 0.0)
+    for layer, v in directions.items():
+        moves = lengths[layer] > 0
+        rescaled[layer] = torch.where(
+            moves, v * (step_lengths[layer] / lengths[layer].where(moves, 1.0)), 0.0
+        )
     return rescaled
 
 

@@ -15,12 +15,12 @@ from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, UpdateStruc
 
 
 class Sign(Diagonal, frozen=True, tag="sign"):
-    """Sign descent: w ← w − η sign(g), and an entry that is only rounding beside others does not move.
+    """Sign descent: w ← w − η sign(g); an entry that is only rounding error relative to others stays.
 
     Every entry is divided by its own size: RMSProp without a memory. It differs from steepest descent in ‖·‖∞
-    in the length of its steps alone, so it tends to solutions with a small ‖w‖∞. With `steepest` the step is
+    only in the length of its steps, so it tends to solutions with a small ‖w‖∞. With `steepest` the step is
     that of steepest descent, η mean|g_i| sign(g) with the mean over all layers, which shrinks with the
-    gradient; with `shared` the mean takes the root mean square of a first-layer unit for its |g_i|. Source:
+    gradient. With `shared` the mean uses the root mean square of a first-layer unit as its |g_i|. Source:
     Bernstein et al. 2018; GLSS18a; theory-symmetry.md §65, theory-bias.md §47.
     """
 
@@ -34,17 +34,19 @@ class Sign(Diagonal, frozen=True, tag="sign"):
         return declared._replace(continuous=False, layerwise=not self.steepest, entries_alike=not self.shared)
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        sizes = {name: g.abs() for name, g in gradients.items()}
-        directions = {name: g.sign() for name, g in gradients.items()}
+        sizes = {layer: g.abs() for layer, g in gradients.items()}
+        directions = {layer: g.sign() for layer, g in gradients.items()}
         if self.shared:
             first, squares = next(iter(self.squares(gradients).items()))
             sizes[first] = squares.sqrt()
             directions[first] = gradients[first] / sizes[first].where(sizes[first] > 0, 1.0)
         least = rounding(sizes)
-        directions = {name: torch.where(sizes[name] > least[name], v, 0.0) for name, v in directions.items()}
+        directions = {
+            layer: torch.where(sizes[layer] > least[layer], v, 0.0) for layer, v in directions.items()
+        }
         if self.steepest:
-            mean = flat(size.expand_as(gradients[name]) for name, size in sizes.items()).mean(1)
-            directions = {name: per_member(mean, v) * v for name, v in directions.items()}
+            mean = flat(size.expand_as(gradients[layer]) for layer, size in sizes.items()).mean(1)
+            directions = {layer: per_member(mean, v) * v for layer, v in directions.items()}
         return descended(params, directions, rates), state
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:

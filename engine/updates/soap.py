@@ -21,14 +21,16 @@ They would have full steps like all others.
 
 
 class SOAP(Update, frozen=True, tag="soap"):
-    """SOAP: Adam in the eigenvectors of Shampoo, W ← W − η Q_L [(Q_LᵀM̂Q_R) / √(ε + V̂)] Q_Rᵀ, layer by layer.
+    """SOAP: Adam in the eigenvectors of Shampoo, W ← W − η Q_L [(Q_LᵀM̂Q_R) / √(ε + V̂)] Q_Rᵀ, per layer.
 
-    L and R are averages of GGᵀ and GᵀG with β₂, Q_L and Q_R their eigenvectors, M that of G with β₁, and V
-    that of (Q_LᵀGQ_R)² with β₂, entry by entry; M̂ and V̂ correct the bias of the start as Adam does. L and R
-    include the gradient of the step, and there is no step along eigenvectors that rounding makes uncertain.
-    With `refresh` it is as released: the first gradient moves nothing, and steps take the basis of the step
-    before, which after every so many of them is refreshed by a QR decomposition of L Q_L and of R Q_R; so
-    gradients have parts along eigenvectors that were arbitrary. Source: Vyas et al. 2025;
+    L and R are averages of GGᵀ and GᵀG with β₂, Q_L and Q_R their eigenvectors. M is the average of G with
+    β₁, and V the entrywise average of (Q_LᵀGQ_R)² with β₂; M̂ and V̂ correct the bias of the start as in
+    Adam. L and R include the gradient of the step, and eigenvectors that are uncertain by rounding get no
+    step.
+
+    `refresh` gives the released variant: the first gradient changes nothing, and steps use the basis of the
+    previous step, which is refreshed after that many steps by a QR decomposition of L Q_L and of R Q_R.
+    Gradients then have components along eigenvectors that were arbitrary. Source: Vyas et al. 2025;
     theory-symmetry.md §65.
     """
 
@@ -48,32 +50,32 @@ class SOAP(Update, frozen=True, tag="soap"):
         )
 
     def start(self, params: Params) -> tuple[Params, State]:
-        matrices = {name: as_matrix(w).double() for name, w in params.items()}
-        rows = {name: torch.zeros_like(W @ W.mT) for name, W in matrices.items()}
-        columns = {name: torch.zeros_like(W.mT @ W) for name, W in matrices.items()}
+        matrices = {layer: as_matrix(w).double() for layer, w in params.items()}
+        rows = {layer: torch.zeros_like(W @ W.mT) for layer, W in matrices.items()}
+        columns = {layer: torch.zeros_like(W.mT @ W) for layer, W in matrices.items()}
         return params, {
             "M": zeros(matrices),
             "V": zeros(matrices),
             "L": rows,
             "R": columns,
-            "seen": {name: W.new_zeros(len(W), 1, 1) for name, W in matrices.items()},
+            "seen": {layer: W.new_zeros(len(W), 1, 1) for layer, W in matrices.items()},
             **({} if self.refresh is None else {"QL": rows, "QR": columns}),
         }
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         moves: Params = {}
-        new: State = {name: {} for name in state}
-        for name, g in gradients.items():
-            before = {part: tensors[name] for part, tensors in state.items()}
+        new: State = {part: {} for part in state}
+        for layer, g in gradients.items():
+            before = {part: tensors[layer] for part, tensors in state.items()}
             G = as_matrix(g).double()
             move, after = self._ideal(G, before) if self.refresh is None else self._released(G, before)
-            moves[name] = move.to(g.dtype).view_as(g)
+            moves[layer] = move.to(g.dtype).view_as(g)
             for part, tensor in after.items():
-                new[part][name] = tensor
+                new[part][layer] = tensor
         return descended(params, moves, rates), new
 
     def _updated_factors(self, G: torch.Tensor, state: Params) -> Params:
-        """L and R updated by G, and the number of gradients seen."""
+        """Return L and R updated by G, and the number of gradients seen."""
         return {
             "L": torch.lerp(state["L"], G @ G.mT, 1 - self.beta2),
             "R": torch.lerp(state["R"], G.mT @ G, 1 - self.beta2),
@@ -124,9 +126,9 @@ def _certain(sizes: torch.Tensor) -> torch.Tensor:
 
 
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The order [B, d] of what Q's columns have of S, the largest first, and Q of S Q in that order.
+    """Return the order [B, d] of Q's columns by their share of S, largest first, and Q of S Q sorted so.
 
-    For those members of the batch that are due; the others keep their Q.
+    Only members of the batch that are due change.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

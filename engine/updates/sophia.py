@@ -19,9 +19,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 class Sophia(Update, frozen=True, tag="sophia"):
     """Sophia: M ← β₁M + (1 − β₁)G, w ← w − η clip(M / max(γh, δ), ±1), entry by entry, from M = h = 0.
 
-    h ← β₂h + (1 − β₂) diag(E L''(ŷ) ∇ŷ∇ŷᵀ) averages the diagonal of the Gauss–Newton matrix, exactly and
-    at every step (the paper estimates it at every tenth); E is the mean over the examples of the step.
-    Source: Liu et al. 2024; theory-symmetry.md §65.
+    h ← β₂h + (1 − β₂) diag(E L''(ŷ) ∇ŷ∇ŷᵀ) averages the diagonal of the Gauss–Newton matrix, exactly and at
+    every step (the paper estimates it every tenth step); E is the mean over the examples of the step. Source:
+    Liu et al. 2024; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.001953125
@@ -54,17 +54,19 @@ class Sophia(Update, frozen=True, tag="sophia"):
 
     def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
         h = {}
-        for name, (inputs, back) in signals.items():
+        for layer, (inputs, back) in signals.items():
             diagonal = (back.square() * shares[:, None]) @ inputs.square().mT  # [B, o, i]
-            old = state["h"][name]
-            h[name] = self.beta2 * old + (1 - self.beta2) * diagonal.view_as(old)
+            old = state["h"][layer]
+            h[layer] = self.beta2 * old + (1 - self.beta2) * diagonal.view_as(old)
         return {"M": state["M"], "h": h}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        M = {name: self.beta1 * old + (1 - self.beta1) * gradients[name] for name, old in state["M"].items()}
+        M = {
+            layer: self.beta1 * old + (1 - self.beta1) * gradients[layer] for layer, old in state["M"].items()
+        }
         directions = {
-            name: (mean / (self.gamma * state["h"][name]).clamp(min=self.delta)).clamp(-1.0, 1.0)
-            for name, mean in M.items()
+            layer: (mean / (self.gamma * state["h"][layer]).clamp(min=self.delta)).clamp(-1.0, 1.0)
+            for layer, mean in M.items()
         }
         return descended(params, directions, rates), {"M": M, "h": state["h"]}
 

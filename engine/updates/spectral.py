@@ -22,10 +22,10 @@ Function = Callable[["torch.Tensor", float], "torch.Tensor"]
 class Spectral(Update, frozen=True, tag="spectral"):
     """Mirror descent with the matrix hypentropy potential: Z ← Z − η G, W = P β sinh(S) Qᵀ for Z = P S Qᵀ.
 
-    W has `factors` rows and columns and is the weights of a linear neuron on instances x zᵀ, entry by entry
-    along its rows. What `hypentropy` does to single weights it does to singular values: it is matrix EG± on
-    the symmetric dilation of W, started at β/2 · I. Rotations of x and of z, each by itself, change nothing.
-    A step is a singular value decomposition. Source: Ghai, Hazan, Singer 2020; theory-open.md §17.
+    W has the shape `factors` and is the weights of a linear neuron on instances x zᵀ, row by row. It acts on
+    singular values as `hypentropy` acts on single weights: it is matrix EG± on the symmetric dilation of W,
+    started at β/2 · I. Separate rotations of x and of z change nothing. Each step computes a singular value
+    decomposition. Source: Ghai, Hazan, Singer 2020; theory-open.md §17.
     """
 
     lr: Rate = 0.05
@@ -51,12 +51,12 @@ class Spectral(Update, frozen=True, tag="spectral"):
         return no_pair(self.factors, d)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        dual = {name: self._mapped(w, lambda s, beta: torch.asinh(s / beta)) for name, w in params.items()}
+        dual = {layer: self._mapped(w, lambda s, beta: torch.asinh(s / beta)) for layer, w in params.items()}
         return params, {"dual": dual}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         dual = descended(state["dual"], gradients, rates)
-        weights = {name: self._mapped(z, lambda s, beta: beta * torch.sinh(s)) for name, z in dual.items()}
+        weights = {layer: self._mapped(z, lambda s, beta: beta * torch.sinh(s)) for layer, z in dual.items()}
         return weights, {"dual": dual}
 
     def _mapped(self, w: torch.Tensor, function: Function) -> torch.Tensor:

@@ -22,7 +22,7 @@ CLAUSE = re.compile("[:;]")
 """What ends the first clause of a summary."""
 
 
-class Problem(NamedTuple):
+class FirstProblem(NamedTuple):
     """A matrix family and a target, by their kinds."""
 
     matrix: str
@@ -57,7 +57,7 @@ class Beginner(NamedTuple):
 FAMILIES = {"solver": "solvers", "architecture": "architectures", "update": "updates"}
 
 
-def problems() -> list[Problem]:
+def problems() -> list[FirstProblem]:
     """The problems that most presets are about, the most frequent first."""
     return _choices()[0]
 
@@ -68,7 +68,7 @@ def learners() -> list[Beginner]:
 
 
 @cache
-def _choices() -> tuple[list[Problem], list[Beginner]]:
+def _choices() -> tuple[list[FirstProblem], list[Beginner]]:
     # Every preset is parsed for this, so both lists come from one reading.
     documents = [reading.read_raw(presets.path_of(name)) for name in presets.names()]
     counted = Counter(problem for raw in documents for problem in _problem(raw))
@@ -86,7 +86,7 @@ def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
     return [Beginner(_name(parts, names[parts]), parts) for parts in frequent]
 
 
-def document(problem: Problem, learner: Beginner) -> Raw:
+def document(problem: FirstProblem, learner: Beginner) -> Raw:
     """An experiment of one learner on a problem, one example at a time, with the defaults of all parts."""
     parts = {part: {"kind": kind} for part, kind in learner.parts}
     return {
@@ -97,11 +97,11 @@ def document(problem: Problem, learner: Beginner) -> Raw:
     }
 
 
-def _problem(raw: Raw) -> Iterator[Problem]:
+def _problem(raw: Raw) -> Iterator[FirstProblem]:
     """The problem of a preset, unless it has no target."""
     problem = raw["problem"]
     if "target" in problem:
-        yield Problem(_kind(problem["matrix"]), _kind(problem["target"]))
+        yield FirstProblem(_kind(problem["matrix"]), _kind(problem["target"]))
 
 
 def _name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:

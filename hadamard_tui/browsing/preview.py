@@ -1,25 +1,192 @@
-"""Preview of a preset before it is opened: its text and its stored picture."""
+"""Preview of a preset before it is opened: its text, and its stored picture in a few lines of characters.
+
+Inks are kept as letters, so that a thumbnail is drawn in the colours of every theme. In a chart, letters are
+the colours of the palette in their order, and those with an accent are the same colours faded; in a heat map,
+letters and digits are the steps of its colour map.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
+from msgspec.structs import replace
+from rich.cells import cell_len
+from rich.style import Style
 from rich.text import Text
 
 from engine.core import files
-from hadamard_tui.browsing import thumbnail
-from hadamard_tui.browsing.catalogue import NEW
-from hadamard_tui.browsing.thumbnail import Thumbnail
-from hadamard_tui.running.progress import in_words
-from hadamard_tui.tours.talk import talks
+from hadamard_tui.browsing.preset_list import NEW
+from hadamard_tui.charts.frame import frame
+from hadamard_tui.charts.heat_sheet import BLACK, DIGITS, GROUND, INKS, WHITE, compose
+from hadamard_tui.charts.raster import elided, paint_series, runs, write_text
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import faded, parse_colour
+from hadamard_tui.colours.palette import STEPS, colour_map, hex_colour
+from hadamard_tui.running.progress import duration_in_words
+from hadamard_tui.tours import talks
 
 if TYPE_CHECKING:
-    from engine.spec.preset_index import Entry
-    from hadamard_tui.tours.talk import Talk
+    from engine.spec.preset_index import PresetEntry
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.tours import Talk
+
+
+WIDTH, HEIGHT = 46, 13
+LEGEND_LINES, GAP = 3, 2
+
+FRAME, BARE, OVER = ".", " ", "#"
+"""Letters for the frame of a picture, the ground, and lines over a heat map."""
+
+STEP_LETTERS = f"{digits}{ascii_letters}+/"
+FADED = 1 << 7
+"""Offset from a letter to the Latin-1 letter that stands for the faded colour."""
+
+BLANK = ord(" ")
+
+
+class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a run of a preset looked like.
+
+    Args:
+        digest: of what the preset said then, as `preset_index.PresetEntry` has it.
+        seconds: of one processor core that the run took.
+        caption: what the chart shows, in words.
+        text: the lines of the picture.
+        inks: a letter for the colour of every character.
+        grounds: the same of what is behind it, in a heat map.
+    """
+
+    digest: str
+    seconds: float
+    caption: str
+    text: tuple[str, ...]
+    inks: tuple[str, ...]
+    grounds: tuple[str, ...] = ()
+
+
+def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]:
+    """Return the lines of a chart without its title, and their inks in the present palette."""
+    names = _legend(series)
+    rows = HEIGHT - 1 - max((row for row, _, _, _ in names), default=-1)
+    surround = frame(replace(axes, title=""), WIDTH, rows)
+    picture = paint_series(series, axes, surround.columns, surround.rows)
+    glyphs = np.full((HEIGHT, WIDTH), BLANK, dtype=np.uint32)
+    inks = np.full(glyphs.shape, ord(FRAME), dtype=np.uint32)
+    for row, line in enumerate(surround.lines):
+        write_text(glyphs, row, 0, line)
+    plain = np.array([*map(_letter, series), ord(FRAME)], dtype=np.uint32)  # −1, no series, picks the last
+    area = np.s_[
+        surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
+    ]
+    glyphs[area] = picture.glyphs
+    inks[area] = plain[picture.colours] + FADED * picture.faint
+    for row, column, text, ink in names:
+        if (span := write_text(glyphs, rows + row, column, text)) is not None:
+            inks[rows + row, span] = ink
+    return {"text": _lines(glyphs), "inks": _lines(np.where(glyphs == BLANK, ord(FRAME), inks))}
+
+
+def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
+    """Return row, column, text and ink of the curves with letters, and an ellipsis if not all fit."""
+    entries: list[tuple[int, int, str, int]] = []
+    row, column = 0, 0
+    for curve in series:
+        if not (curve.mark and curve.name):
+            continue
+        text = elided(f"{curve.mark} {curve.name}", WIDTH)
+        if column and column + cell_len(text) > WIDTH:
+            row, column = row + 1, 0
+        if row == LEGEND_LINES:
+            return _ending_in_ellipsis(entries)
+        entries.append((row, column, text, _letter(curve)))
+        column += cell_len(text) + GAP
+    return entries
+
+
+def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tuple[int, int, str, int]]:
+    """Entries of a full legend and an ellipsis, in place of the last entry if that leaves no room."""
+    row, column, text, _ = entries[-1]
+    end = column + cell_len(text) + 1
+    if end < WIDTH:
+        return [*entries, (row, end, "…", ord(FRAME))]
+    return [*entries[:-1], (row, column, "…", ord(FRAME))]
+
+
+def _letter(series: Series) -> int:
+    """Return the letter for the colour of a series."""
+    return ord(ascii_letters[palette.current().of_charts.index(series.colour)])
+
+
+def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
+    """Return the lines of a heat map without its title, their inks, and the inks behind them."""
+    cells = compose(replace(heat, title=""), WIDTH, HEIGHT, colour_map(dark_is_more=False)).cells
+    letters = np.full(INKS, ord(FRAME), dtype=np.uint32)
+    letters[:STEPS] = [ord(letter) for letter in STEP_LETTERS]
+    letters[GROUND], letters[[BLACK, WHITE]] = ord(BARE), ord(OVER)
+    return {
+        "text": _lines(cells.glyphs),
+        "inks": _lines(letters[cells.fore]),
+        "grounds": _lines(letters[cells.back]),
+    }
+
+
+def shown(thumbnail: Thumbnail, coloured: bool = True) -> Text:
+    """Return a thumbnail in the colours of the present palette; without colours a heat map has digits."""
+    heat = bool(thumbnail.grounds)
+    style = _of_heat_map if heat else _of_chart
+    grounds = thumbnail.grounds or tuple(BARE * len(line) for line in thumbnail.inks)
+    text = Text(no_wrap=True, end="")
+    for line, inks, behind in zip(thumbnail.text, thumbnail.inks, grounds, strict=True):
+        if heat and not coloured:
+            text.append("".join(map(_in_tenths, line, inks, behind)))
+        else:
+            pairs = np.array([ord(ink) << 8 | ord(ground) for ink, ground in zip(inks, behind, strict=True)])
+            for part, pair in runs(np.array([*map(ord, line)], dtype=np.uint32), pairs):
+                text.append(part, style(chr(pair >> 8), chr(pair & 255)))
+        text.append("\n")
+    text.rstrip()
+    return text
+
+
+def _of_chart(ink: str, ground: str) -> Style:
+    if ink == FRAME:
+        return Style(dim=True)
+    is_faded = ord(ink) >= FADED
+    colour = palette.current().of_charts[ascii_letters.index(chr(ord(ink) - FADED * is_faded))]
+    return Style(color=parse_colour(faded(colour) if is_faded else colour))
+
+
+def _of_heat_map(ink: str, ground: str) -> Style:
+    colours = colour_map(palette.current().dark_is_more)
+    behind = STEP_LETTERS.find(ground)
+    if ink == OVER:
+        colour = "#000000" if colours.light[behind] else "#ffffff"
+    elif (step := STEP_LETTERS.find(ink)) >= 0:
+        colour = hex_colour(colours.colours[step])
+    else:
+        return Style(dim=True)
+    return Style(
+        color=parse_colour(colour),
+        bgcolor=parse_colour(hex_colour(colours.colours[behind])) if behind >= 0 else None,
+    )
+
+
+def _in_tenths(character: str, ink: str, ground: str) -> str:
+    """Return the digit for a character of a heat map, if there are no colours."""
+    step = STEP_LETTERS.find(ink)
+    return character if step < 0 else str(step * DIGITS // STEPS)
+
+
+def _lines(cells: np.ndarray) -> tuple[str, ...]:
+    return tuple("".join(map(chr, row)) for row in cells.tolist())
+
 
 NO_CHART = "No chart is stored: the preset is new, or has changed since the charts were drawn."
 NO_CHART_OF_YOURS = "Only the shipped presets have stored charts."
@@ -28,7 +195,7 @@ NO_CHART_OF_YOURS = "Only the shipped presets have stored charts."
 FILE = Path(__file__).with_name("thumbnails.json")
 
 
-def preview(entry: Entry, coloured: bool = True) -> Text:
+def preview(entry: PresetEntry, coloured: bool = True) -> Text:
     """Return title, cost, chart, story, claims and source of a preset, or the stops of a path."""
     if entry.name == NEW:
         return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
@@ -38,7 +205,7 @@ def preview(entry: Entry, coloured: bool = True) -> Text:
     current = stored is not None and stored.digest == entry.digest
     text = Text.assemble((entry.title or "No title", "bold"), "\n", (_facts(entry, stored), "dim"), "\n")
     if stored is not None and current:
-        text.append_text(thumbnail.shown(stored, coloured)).append("\n\n")
+        text.append_text(shown(stored, coloured)).append("\n\n")
         text.append(f"{stored.caption}\n", "italic")
     else:
         text.append(f"\n{NO_CHART_OF_YOURS if entry.name.endswith('.toml') else NO_CHART}\n", "italic")
@@ -62,7 +229,7 @@ def _stops(path: Talk) -> Text:
     return text
 
 
-def _facts(entry: Entry, stored: Thumbnail | None) -> str:
+def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
     """Return the numbers of learners and claims, and the time of a run."""
     counted = [(len(entry.learners), "learner"), (len(entry.claims), "claim")]
     facts = [f"{number} {noun}{'s' * (number != 1)}" for number, noun in counted if number]
@@ -73,16 +240,16 @@ def _facts(entry: Entry, stored: Thumbnail | None) -> str:
 
 def takes(seconds: float) -> str:
     """Return the time of a run on one processor core, in words."""
-    return "less than a second" if seconds < 1 else in_words(seconds)
+    return "less than a second" if seconds < 1 else duration_in_words(seconds)
 
 
 @cache
 def shipped() -> Mapping[str, Thumbnail]:
     """Return the shipped thumbnails, by preset."""
-    return read(FILE)
+    return read_file(FILE)
 
 
-def read(file: Path) -> dict[str, Thumbnail]:
+def read_file(file: Path) -> dict[str, Thumbnail]:
     """Return the thumbnails of a file, by preset; none if there is no file.
 
     Raises: OSError; msgspec.ValidationError for a file with other content.
@@ -90,7 +257,7 @@ def read(file: Path) -> dict[str, Thumbnail]:
     return msgspec.json.decode(file.read_bytes(), type=dict[str, Thumbnail]) if file.exists() else {}
 
 
-def write(file: Path, thumbnails: Mapping[str, Thumbnail]) -> None:
+def write_file(file: Path, thumbnails: Mapping[str, Thumbnail]) -> None:
     """Write a file with one line per preset, so that differences are readable. Raises: BadInput."""
     encode = msgspec.json.Encoder(order="deterministic").encode
     lines = [

@@ -10,14 +10,13 @@ import numpy as np
 from rich.cells import cell_len
 
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
-from hadamard_tui.charts.colour import triplet
-from hadamard_tui.charts.contrast import faded, legible
-from hadamard_tui.charts.frame import Frame, Layer, Layout, arrange, draw, frame, uncoloured
+from hadamard_tui.charts.frame import Frame, FrameLayout, Layer, arrange, draw, frame, uncoloured
 from hadamard_tui.charts.legend import Piece, legend
 from hadamard_tui.charts.marks import edge_marks
-from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint
+from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint_series
 from hadamard_tui.charts.series_builder import BOUND_STYLE
 from hadamard_tui.charts.spans import lay, left_out, remark
+from hadamard_tui.colours.contrast import faded, legible, triplet
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, LineStyle, Series
@@ -63,7 +62,7 @@ def compose(
     while True:
         tried.add(legend_lines)
         surround = frame(axes, width, height - legend_lines)
-        picture = paint(series, axes, surround.columns, surround.rows, playhead)
+        picture = paint_series(series, axes, surround.columns, surround.rows, playhead)
         names = _legend(series, axes, picture, width, height, note, most_legend_lines)
         needed = len(names)
         if needed == legend_lines or (needed in tried and legend_lines == max(tried)):
@@ -141,7 +140,7 @@ def _layers(
     series: Sequence[Series],
     markers: Sequence[str],
     axes: Axes,
-    layout: Layout,
+    layout: FrameLayout,
     groups: Sequence[tuple[int, ...]],
 ) -> list[Layer]:
     """Return regions, then each curve where it is its turn."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from rich.cells import cell_len, set_cell_size
 
-from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
+from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, elided
 from hadamard_tui.charts.scales import Scale, Tick, ticks, x_ticks
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def top_line(axes: Axes, columns: int) -> TopLine:
     """
     title, _, y_label = labels(axes)
     room = columns - _ENDS
-    y_label = elided(y_label, room)
+    y_label = _label(y_label, room)
     room -= cell_len(y_label) + (_APART + 1 if y_label else 0)
-    title = elided(title, room) if 2 * room >= cell_len(title) else ""
+    title = _label(title, room) if 2 * room >= cell_len(title) else ""
     label, heading = (f"{BORDER} {word} " if word else "" for word in (y_label, title))
     if not y_label:
         text = heading.ljust(columns, BORDER)[:columns]
@@ -91,7 +91,7 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
     begin, end = (ends[-1] + _APART if ticks else 0), width
     if len(ticks) > 1 and end - begin < cell_len(name):
         begin, end = ends[0] + _APART, starts[-1] - _APART
-    name = elided(name, end - begin)
+    name = _label(name, end - begin)
     start = end - cell_len(name)
     shown = [
         number
@@ -104,11 +104,9 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
     return TickLine(set_cell_size(line, width), tuple(ticks[number] for number in shown))
 
 
-def elided(text: str, room: int) -> str:
-    """Return the text within `room` cells, ending in an ellipsis if it is cut; empty if too little fits."""
-    if cell_len(text) <= room:
-        return text
-    return set_cell_size(text, room - 1).rstrip() + "…" if room >= _LEAST else ""
+def _label(text: str, room: int) -> str:
+    """Return the text within `room` cells; empty if too little fits."""
+    return elided(text, room) if room >= min(_LEAST, cell_len(text)) else ""
 
 
 # plotext has one figure for the whole process.
@@ -124,7 +122,7 @@ _NO_LABELS_BELOW = 3  # y labels may take a third of the width
 _WIDEST_NAME = 6  # names in the place of y labels a sixth
 
 
-class Layout(msgspec.Struct, frozen=True):
+class FrameLayout(msgspec.Struct, frozen=True):
     """Parts that fit into width × height cells, and the place of the plot area in cells from the top left."""
 
     width: int
@@ -175,11 +173,11 @@ def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACR
     return Frame(lines, layout.left, layout.top, layout.columns, layout.rows, title)
 
 
-def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layout:
+def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> FrameLayout:
     """Choose parts and ticks for a size; `dots` is how many dots a cell has across and down."""
     width, height = max(width, 0), max(height, 0)
     if width < _BOX[0] or height < _BOX[1]:
-        return Layout(width, height, 0, 0, width, height, False, TopLine(), TickLine(), ())
+        return FrameLayout(width, height, 0, 0, width, height, False, TopLine(), TickLine(), ())
     ticked = height >= _TICK_HEIGHT
     rows = height - 2 - ticked
     up = Scale(axes.y_limits, axes.y_log, rows * dots[1])
@@ -195,7 +193,7 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
         for value, label in ticks_along(axes, columns, dots[0])
         if (slot := along.slot(value)) is not None
     )
-    return Layout(
+    return FrameLayout(
         width=width,
         height=height,
         left=margin + 1,
@@ -213,7 +211,7 @@ def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> Layou
     )
 
 
-def draw(layout: Layout, layers: Sequence[Layer] = ()) -> str:
+def draw(layout: FrameLayout, layers: Sequence[Layer] = ()) -> str:
     """Draw the layout and the layers with plotext, as `height` lines with colour codes."""
     if not layout.boxed:
         return "\n".join([" " * layout.width] * layout.height)
@@ -266,7 +264,7 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
         slot = up.slot(y)
         if slot is not None and slot // dots != last:
             last = slot // dots
-            named_ticks.append((float(y), elided(name, width // _WIDEST_NAME)))
+            named_ticks.append((float(y), _label(name, width // _WIDEST_NAME)))
     return tuple(named_ticks)
 
 

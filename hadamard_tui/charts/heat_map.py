@@ -18,7 +18,7 @@ from hadamard_tui.charts.series import Axes, Limits, LineStyle, are_whole
 _LARGEST = 8e307
 
 
-def borders(values: np.ndarray, log: bool) -> np.ndarray:
+def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
     """Return the borders of the cells around increasing values, shape [n + 1].
 
     The outer cells are symmetric around their values. A single cell reaches from half its value to one and a
@@ -45,7 +45,7 @@ def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
     """
     low, high = (np.log10(scale.limits) if scale.log else np.asarray(scale.limits)).tolist()
     places = low + slots * ((high - low) / max(scale.size - 1, 1))
-    inner = borders(np.log10(values) if scale.log else values, False)[1:-1]
+    inner = cell_borders(np.log10(values) if scale.log else values, False)[1:-1]
     seen: np.ndarray = np.searchsorted(inner, places, side="right")
     return seen
 
@@ -114,7 +114,7 @@ _PLAIN = (1e-4, 1e6)
 """Numbers between these are written with as many decimals as their error has, others in powers of ten."""
 
 
-class Contour(msgspec.Struct, frozen=True, eq=False):
+class ContourLine(msgspec.Struct, frozen=True, eq=False):
     """A line drawn over a heat map.
 
     Args:
@@ -131,7 +131,7 @@ class Contour(msgspec.Struct, frozen=True, eq=False):
             raise ValueError(f"contour {self.name!r}: the path must have shape [n, 2], got {self.path.shape}")
 
 
-class Point(msgspec.Struct, frozen=True):
+class MarkedPoint(msgspec.Struct, frozen=True):
     """A place that is marked, with one letter or sign; its name is in the legend."""
 
     name: str
@@ -184,8 +184,8 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     x_log: bool = False
     y_log: bool = False
     z_log: bool = False
-    contours: tuple[Contour, ...] = ()
-    points: tuple[Point, ...] = ()
+    contours: tuple[ContourLine, ...] = ()
+    points: tuple[MarkedPoint, ...] = ()
     missing: str = "not computed yet"
     y_names: tuple[str, ...] = ()
     z_limits: Limits | None = None
@@ -230,7 +230,10 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     @property
     def axes(self) -> Axes:
         """Axes around all cells."""
-        (x_low, *_, x_high), (y_low, *_, y_high) = borders(self.x, self.x_log), borders(self.y, self.y_log)
+        (x_low, *_, x_high), (y_low, *_, y_high) = (
+            cell_borders(self.x, self.x_log),
+            cell_borders(self.y, self.y_log),
+        )
         return Axes(
             self.title,
             self.x_label,
@@ -282,7 +285,7 @@ class Reading(msgspec.Struct, frozen=True):
     text: str
 
 
-def read(heat: HeatMap, ix: int, iy: int) -> Reading:
+def read_cell(heat: HeatMap, ix: int, iy: int) -> Reading:
     """Return the value of a cell, by its positions among x and y, with words for it."""
     x, y, z = float(heat.x[ix]), float(heat.y[iy]), float(heat.z[iy, ix])
     stderr = math.nan if heat.stderr is None else float(heat.stderr[iy, ix])

@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.colour_map import STEPS, ColourMap
 from hadamard_tui.charts.frame import BORDER, Frame, frame
 from hadamard_tui.charts.heat_map import cells_at
-from hadamard_tui.charts.legend import SAMPLES, Entry, Part, Piece, whole_remarks, wrapped
-from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write
+from hadamard_tui.charts.legend import SAMPLES, EntryPart, LegendEntry, Piece, whole_remarks, wrapped
+from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write_text
 from hadamard_tui.charts.scales import Scale, Tick, ticks
+from hadamard_tui.colours.palette import STEPS, ColourMap
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap, ValueScale
@@ -53,7 +53,7 @@ class Inked(msgspec.Struct, frozen=True):
         )
 
 
-def paint(
+def paint_cells(
     heat: HeatMap,
     scale: ValueScale,
     columns: int,
@@ -186,7 +186,7 @@ _THICK = 2
 _UPPER_HALF, _FULL = ord("▀"), ord("█")
 
 
-class Sheet(msgspec.Struct, frozen=True):
+class HeatSheet(msgspec.Struct, frozen=True):
     """Characters of a heat map, and the place of its plot area.
 
     `shown` is the part of the map that has room, and `first` the position of its first cell among x and y.
@@ -209,7 +209,7 @@ def compose(
     cursor: tuple[int, int] | None = None,
     foot: str | None = None,
     place: tuple[float, float] | None = None,
-) -> Sheet:
+) -> HeatSheet:
     """Lay out a heat map in width × height characters.
 
     Args:
@@ -251,7 +251,7 @@ def compose(
     _put_frame(cells, surround)
     _put_columns(cells, heat, surround)
     area = surround.top, surround.left
-    _put(cells, paint(heat, scale, surround.columns, surround.rows, colours, inside), *area)
+    _put(cells, paint_cells(heat, scale, surround.columns, surround.rows, colours, inside), *area)
     if beside:
         _put(cells, bar, surround.top, framed)
         if on_top:
@@ -265,7 +265,7 @@ def compose(
         parts = (in_sight(heat), foot) if cursor is None else (foot, in_sight(heat))
         words = " · ".join(filter(None, parts))
         _write(cells, height - 1, 0, whole_remarks(words, width), FRAME if cursor is None else TITLE)
-    return Sheet(cells, heat, first, surround.left, surround.top, surround.columns, surround.rows)
+    return HeatSheet(cells, heat, first, surround.left, surround.top, surround.columns, surround.rows)
 
 
 def _legend(
@@ -273,7 +273,7 @@ def _legend(
 ) -> tuple[tuple[Piece, ...], ...]:
     entries = []
     if plain:
-        entries.append(in_words(scale, heat.z_label))
+        entries.append(cell_in_words(scale, heat.z_label))
     elif heat.z_label and not on_top:
         entries.append(f"colour: {heat.z_label}")
     if np.isnan(heat.z).any():
@@ -289,7 +289,7 @@ def _legend(
     if height < _LEGEND_HEIGHT or not (entries or scale.hidden):
         return ()
     lines = max(2, height // _ROWS_PER_LEGEND_LINE)
-    listed = tuple(Entry((Part(entry, place),)) for place, entry in enumerate(entries))
+    listed = tuple(LegendEntry((EntryPart(entry, place),)) for place, entry in enumerate(entries))
     return wrapped(listed, width, lines, max(lines, height // _LEAST_ROWS_PER_LEGEND_LINE), scale.hidden)
 
 
@@ -346,7 +346,7 @@ def _put(cells: Inked, part: Inked, row: int, column: int) -> None:
 
 
 def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
-    if (span := write(cells.glyphs, row, column, text)) is not None:
+    if (span := write_text(cells.glyphs, row, column, text)) is not None:
         cells.fore[row, span] = ink
 
 
@@ -365,7 +365,7 @@ def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
         bar.fore[:, colours], bar.back[:, colours] = shares[::2, None], shares[1::2, None]
     for value, label in marked:
         row = rows - 1 - min(max(int(scale.share(value) * rows), 0), rows - 1)
-        write(bar.glyphs, row, 1 + _THICK + 1, label)
+        write_text(bar.glyphs, row, 1 + _THICK + 1, label)
     return bar
 
 
@@ -376,8 +376,8 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
     room = width - len(low) - len(high) - 2
     if room < DIGITS:
         return bar
-    write(bar.glyphs, 0, 0, low)
-    write(bar.glyphs, 0, width - len(high), high)
+    write_text(bar.glyphs, 0, 0, low)
+    write_text(bar.glyphs, 0, width - len(high), high)
     colours = slice(len(low) + 1, len(low) + 1 + room)
     share = (np.arange(room) + 0.5) / room
     if plain:
@@ -387,7 +387,7 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
     return bar
 
 
-def in_words(scale: ValueScale, label: str) -> str:
+def cell_in_words(scale: ValueScale, label: str) -> str:
     """Return the meaning of the digits."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     quantity = f"{label} " if label else ""

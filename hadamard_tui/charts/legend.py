@@ -9,11 +9,12 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from engine.core.expressions import briefer
 from hadamard_tui.charts.coincidence import are_equal
 from hadamard_tui.charts.marks import owned
+from hadamard_tui.charts.raster import elided
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle, Series
@@ -116,7 +117,7 @@ class Piece(msgspec.Struct, frozen=True):
     index: int
 
 
-class Part(NamedTuple):
+class EntryPart(NamedTuple):
     """The entry of one series (its position)."""
 
     name: str
@@ -151,10 +152,10 @@ class Part(NamedTuple):
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
-class Entry(NamedTuple):
+class LegendEntry(NamedTuple):
     """Series that run along each other, mostly one; `elsewhere` if its name also stands in the picture."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[EntryPart, ...]
     elsewhere: bool = False
 
 
@@ -201,7 +202,7 @@ def legend_entries(
     marks: Sequence[str | None] = (),
     left_out: Collection[int] = (),
     y_log: bool = False,
-) -> tuple[Entry, ...]:
+) -> tuple[LegendEntry, ...]:
     """Return the entries in order, those with a mark first; the arguments are those of `legend`."""
     marks = marks or [curve.mark for curve in series]
     grouped = {index for group in groups for index in group}
@@ -210,7 +211,7 @@ def legend_entries(
     ]
     all_groups = sorted([*groups, *alone], key=lambda group: (not series[group[0]].mark, group[0]))
     return tuple(
-        Entry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named)
+        LegendEntry(_parts(series, group, marks, y_log), len(group) == 1 and group[0] in named)
         for group in all_groups
     )
 
@@ -223,11 +224,11 @@ def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> s
 
 def _parts(
     series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
-) -> tuple[Part, ...]:
+) -> tuple[EntryPart, ...]:
     """What is said of series that run along each other: lines without a letter do not say whose they are of
     those here, nor at which values, nor of which learners they are where they are equal for several; those of
     the same name are named once."""
-    parts: list[Part] = []
+    parts: list[EntryPart] = []
     shared = _shared(series, group, y_log)
     for at in group:
         line, name, mark = series[at], series[at].name, marks[at] or ""
@@ -236,7 +237,7 @@ def _parts(
         name = shared.get(at, name)
         if mark or all(part.name != name for part in parts):
             relation = _relation(series, group[0], at, y_log)
-            parts.append(Part(name, at, line.formula, mark, SAMPLES[line.style], relation))
+            parts.append(EntryPart(name, at, line.formula, mark, SAMPLES[line.style], relation))
     return tuple(parts)
 
 
@@ -270,9 +271,30 @@ def _without(name: str, curve: str) -> str:
 
 @lru_cache(maxsize=64)
 def wrapped(
-    entries: tuple[Entry, ...], width: int, lines: int, most_lines: int, note: str
+    entries: tuple[LegendEntry, ...], width: int, lines: int, most_lines: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return the legend of entries on at most `lines` lines, or `most_lines`; for the order see `legend`."""
+    """Return the legend of entries on at most `lines` lines, or `most_lines`; for the order see `legend`.
+
+    The last remark of a note goes before the names of all curves.
+    """
+    rows = _wrapped(entries, width, lines, most_lines, note)
+    if BETWEEN not in note or _are_named(rows, entries):
+        return rows
+    briefer_rows = _wrapped(entries, width, lines, most_lines, note.rpartition(BETWEEN)[0])
+    return briefer_rows if _are_named(briefer_rows, entries) else rows
+
+
+def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
+    """Whether some curve has more than its letter, or all have none."""
+    parts = _parts_of([group.parts for group in entries])
+    letters = {part.at: f"{part.relation}{part.mark}" for part in parts if part.mark}
+    texts = [(piece.text, letters[piece.index]) for row in rows for piece in row if piece.index in letters]
+    return not texts or any(text != letter for text, letter in texts)
+
+
+def _wrapped(
+    entries: Sequence[LegendEntry], width: int, lines: int, most_lines: int, note: str
+) -> tuple[tuple[Piece, ...], ...]:
     note_end = width - _NOTE_MARGIN
     note = whole_remarks(note, note_end)
     names = [[(part.text, part.at) for part in entry.parts] for entry in entries]
@@ -295,12 +317,12 @@ def wrapped(
     return tuple(tuple(row) for row in rows)
 
 
-def _by_letters(entries: Sequence[Sequence[Part]]) -> list[list[Part]]:
+def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
     """Entries whose lines say by its letter whose they are, and what they are once: "bound of A", "of B"."""
     letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
     named_lines: set[str] = set()
 
-    def shortened(part: Part) -> Part:
+    def shortened(part: EntryPart) -> EntryPart:
         line = None if part.mark else owned(part.brief, letters)
         if line is None:
             return part
@@ -311,7 +333,7 @@ def _by_letters(entries: Sequence[Sequence[Part]]) -> list[list[Part]]:
     return [[shortened(part) for part in parts] for parts in entries]
 
 
-def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
+def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield entries with fewer and fewer formulas, but at least one, and none too long for a line."""
     parts = [
         part for entry in entries for part in entry.parts if part.formula and cell_len(part.whole) <= width
@@ -325,7 +347,7 @@ def _with_formulas(entries: Sequence[Entry], width: int) -> Iterator[list[list[t
         ]
 
 
-def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str, int]]]]:
+def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Entries in ever fewer cells: names before lines that have the name of one before, letters at last.
 
     Where there are lines, which have no letters, those of curves are left before words are no more than
@@ -350,6 +372,7 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     ]
     yield from islice(abbreviated, READABLE)
     yield from _called(once, cut[:READABLE])
+    yield from _by_learner(entries)
     if not all(marks):
         yield from _called(once, bare[: READABLE + 1])
         yield _folded(entries, ["" for _ in all_parts])
@@ -358,7 +381,7 @@ def _shorter(entries: Sequence[Sequence[Part]]) -> Iterator[list[list[tuple[str,
     yield from _called(once, bare)
 
 
-def _folded(entries: Sequence[Sequence[Part]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
+def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
     """The curves by these names, and lines that differ by the values of axes alone once, without them."""
     named: set[str] = set()
     folded, remaining_names = [], iter(names)
@@ -374,12 +397,36 @@ def _folded(entries: Sequence[Sequence[Part]], names: Sequence[str]) -> list[lis
     return folded
 
 
-def _parts_of(entries: Sequence[Sequence[Part]]) -> list[Part]:
+def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
+    """Yield each of several learners once, before the letters of its curves, and each line once."""
+    curves: dict[str, list[EntryPart]] = {}
+    lines: dict[str, EntryPart] = {}
+    for part in _parts_of(entries):
+        name = _without_values(part.brief)
+        if part.mark:
+            curves.setdefault(name, []).append(part)
+        else:
+            lines.setdefault(name, part)
+    if 1 < len(curves) < sum(map(len, curves.values())):
+        letters = [[(part.mark, part.at) for part in parts] for parts in curves.values()]
+        named = [[(name, parts[0][1]), *parts] for name, parts in zip(curves, letters, strict=True)]
+        yield [*named, *([(f"{line.sample} {name}", line.at)] for name, line in lines.items())]
+
+
+def _without_values(name: str) -> str:
+    """Return a name without the values of axes at its end: "GD" for "GD, d = 32"."""
+    parts = name.split(", ")
+    while len(parts) > 1 and _EQUALS in parts[-1]:
+        parts.pop()
+    return ", ".join(parts)
+
+
+def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
     return [part for parts in entries for part in parts]
 
 
 def _called(
-    entries: Sequence[Sequence[Part]], name_lists: Iterable[Sequence[str]]
+    entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield the entries with the names of each list."""
     for names in name_lists:
@@ -387,7 +434,7 @@ def _called(
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
 
 
-def _is_repeated(part: Part, before: Sequence[Part]) -> bool:
+def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
     """Whether a part is a line whose name an earlier part has, so that its sample is enough."""
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
@@ -438,8 +485,3 @@ def whole_remarks(note: str, width: int) -> str:
     while cell_len(note) > width and BETWEEN in note:
         note = note.rpartition(BETWEEN)[0]
     return elided(note, width)
-
-
-def elided(text: str, width: int) -> str:
-    """Return the text within `width` cells, ending in an ellipsis if it is cut."""
-    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"

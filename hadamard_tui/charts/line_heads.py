@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from rich.text import Text
 
 from engine.core import catalogue
-from engine.core.parts import summary_of
+from engine.core.parts import docstring, summary_of
 from engine.pictures.view import FROM_BELOW
 
 if TYPE_CHECKING:
@@ -60,6 +60,13 @@ def meaning(kind: str) -> str:
     summary = summary_of(catalogue.members("theory")[kind])
     words = summary.partition(": ")[2] or summary
     return words[:1].upper() + words[1:] if re.match(r"[a-z]{2,}\b(?!_)", words) else words
+
+
+def proof(kind: str) -> str:
+    """Return the conditions of a line and the idea of its proof, each paragraph on one line."""
+    paragraphs = docstring(catalogue.members("theory")[kind]).split("\n\n")[1:]
+    texts = (" ".join(paragraph.partition("Source: ")[0].split()) for paragraph in paragraphs)
+    return "\n".join(filter(None, texts))
 
 
 def standing(line: TheoryLine, learner: str) -> Standing:

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.legend import elided, whole_remarks
-from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write
+from hadamard_tui.charts.legend import whole_remarks
+from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, elided, line_dots, write_text
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle
@@ -71,7 +71,7 @@ class Drawn(msgspec.Struct, frozen=True):
     inks: np.ndarray
 
 
-class Place(NamedTuple):
+class NodePlace(NamedTuple):
     """Units of a layer that are drawn, their rows, and the row that states how many are not drawn."""
 
     units: np.ndarray
@@ -129,7 +129,7 @@ def _head(net: Net) -> str:
     return f"{net.name}, edges up to {net.largest:.3g}"
 
 
-def _places(net: Net, high: int) -> list[Place]:
+def _places(net: Net, high: int) -> list[NodePlace]:
     """Return the units of each layer that are drawn: those with edges from the drawn units below."""
     high, room = min(high, MOST_UNITS + 1), high
     among = np.arange(len(net.inputs))
@@ -145,15 +145,15 @@ def _places(net: Net, high: int) -> list[Place]:
     return places
 
 
-def _place(units: np.ndarray, count: int, high: int) -> Place:
+def _place(units: np.ndarray, count: int, high: int) -> NodePlace:
     more = count - len(units)
     last = max(high - 1 - (more > 0 and high > 1), 0)
     rows = np.linspace(0, last, len(units)).round().astype(int) if len(units) > 1 else np.array([last // 2])
-    return Place(units, rows, high - 1 if more and high > 1 else None, more)
+    return NodePlace(units, rows, high - 1 if more and high > 1 else None, more)
 
 
 def _edges(
-    net: Net, places: Sequence[Place], at: np.ndarray, wide: int, high: int
+    net: Net, places: Sequence[NodePlace], at: np.ndarray, wide: int, high: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the level of the strongest edge in each cell, −1 for none, and the dots of all edges."""
     lines: dict[tuple[int, bool], list[np.ndarray]] = {}
@@ -184,5 +184,5 @@ def _level(size: float, largest: float) -> int:
 
 
 def _write(drawn: Drawn, row: int, column: int, text: str, ink: int) -> None:
-    if 0 <= row < len(drawn.glyphs) and (span := write(drawn.glyphs, row, column, text)) is not None:
+    if 0 <= row < len(drawn.glyphs) and (span := write_text(drawn.glyphs, row, column, text)) is not None:
         drawn.inks[row, span] = ink

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from hadamard_tui.charts.coincidence import alike, coincident, repeated
 from hadamard_tui.charts.marks import EdgeMark, MarkAt, NameAt, curve_marks, edge_marks, line_names, zeros
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 WIDE = 0
 """Filler for the second cell of a wide character."""
+
+
+def elided(text: str, width: int) -> str:
+    """Return the text within `width` cells, ending in an ellipsis if it is cut."""
+    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 @lru_cache(maxsize=1024)
@@ -51,7 +56,7 @@ def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
     return [(text[start:end], ink) for start, end, ink in pieces]
 
 
-def write(glyphs: np.ndarray, row: int, column: int, text: str) -> slice | None:
+def write_text(glyphs: np.ndarray, row: int, column: int, text: str) -> slice | None:
     """Put text into a row of `glyphs` [height, width], cropped at both ends.
 
     Returns:
@@ -136,7 +141,7 @@ class Raster(msgspec.Struct, frozen=True):
         return frozenset(name.at for name in self.names)
 
 
-def paint(
+def paint_series(
     series: Sequence[Series], axes: Axes, columns: int, rows: int, playhead: float | None = None
 ) -> Raster:
     """Paint all series onto columns × rows cells; later series over earlier, lines over bands.
@@ -176,12 +181,12 @@ def paint(
         line_owner[row, column] = index
     edges = tuple(edge_marks(series, axes, (rows, columns), marks))
     for index, row, column, text in edges:
-        if (span := write(glyphs, row, column, text)) is not None:
+        if (span := write_text(glyphs, row, column, text)) is not None:
             colours[row, span] = line_owner[row, span] = index
     close = alike(series, axes, groups)
     names = line_names(series, lines, close, line_owner >= 0, DOTS_ACROSS, DOTS_DOWN)
     for index, row, column, name in names:
-        span = write(glyphs, row, column, name)
+        span = write_text(glyphs, row, column, name)
         assert span is not None, "a name is put inside"
         colours[row, span] = line_owner[row, span] = index
 

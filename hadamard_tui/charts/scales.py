@@ -78,10 +78,10 @@ def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
 
 def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
     """Return a tick with its number at each place; places may be at any distance."""
-    return tuple((place, number(place)) for place in places)
+    return tuple((place, tick_label(place)) for place in places)
 
 
-def number(value: float) -> str:
+def tick_label(value: float) -> str:
     """Return a place on an axis as text, with few digits unless it is a whole number."""
     if value == int(value) and abs(value) < _WHOLE:
         return str(int(value))

@@ -14,7 +14,7 @@ from engine.pictures.view import increases
 from engine.pictures.wording import short_name
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.series import Axes, LineStyle, Series
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, KindPlace, View
@@ -264,11 +264,6 @@ def _reach(curve: CurveView) -> int:
 def mark(number: int) -> str:
     """Return the letter of learner `number`, the same in charts and tables."""
     return LETTERS[number % len(LETTERS)]
-
-
-def number_of(mark: str) -> int:
-    """Return the number of the learner, or of its pinned run, with this letter; −1 for other characters."""
-    return LETTERS.find(mark.upper())
 
 
 def colour(place: KindPlace | None) -> str:

@@ -43,14 +43,14 @@ class Spans(msgspec.Struct, frozen=True):
     lone: np.ndarray  # bool, whether no segment leaves the column on either side
 
 
-def empty(curves: int, columns: int) -> Spans:
+def empty_spans(curves: int, columns: int) -> Spans:
     shape = (curves, columns)
     return Spans(
         *(np.zeros(shape, dtype=np.int32) for _ in range(3)), *(np.zeros(shape, dtype=bool) for _ in range(2))
     )
 
 
-def fill(
+def fill_spans(
     spans: Spans,
     which: Sequence[int],
     x: np.ndarray,
@@ -182,7 +182,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
         columns, rows: the grid to draw on, in dots.
     """
     across, up = Scale(axes.x_limits, axes.x_log, columns), Scale(axes.y_limits, axes.y_log, rows)
-    lines, bands = empty(len(series), columns), empty(len(series), columns)
+    lines, bands = empty_spans(len(series), columns), empty_spans(len(series), columns)
     places = values = rounding = 0
     for shared, members in _by_x(series):
         x, order, lost = _usable_x(shared, axes.x_log)
@@ -197,11 +197,11 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
             values += (int(gone.sum()) - rounded) * counts
             rounding += rounded * counts
             ys.append(drawn)
-        fill(lines, members, x, ys, ys, across, up)
+        fill_spans(lines, members, x, ys, ys, across, up)
         for index in members:
             if (band := drawable_band(series[index], axes)) is not None:
                 low, high = band if order is None else (band[0][order], band[1][order])
-                fill(bands, [index], x, [low], [high], across, up)
+                fill_spans(bands, [index], x, [low], [high], across, up)
     return lines, bands, Hidden(places, values, rounding)
 
 

@@ -14,8 +14,8 @@ from engine.core.expressions import number
 from engine.pictures.bounds import line_for
 from engine.pictures.view import ZERO, negligible
 from engine.pictures.wording import curve_name, line_in_brief
-from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import colour, letter_of, mark
+from hadamard_tui.colours.contrast import legible
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, HeatView, KindPlace, LineView, View
@@ -25,7 +25,7 @@ MOST_TIMES = 1e5
 """Multiple of its line above which a value has no ratio."""
 
 
-class Value(msgspec.Struct, frozen=True):
+class ShownValue(msgspec.Struct, frozen=True):
     """A curve, or a learner's row of a heat map, at the place that is looked at."""
 
     mark: str
@@ -86,24 +86,24 @@ class Value(msgspec.Struct, frozen=True):
         return ratio if abs(ratio) < MOST_TIMES else None
 
 
-_of: WeakKeyDictionary[Look, list[Value]] = WeakKeyDictionary()
+_of: WeakKeyDictionary[Look, list[ShownValue]] = WeakKeyDictionary()
 
 
-def values(look: Look) -> list[Value]:
+def values(look: Look) -> list[ShownValue]:
     """Return the values of the curves of a view, then those of the pinned runs; cached by look."""
     if look not in _of:
         _of[look] = _values(look)
     return _of[look]
 
 
-def _values(look: Look) -> list[Value]:
+def _values(look: Look) -> list[ShownValue]:
     own_values = [_of_heat(look, number, heat) for number, heat in enumerate(look.view.heats)]
     signed = _is_signed(look.view)
     own_values += [replace(_of_curve(look, look.view, curve), signed=signed) for curve in look.view.curves]
     return [*own_values, *_pinned(look)]
 
 
-def looked_at(look: Look, learner: str) -> Value | None:
+def looked_at(look: Look, learner: str) -> ShownValue | None:
     """Return the best value of learners that have not diverged, if they are compared; else one learner's."""
     candidates = [value for value in _own(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # a mean over those that have not diverged says nothing
@@ -129,7 +129,7 @@ def compares(view: View) -> bool:
     return structure.is_risk and not structure.per_learner and len(view.curves) + len(view.heats) > 1
 
 
-def equals(look: Look, best: Value) -> int:
+def equals(look: Look, best: ShownValue) -> int:
     """Return how many other learners have the same value up to rounding."""
     lowest = _value(best)
     candidates = [value for value in _own(look) if value.value is not None and not value.diverged]
@@ -143,27 +143,27 @@ def _is_same(value: float, other: float, rounding: float) -> bool:
     )
 
 
-def _own(look: Look) -> list[Value]:
+def _own(look: Look) -> list[ShownValue]:
     """Return the values of the run itself, without those of pinned runs."""
     return values(look)[: len(look.view.curves) + len(look.view.heats)]
 
 
-def _value(measured: Value) -> float:
+def _value(measured: ShownValue) -> float:
     assert measured.value is not None, "those without are left out"
     return measured.value
 
 
-def _pinned(look: Look) -> Iterator[Value]:
+def _pinned(look: Look) -> Iterator[ShownValue]:
     for place, run in enumerate(look.pinned, start=1):
         signed = _is_signed(run.view)
         for curve in run.view.curves:
             yield replace(_of_curve(look, run.view, curve, place, run.name), signed=signed)
 
 
-def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str = "") -> Value:
+def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str = "") -> ShownValue:
     """Return the value of a curve; `run` is 1, 2, … for pinned runs, which have a `name`."""
     letter = letter_of(curve) or " "
-    without_value = Value(
+    without_value = ShownValue(
         mark=letter.lower() if run else letter,
         name=f"{curve_name(view, curve)} · {name}" if run else curve_name(view, curve),
         kind_place=curve.kind_place,
@@ -247,12 +247,12 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
     return f"to {number(places.max())}" if places.max() < look.shown_at else f"from {number(places.min())}"
 
 
-def _of_heat(look: Look, number: int, heat: HeatView) -> Value:
+def _of_heat(look: Look, number: int, heat: HeatView) -> ShownValue:
     """Return the value of a cell of a heat map."""
     column, row = np.flatnonzero(heat.x == look.x), np.flatnonzero(heat.y == look.y)
     value = float(heat.z[row[0], column[0]]) if len(column) and len(row) else np.nan
     is_defined = not np.isnan(value)
-    return Value(
+    return ShownValue(
         mark=mark(number),
         name=heat.learner,
         kind_place=heat.kind_place,

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from engine.pictures.bounds import bounds_on
 from engine.pictures.view import FROM_BELOW, along_records
 from engine.pictures.wording import line_name, x_name, y_name
-from hadamard_tui.charts.heat_map import Contour, HeatMap
-from hadamard_tui.charts.scales import number
+from hadamard_tui.charts.heat_map import ContourLine, HeatMap
+from hadamard_tui.charts.scales import tick_label
 from hadamard_tui.charts.series import Axes, LineStyle, Series, is_line
 from hadamard_tui.charts.series_builder import (
     SMALL_LETTERS,
@@ -40,7 +40,7 @@ ROUNDING = 1e-9
 """Relative difference, of the largest value, up to which lines of several curves are the same."""
 
 
-def different(lines: Sequence[LineView]) -> list[LineView]:
+def different_lines(lines: Sequence[LineView]) -> list[LineView]:
     """Return the lines to show, each once.
 
     Lines of a kind that are the same for all splits of the curves are one line, named by its kind. Lines that
@@ -76,7 +76,7 @@ def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[
     return groups
 
 
-def ends(view: View) -> str:
+def curve_ends(view: View) -> str:
     """Return a remark about finished curves that do not span the chart.
 
     The remark names the axis of the places if there is one place only.
@@ -92,7 +92,7 @@ def ends(view: View) -> str:
         f"{', '.join(letters)}: {reason.format(name + where)}"
         for reason, places in letters_by_reason.items()
         for letters, where in _together(
-            {view.axes.names.get(x) or number(x): place_letters for x, place_letters in places.items()}
+            {view.axes.names.get(x) or tick_label(x): place_letters for x, place_letters in places.items()}
         )
     )
 
@@ -140,7 +140,7 @@ def plot(look: Look) -> Plot:
     series = view_series(look)
     axes, refused = view_axes(look, series)
     stretched = [upright(curve, axes) for curve in series]
-    note = " · ".join(filter(None, (refused, ends(look.view), _place(look))))
+    note = " · ".join(filter(None, (refused, curve_ends(look.view), _place(look))))
     return Plot([*_region(look), *stretched], axes, note, look.playhead, smoothing(look))
 
 
@@ -158,7 +158,7 @@ def view_series(look: Look) -> list[Series]:
             for curve in _each_once(look.view.curves)
             for series in Pen(look).draw(_as_level(curve, look.view))
         ]
-    lines = [_line(line, look) for line in different(look.view.lines)]
+    lines = [_line(line, look) for line in different_lines(look.view.lines)]
     lines += _guessed(look)
     through = marks(look.view, [*curves, *lines], bool(look.resolved.x_log))
     lines = [*through, *lines, *_points(look.view)]
@@ -253,7 +253,7 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
     title = Series(f"{run.name}{SMALL_LETTERS}", nothing, nothing, others(), style=style)
     bounds = [
         replace(_line(line, pen.look), name="", formula="", style=style, faint=True)
-        for line in different(run.view.lines)
+        for line in different_lines(run.view.lines)
         if line.direction in FROM_BELOW and not _is_drawn(line, pen.look.view)
     ]
     return [title, *bounds, *(series for curve in run.view.curves for series in pen.draw(curve))]
@@ -314,7 +314,7 @@ def _place(look: Look) -> str:
     """Return a remark on the line at a place of an axis; empty if there is none."""
     if look.playhead is None or along_records(look.view):
         return ""
-    name = look.view.axes.names.get(look.playhead) or number(look.playhead)
+    name = look.view.axes.names.get(look.playhead) or tick_label(look.playhead)
     return f"┊ the table: {x_name(look.view)} = {name}"
 
 
@@ -343,15 +343,15 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
     )
 
 
-def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Contour:
+def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
     """Return the contour of a theory line at its level; its path is empty if it is nowhere on the map."""
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
-    return Contour(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
+    return ContourLine(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
 
-def _contour(mark: Marked, heat: HeatView) -> Contour:
+def _contour(mark: Marked, heat: HeatView) -> ContourLine:
     """Return a mark over a heat map, straight from end to end."""
-    return Contour(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
+    return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
 
 
 def level_lines(

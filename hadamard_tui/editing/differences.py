@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 
-class Difference(NamedTuple):
+class SetupDifference(NamedTuple):
     """A value that differs between two documents, or a part that only one of them has."""
 
     place: str
@@ -28,7 +28,7 @@ class Difference(NamedTuple):
         return " ".join(filter(None, (self.owner, self.place, values)))
 
 
-def differences(before: Raw, after: Raw) -> list[Difference]:
+def differences(before: Raw, after: Raw) -> list[SetupDifference]:
     """Return one difference per value that differs between two documents in full.
 
     Titles, stories and claims are not compared: they describe the experiment.
@@ -42,22 +42,22 @@ def differences(before: Raw, after: Raw) -> list[Difference]:
     for name, learner in new.items():
         was = old.get(renamed.get(name, name))
         if was is None:
-            changes.append(Difference(f"with {name}"))
+            changes.append(SetupDifference(f"with {name}"))
             continue
         if was["name"] != name:
-            changes.append(Difference(f"{was['name']} is called {name}"))
+            changes.append(SetupDifference(f"{was['name']} is called {name}"))
         learner_changes = _of_part(("learners", name), _plain(was), _plain(learner))
         changes += [change._replace(owner=name if len(new) > 1 else "") for change in learner_changes]
     gone = [name for name in old if name not in new and name not in renamed.values()]
-    return changes + [Difference(f"without {name}") for name in gone]
+    return changes + [SetupDifference(f"without {name}") for name in gone]
 
 
-def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[Difference]:
+def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[SetupDifference]:
     """Return the values of a part of the set-up that differ."""
     return [change._replace(part=part) for change in between(before, after, "")]
 
 
-def _axes_renamed(before: Raw, after: Raw) -> tuple[list[Difference], Raw]:
+def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
     """Return the renamed axes as differences, and the earlier document with the new names."""
     from engine.spec.changes import rename_axis
 
@@ -67,16 +67,16 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[Difference], Raw]:
         before = copy.deepcopy(before)
         rename_axis(before, was, name)
         next(axis for axis in before["axes"] if axis["name"] == was)["name"] = name
-    return [Difference(f"{was} is called {name}") for name, was in renamed.items()], before
+    return [SetupDifference(f"{was} is called {name}") for name, was in renamed.items()], before
 
 
-def _of_axes(before: list[Raw], after: list[Raw]) -> list[Difference]:
+def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
     """Return the axes that only one of two documents has, and the axes whose values differ."""
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
-    changes = [Difference(f"along {name}") for name in new if name not in old]
+    changes = [SetupDifference(f"along {name}") for name in new if name not in old]
     for name, axis in new.items():
         changes += between(old.get(name, axis), axis, name)
-    return changes + [Difference(f"not along {name}") for name in old if name not in new]
+    return changes + [SetupDifference(f"not along {name}") for name in old if name not in new]
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
@@ -92,18 +92,18 @@ def _plain(learner: Raw) -> Raw:
     return {key: value for key, value in learner.items() if key != "name"}
 
 
-def between(before: Any, after: Any, place: str) -> list[Difference]:
+def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
     """Return the differences of two values at `place`. Parts of different kinds are one difference."""
     if before == after:
         return []
     if isinstance(before, dict) and isinstance(after, dict):
         if before.get("kind") != after.get("kind"):
-            return [Difference(place, str(before["kind"]), str(after["kind"]))]
-        changes: list[Difference] = []
+            return [SetupDifference(place, str(before["kind"]), str(after["kind"]))]
+        changes: list[SetupDifference] = []
         for key in dict.fromkeys([*before, *after]):
             changes += between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
         return changes
-    return [Difference(place, _said(before), _said(after))]
+    return [SetupDifference(place, _said(before), _said(after))]
 
 
 def _said(value: Any) -> str:

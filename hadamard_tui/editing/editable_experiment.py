@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,15 +22,15 @@ from engine.spec.changes import unjudged
 from engine.spec.document_expressions import as_document
 from engine.spec.fields import UNTAGGED
 from engine.spec.sweep import only
-from hadamard_tui.editing import additions
+from hadamard_tui.editing import document_edits
 from hadamard_tui.editing.differences import differences
-from hadamard_tui.editing.fitting_claims import Fitting, LeftOut, fitting
-from hadamard_tui.editing.names import Names
+from hadamard_tui.editing.document_edits import Fitting, LeftOutClaim, Names, fitting_claims
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
+
 
 FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
 """Families of the parts that may name data files, by their places."""
@@ -56,7 +57,7 @@ class EditableExperiment:
         raw["claims"] = list(raw.get("claims", ()))
         for place, claim in sorted((left_out or {}).items()):
             raw["claims"].insert(place, claim)
-        experiment, raw, claims = fitting(raw, documents.first)
+        experiment, raw, claims = fitting_claims(raw, documents.first)
         document = documents.in_full(raw, experiment)
         self.preset = preset
         self.off = dict(off or {})
@@ -144,7 +145,7 @@ class EditableExperiment:
         if not self.document.get("axes"):
             return self._with_unjudged(only(self.experiment))
         try:
-            sweep, raw, claims = fitting(self._to_run(), documents.sweep_of)
+            sweep, raw, claims = fitting_claims(self._to_run(), documents.sweep_of)
         except BadInput as error:
             self._refuse(error)
             raise
@@ -155,7 +156,7 @@ class EditableExperiment:
         return replace(sweep, unjudged=unjudged(sweep, self.document, self._origin_document))
 
     @property
-    def left_out(self) -> dict[int, LeftOut]:
+    def left_out(self) -> dict[int, LeftOutClaim]:
         """Claims that do not fit the set-up, by their place among all claims."""
         return self._claims.left_out
 
@@ -300,11 +301,11 @@ class EditableExperiment:
         self._names.forget()
         match part:
             case "axes":
-                additions.add_axis(self.raw)
+                document_edits.add_axis(self.raw)
             case "pictures":
-                additions.add_picture(self.raw, self.experiment.protocol.clock)
+                document_edits.add_picture(self.raw, self.experiment.protocol.clock)
             case _:
-                additions.add_claim(self.raw, self.experiment)
+                document_edits.add_claim(self.raw, self.experiment)
         self._check()
         return len(self.raw[part]) - 1
 
@@ -313,16 +314,16 @@ class EditableExperiment:
         self._names.forget()
         match part:
             case "axes":
-                additions.remove_axis(self.raw, number, self.experiment.protocol.clock)
+                document_edits.remove_axis(self.raw, number, self.experiment.protocol.clock)
             case "pictures":
-                additions.remove_picture(self.raw, number)
+                document_edits.remove_picture(self.raw, number)
             case _:
                 del self.raw[part][number]
         self._check()
 
     def give_axis_by(self, number: int, kind: str) -> None:
         """Write the values of an axis as a list ("values") or as a range ("range")."""
-        additions.give_axis_by(self.raw, number, kind)
+        document_edits.give_axis_by(self.raw, number, kind)
         self._check()
 
     def _to_run(self) -> Raw:
@@ -333,14 +334,14 @@ class EditableExperiment:
     def _check(self) -> None:
         self.off = {place: self.learners[place] for place in self.off}  # which may have other names in them
         try:
-            experiment, raw, claims = fitting(self._to_run(), documents.first)
+            experiment, raw, claims = fitting_claims(self._to_run(), documents.first)
             self._accept(experiment, raw, claims)
         except BadInput as error:
             self._refuse(error)
 
     def _refuse(self, error: BadInput) -> None:
         where = self._among_all(error.where)
-        self.error = BadInput(self._names.blamed(self.raw, where), error.what)
+        self.error = BadInput(self._names.blamed(self.raw, where), error.fault)
 
     def _among_all(self, where: str) -> str:
         """Convert a place in the experiment to one in the set-up, which counts learners that are off."""
@@ -397,3 +398,87 @@ def _what_runs(experiment: Experiment) -> Experiment:
     """Return the experiment without its texts, pictures and claims."""
     words = {"title": "", "story": "", "source": "", "subject": "Other"}
     return msgspec.structs.replace(experiment, **words, pictures=(), claims=())
+
+
+AXIS, POINTS, MOST_TRIED = "sweep", 5, 12
+"""Name of the axis, its number of values, and the number of candidates on each side."""
+
+THRESHOLD = 0.1
+"""Loss that the second picture waits for."""
+
+
+def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
+    """Return a set-up with an axis over the number at `place`, and two pictures of it.
+
+    The values are the number times powers of two, as far as the set-up can run with them; small whole
+    numbers change by ones. An expression is multiplied by factors. Claims of the set-up are left out: they
+    are about one value.
+
+    Raises: BadInput if there is no number, an axis already, or no other value that fits.
+    """
+    raw, value = editable.raw, editable.value(place)
+    if raw["axes"]:
+        raise BadInput(place, "The set-up has an axis already: change its values, or remove it first.")
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or value == "":
+        raise BadInput(place, "There is no number to sweep here.")
+    document = copy.deepcopy(raw)
+    axis: dict[str, Any] = {"name": AXIS, "symbol": symbol, "log": True}
+    if isinstance(value, str):
+        axis |= {"values": [2.0**power for power in range(-2, 3)], "symbol": f"factor of {symbol}"}
+        reading.put(document, place, f"{AXIS}*({value})")
+    else:
+        values = sorted({value, *islice(_fitting(editable, place, value, is_whole), POINTS - 1)})
+        if len(values) < 2:
+            raise BadInput(place, f"No other value of {symbol} fits the set-up.")
+        axis |= {"values": values, "set": place, "log": values[0] > 0}
+    title = f"Sweep of {axis['symbol']} from {axis['values'][0]} to {axis['values'][-1]}"
+    pictures = _pictures(editable, axis["symbol"])
+    document |= {"title": title, "axes": [axis], "pictures": pictures, "claims": []}
+    sweep = EditableExperiment(document, editable.preset, editable.off)
+    sweep.letters, sweep.next_letter = list(editable.letters), editable.next_letter
+    return sweep
+
+
+def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: bool) -> Iterator[float]:
+    """Yield the values around a number with which the set-up can run, nearest first."""
+    for candidate in islice(_around(value, is_whole), 2 * MOST_TRIED):
+        trial = editable.copied()
+        trial.put(place, candidate)
+        if trial.error is None:
+            yield candidate
+
+
+def _around(value: float, is_whole: bool) -> Iterator[float]:
+    """Yield numbers on both sides, nearest first: by factors of two, or by ones if the number is small."""
+    by_ones = value == 0 or (is_whole and abs(value) < 4)
+    for distance in count(1):
+        for sign in (1, -1):
+            if by_ones:
+                number = value + sign * (distance if is_whole else distance / 4)
+            else:
+                number = value * 2.0 ** (sign * distance)
+            if not is_whole:
+                yield number
+            elif number == int(number):
+                yield int(number)
+
+
+def _pictures(editable: EditableExperiment, symbol: str) -> list[dict[str, Any]]:
+    """Return a picture against the axis and, if runs have a clock, one of all curves along it.
+
+    The picture against the axis shows where the loss is first below THRESHOLD, or else the last value. Where
+    it stays below would hide the law: in hadamard-128 one row of equal entries lifts EGU above THRESHOLD at
+    whatever place it comes.
+    """
+    experiment = editable.experiment
+    clock = experiment.protocol.clock
+    measures = [picture["measure"] for picture in editable.raw["pictures"]] or [{"kind": "loss"}]
+    measure = copy.deepcopy(measures[0])
+    curves = {"name": "curves", "title": f"Every {symbol}", "x": clock, "measure": measure, "curves": [AXIS]}
+    law: dict[str, Any] = {"name": "law", "x": AXIS, "measure": measure}
+    if editable.last and measure in ("loss", {"kind": "loss"}):
+        law |= {"title": f"Until the loss is first below a tenth, against {symbol}", "y_log": True}
+        law["read"] = {"first_below": THRESHOLD}
+    else:
+        law["title"] = f"At the end, against {symbol}"
+    return [law, curves] if editable.last else [law]

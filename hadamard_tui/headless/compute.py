@@ -1,26 +1,36 @@
-"""Run without the app, in a thread, so that Ctrl-C is handled at once, and show progress."""
+"""Run presets without the app, in a thread, so that Ctrl-C is handled at once, and collect the results."""
 
 from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, wait
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from engine.results.outcomes import judge, unexpected_divergence
+from engine.results.report import encode
 from engine.runtime.run import NotKept, Pacing
-from engine.runtime.sweep import Begun, Event, load_torch_for, run_sweep
+from engine.runtime.sweep_run import Begun, Event, load_torch_for, run_sweep
+from engine.spec import presets
+from engine.spec.experiment import drawn
 from engine.spec.sweep import only
 from hadamard_tui.headless import console
-from hadamard_tui.running.progress import share, skipped
+from hadamard_tui.running.costs import costs
+from hadamard_tui.running.progress import share_done, skipped
+from hadamard_tui.state import kept_points
 
 if TYPE_CHECKING:
+    from engine.claims import Outcome
     from engine.results.results import Results
     from engine.results.trace import Trace
     from engine.runtime.store import Store
     from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
     from hadamard_tui.headless.console import ProgressLines
+
 
 POLL_SECONDS = 0.05
 
@@ -81,8 +91,65 @@ def state(results: Results) -> tuple[str, float]:
         return "preparing", 0.0
     memory = f"in about {results.traces[number].environment['memory']}"
     if not results.sweep.axes:
-        return f"running, {memory}", share(results)
+        return f"running, {memory}", share_done(results)
     done = len(results.finished) + len(results.left_out)
     left_out = f", {words}" if (words := skipped(results)) else ""
     where = f"{done} of {len(points)} points done, {points[number].label}"
-    return f"{where}, {memory}{left_out}", share(results)
+    return f"{where}, {memory}{left_out}", share_done(results)
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished run of a preset."""
+
+    document: Raw
+    results: Results
+    outcomes: list[Outcome]
+    """Outcomes of all claims."""
+
+    strayed: list[str]
+    """Learners that diverged although no claim says that they do."""
+
+    @property
+    def experiment(self) -> Experiment:
+        """Experiment at the first point."""
+        return self.results.sweep.experiment
+
+    @property
+    def trace(self) -> Trace:
+        """Trace at the first point."""
+        return self.results.traces[0]
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether the run is shown by pictures; otherwise it is shown as losses along its clock."""
+        return bool(drawn(self.experiment))
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a claim failed or a learner diverged unexpectedly, else 0."""
+        return int(bool(self.strayed) or any(outcome.holds is False for outcome in self.outcomes))
+
+    def as_json(self, by_replica: bool = False) -> bytes:
+        """The result as JSON, with the values of every replica if asked for; BadInput for too many."""
+        return encode(self.document, self.results, self.outcomes, by_replica)
+
+
+def computed(
+    preset: str, document: Raw, errors: Console, fresh: bool = False, store_single_runs: bool = False
+) -> Done:
+    """Run the experiment that the document of a preset describes.
+
+    Points of axes are stored on disk, and read from there unless `fresh`; so are single runs, if asked for.
+    The cost of expensive measures is printed before the run if `errors` is a terminal.
+
+    Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
+    """
+    sweep = presets.sweep_of(preset, document)
+    if errors.is_terminal:
+        for words in costs(sweep.experiment):
+            errors.print(words, style="dim", soft_wrap=True)
+    store = None if fresh else kept_points.store_for(sweep, store_single_runs)
+    results = compute_all(sweep, errors, store=store)
+    strayed = [] if sweep.axes else unexpected_divergence(sweep.experiment, results.traces[0])
+    return Done(document, results, judge(results), strayed)

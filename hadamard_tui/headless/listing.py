@@ -51,7 +51,7 @@ def presets_table() -> Table:
     """
     from engine.spec import presets
     from engine.spec.experiment import SUBJECTS
-    from hadamard_tui.tours.talk import ESSENTIALS, talks
+    from hadamard_tui.tours import ESSENTIALS, talks
 
     essentials = talks()[ESSENTIALS]
     first = [stop.preset for stop in essentials.stops]
@@ -78,7 +78,7 @@ def presets_table() -> Table:
 
 def talks_table() -> Table:
     """Return all guided paths and talks, with title and presets."""
-    from hadamard_tui.tours.talk import is_path, talks
+    from hadamard_tui.tours import is_path, talks
 
     table = _table("name", "what it is about, and its presets")
     headings = {True: "Guided paths: predict, run, why, break it", False: "Talks and tours"}

@@ -22,24 +22,24 @@ from engine.results.headlines import headline
 from engine.results.outcomes import about
 from engine.spec.experiment import drawn
 from hadamard_tui.charts.chart_sheet import printed
-from hadamard_tui.charts.colour_map import colour_map
-from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.heat_sheet import BLACK, GROUND, INKS, WHITE, compose
 from hadamard_tui.charts.line_heads import DIRECTIONS
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.raster import runs
 from hadamard_tui.charts.scales import x_ticks
 from hadamard_tui.charts.series_builder import colour_of, letter_of
-from hadamard_tui.charts.view_plot import different, heat_map, plot
-from hadamard_tui.looks import palette
+from hadamard_tui.charts.view_plot import different_lines, heat_map, plot
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import legible
+from hadamard_tui.colours.palette import colour_map
 from hadamard_tui.running.progress import skipped
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.results.results import Results
     from engine.spec.experiment import Experiment
-    from hadamard_tui.charts.colour_map import ColourMap
     from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.colours.palette import ColourMap
 
 WIDEST_CHART = 120
 CHART_HEIGHTS = (18, 28)
@@ -138,7 +138,7 @@ def table(view: View, width: int) -> Table:
 
     If there are too many columns, curves and lines are the rows.
     """
-    lines = different(view.lines)
+    lines = different_lines(view.lines)
     curves: list[CurveView | LineView] = [*view.curves, *lines]
     names = [
         Text(f"{letter_of(curve)} {curve_name(view, curve)}".strip(), legible(colour_of(curve)))

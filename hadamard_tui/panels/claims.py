@@ -12,8 +12,8 @@ from hadamard_tui.panels.panel import Lack, Panel
 if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.spec.experiment import Experiment
-    from hadamard_tui.editing.fitting_claims import LeftOut
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.editing.document_edits import LeftOutClaim
+    from hadamard_tui.panels.panel import PanelContext
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
 STYLES = {True: "bold green", False: "bold red", None: "dim"}
@@ -45,10 +45,10 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
     return lines
 
 
-def left_out(omissions: Sequence[LeftOut]) -> list[Text]:
+def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
     """Return one line per claim that does not fit the set-up, with the reason."""
     return [
-        Text(f"– left out: {omission.claim.get('text')}  ({omission.why.what})", style="dim")
+        Text(f"– left out: {omission.claim.get('text')}  ({omission.why.fault})", style="dim")
         for omission in omissions
     ]
 

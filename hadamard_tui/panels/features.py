@@ -14,7 +14,7 @@ from hadamard_tui.panels.weights import target_feature, uncached, weight_limits
 
 if TYPE_CHECKING:
     from engine.results.trace import Curve
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 MOST_FEATURES = 512
 """Most features that are drawn, more than any screen has room for."""

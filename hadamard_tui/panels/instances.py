@@ -19,7 +19,7 @@ from hadamard_tui.panels.weights import target_feature
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 MOST_FEATURES, MOST_ROWS = 512, 256
 """Most features and rows that are drawn, more than any screen has room for."""

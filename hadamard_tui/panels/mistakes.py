@@ -11,7 +11,7 @@ from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 
 def lacks(experiment: Experiment) -> Lack | None:

@@ -15,7 +15,7 @@ from hadamard_tui.panels.weights import target_feature
 if TYPE_CHECKING:
     from engine.results.snapshots import Snapshots
     from engine.results.trace import Curve
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 
 def show(context: PanelContext) -> Nets | Text:

@@ -14,7 +14,7 @@ from hadamard_tui.panels.spectrum import lacks, no_spectrum
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series_builder import Plot
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 
 def show(context: PanelContext) -> Plot | Text:

@@ -14,7 +14,7 @@ from hadamard_tui.panels.panel import Lack, Panel, nothing, plot, recording
 if TYPE_CHECKING:
     from engine.results.trace import Curve
     from engine.spec.experiment import Experiment
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from engine.pictures.view import FROM_BELOW
-from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
+from hadamard_tui.charts.line_heads import head, meaning, proof, standing, whole_name
 from hadamard_tui.panels.panel import Panel
 
 if TYPE_CHECKING:
     from engine.results.trace import Curve, TheoryLine
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 
 def show(context: PanelContext) -> Text:
@@ -45,11 +45,17 @@ def _rank(line: TheoryLine, name: str) -> int:
 
 
 def _line_text(line: TheoryLine, name: str, reason: str) -> Text:
-    """Return a line and how it applies to a learner, with the reason unless it repeats `reason`."""
+    """Return a line and how it applies to a learner, with the reason unless it repeats `reason`.
+
+    Of a line that binds the learner, the idea of the proof follows.
+    """
     stands = standing(line, name)
     words = f"\n  {meaning(line.kind)}\n  "
     why = "" if stands.reason.endswith(reason) else f": {stands.reason}"
-    return Text.assemble(head(line.statement), (words, "italic"), (stands.words, stands.style), f"{why}.\n")
+    text = Text.assemble(head(line.statement), (words, "italic"), (stands.words, stands.style), f"{why}.\n")
+    if line.on_learners[name].holds and (idea := proof(line.kind)):
+        text.append(f"{idea}\n", "dim")
+    return text
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:

@@ -13,7 +13,7 @@ from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot, reco
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 
 def lacks(experiment: Experiment) -> Lack | None:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from hadamard_tui.charts.contrast import legible
 from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour_of, letter_of
+from hadamard_tui.colours.contrast import legible
 from hadamard_tui.panels.panel import Panel
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, LineView
     from engine.results.trace import Curve
-    from hadamard_tui.panels.context import PanelContext
-    from hadamard_tui.running.certificate_worker import CertificateWorker
+    from hadamard_tui.panels.panel import PanelContext
+    from hadamard_tui.running.workers import CertificateWorker
 
 
 def show(context: PanelContext) -> Text:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engine.problems.targets import Target
     from engine.results.trace import Curve
     from engine.spec.experiment import Experiment
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
 """Most weights that are drawn; more than a screen has dots for are thinned."""

@@ -1,8 +1,9 @@
-"""Progress of the runs of a sweep, and an estimate of the remaining time."""
+"""Progress of the runs of a sweep, the time that the engine has worked, and the time that remains."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from engine.results.gathering import WHY
 if TYPE_CHECKING:
     from engine.results.results import Results
     from engine.results.trace import Trace
+    from engine.spec.sweep import Sweep
+
 
 SPAN = 30.0
 """Seconds of latest work that the speed is estimated from: points differ in cost."""
@@ -19,7 +22,7 @@ SHORTEST = 2.0
 """Seconds of work before the first estimate."""
 
 
-def share(results: Results) -> float:
+def share_done(results: Results) -> float:
     """Return the share of all points that is done, counting part of the present point and skipped points."""
     points, remaining = points_done(results)
     return 1 - remaining / len(results.sweep.points) if points else 0.0
@@ -31,7 +34,7 @@ def points_done(results: Results) -> tuple[float, float]:
     if number is None:
         return 0.0, float(len(results.sweep.points))
     trace = results.traces[number]
-    part = 0.0 if number in results.finished else done(trace) / max(whole(trace), 1)
+    part = 0.0 if number in results.finished else records_done(trace) / max(records_in_all(trace), 1)
     computed = len(results.finished) + part
     return computed, len(results.sweep.points) - len(results.left_out) - computed
 
@@ -43,12 +46,12 @@ def skipped(results: Results) -> str:
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
 
 
-def done(trace: Trace) -> int:
+def records_done(trace: Trace) -> int:
     """Return the number of finished records; a learner that ended early has none left to compute."""
     return sum(curve.capacity if curve.ended else curve.length for curve in trace.curves)
 
 
-def whole(trace: Trace) -> int:
+def records_in_all(trace: Trace) -> int:
     """Return the number of records of all learners."""
     return sum(curve.capacity for curve in trace.curves)
 
@@ -73,10 +76,10 @@ class Remaining:
         (then, before), (now, done) = self._seen[0], self._seen[-1]
         if now - then < SHORTEST or done <= before or not 0 < self._left < math.inf:
             return ""
-        return f"{in_words(self._left * (now - then) / (done - before))} left"
+        return f"{duration_in_words(self._left * (now - then) / (done - before))} left"
 
 
-def in_words(seconds: float) -> str:
+def duration_in_words(seconds: float) -> str:
     """Return a waiting time as people say it."""
     if seconds < 10:
         return "a few seconds"
@@ -85,3 +88,50 @@ def in_words(seconds: float) -> str:
     if seconds < 3600:
         return f"about {max(1, round(seconds / 60))} min"
     return f"about {seconds / 3600:.1f} h"
+
+
+class EngineTime:
+    """Counts the seconds in which the engine works on a trace; pauses do not count."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._axes = sweep.axes
+        self._remaining = Remaining()
+        self._worked = 0.0
+        self._since: float | None = None
+
+    def begin(self) -> None:
+        """Restart the count for a new trace."""
+        self._worked, self._since = 0.0, time.perf_counter()
+
+    def count(self, is_running: bool) -> None:
+        """Add the time until now; from now on count if the engine `is_running`."""
+        self._worked, now = self.seconds, time.perf_counter()
+        self._since = now if is_running else None
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether the engine is at work on the trace."""
+        return self._since is not None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of work on the trace."""
+        return self._worked + (0.0 if self._since is None else time.perf_counter() - self._since)
+
+    def speed(self, x: float) -> float:
+        """Units of the x-axis per second of work, for a run that has come to x."""
+        return x / max(self.seconds, 1e-9)
+
+    def observe(self, seconds: float, results: Results) -> None:
+        """Record the progress of the points of the axes after `seconds` more of work."""
+        if self._axes and self.is_counting:
+            self._remaining.see(seconds, *points_done(results))
+
+    @property
+    def remaining(self) -> str:
+        """Time that the remaining points of the axes need, in words; empty if it is unknown.
+
+        It is an upper limit if some points may be skipped.
+        """
+        words = self._remaining.words if self.is_counting else ""
+        return f"at most {words}" if words and any(axis.until for axis in self._axes) else words

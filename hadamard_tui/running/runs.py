@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
 from hadamard_tui.charts.look import Pinned
-from hadamard_tui.editing.differences import Difference, differences
-from hadamard_tui.editing.place_words import title_of
+from hadamard_tui.editing.differences import SetupDifference, differences
+from hadamard_tui.editing.history import title_of_place
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Kept:
                 picture, self.results if all_points else of_one(self.experiment, self.trace)
             )
         except ReplicasMissing as error:
-            self.missing = error.what
+            self.missing = error.fault
         except BadInput:
             pass
         return None
@@ -200,12 +200,12 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
     return name, ", ".join(f"{title} {change.before} → {change.after}" for title, change in titled)
 
 
-def _title(change: Difference, experiment: Experiment) -> str:
+def _title(change: SetupDifference, experiment: Experiment) -> str:
     """Return the title and the owner of the field that differs: "rate η of EGU"."""
     first, *learner_name = change.part
     if learner_name:
         names = [learner.name for learner in experiment.learners]
         first = f"{first}[{names.index(learner_name[0]) if learner_name[0] in names else len(names)}]"
     *owners, leaf = change.place.split(".")
-    title = title_of(experiment, [first, *owners], leaf)
+    title = title_of_place(experiment, [first, *owners], leaf)
     return f"{title} of {change.owner}" if change.owner else title

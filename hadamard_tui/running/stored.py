@@ -18,7 +18,7 @@ from engine.spec import preset_index, presets
 from hadamard_tui.charts.look import STORED
 from hadamard_tui.charts.series import Axes, LineStyle, Series
 from hadamard_tui.charts.series_builder import Plot, others
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,11 +1,13 @@
-"""Views of growing results, computed again only when there are more results.
+"""Views, headlines and retrained learners of growing results, computed when a reader needs them.
 
-The view code is imported with the first results, because the first paint does not need it.
+The code of views and workers is imported with the first results or request, because the first paint does not
+need it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -13,9 +15,14 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
+    from engine.claims import Outcome
     from engine.pictures.picture import Picture
     from engine.pictures.view import View
     from engine.results.results import Results
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
+    from hadamard_tui.charts.look import Look
+    from hadamard_tui.running.workers import CertificateWorker, SnapshotWorker
 
 
 class Viewed:
@@ -45,7 +52,7 @@ def _extent(results: Results) -> object:
             number,
             trace,
             [(curve.length, curve.diverged, curve.ended) for curve in trace.curves],
-            [curve.length for curve in trace.others],
+            [curve.length for curve in trace.side_curves],
             list(trace.lines),
         )
         for number, trace in sorted(results.traces.items())
@@ -67,3 +74,72 @@ def with_letters(view: View, learners: Mapping[str, int]) -> View:
     ]
     pairs = zip(view.curves, numbers, strict=True)
     return replace(view, curves=[replace(curve, number=number) for curve, number in pairs])
+
+
+def headline_of_look(
+    look: Look, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
+) -> str:
+    """Return what a picture shows; beside a pinned run, the difference and how it moves the curves."""
+    from engine.results.headlines import (
+        comparison,  # here, as no headline is shown before a run
+        headline,
+        headline_of,
+    )
+
+    if look.pinned and (change := look.pinned[-1].change):
+        outcome = headline_of(look.view, experiment, outcomes)
+        curve = None if outcome is None else outcome.claim.curve
+        if sentence := comparison(change, look.pinned[-1].view, look.view, curve):
+            return sentence
+    return headline(look.view, experiment, outcomes, results)
+
+
+@dataclass(eq=False)
+class Retraining:
+    """The workers of one finished run; a worker is None until it is requested.
+
+    Args:
+        run: the experiment and its trace; None until the run has finished, when requests are ignored.
+    """
+
+    run: tuple[Experiment, Trace] | None = None
+    certificates: CertificateWorker | None = None
+    snapshots: SnapshotWorker | None = None
+
+    def measure_certificates(self, learner: str, again: bool = False) -> None:
+        """Measure the certificates of all learners once, the certificate of `learner` next.
+
+        A measurement that was stopped starts again only with `again`.
+        """
+        from hadamard_tui.running.workers import CertificateWorker
+
+        is_stopped = self.certificates is not None and self.certificates.stopped
+        if self.run is not None and (self.certificates is None or (again and is_stopped)):
+            self.certificates = CertificateWorker(*self.run)
+        if self.certificates is not None:
+            self.certificates.request(learner)
+
+    def take_snapshots(self, learner: str, target: int | None) -> None:
+        """Take snapshots of all learners once, of `learner` first."""
+        from hadamard_tui.running.workers import SnapshotWorker
+
+        if self.run is not None and self.snapshots is None:
+            self.snapshots = SnapshotWorker(*self.run, target, learner)
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether there may be more to show."""
+        return any(worker.is_at_work for worker in self._workers)
+
+    def stop(self) -> None:
+        """Stop the workers; their results stay."""
+        for worker in self._workers:
+            worker.stop()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for each thread, at most `seconds`, and return whether all have ended."""
+        return all(worker.join(seconds) for worker in self._workers)
+
+    @property
+    def _workers(self) -> list[CertificateWorker | SnapshotWorker]:
+        return [worker for worker in (self.certificates, self.snapshots) if worker is not None]

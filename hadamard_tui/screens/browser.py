@@ -1,11 +1,11 @@
-"""List of presets by subject, filtered by typed words, with a preview of the highlighted one."""
+"""Pages that choose what to open: a preset by subject and words, or a new experiment."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual import on, work
@@ -16,17 +16,17 @@ from textual.css.query import NoMatches
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from hadamard_tui.browsing.catalogue import Group, best, groups, matching, shown_name
+from hadamard_tui.browsing import beginnings
+from hadamard_tui.browsing.preset_list import Group, best, groups, matching, shown_name
 from hadamard_tui.browsing.preview import preview
-from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.keyboard import key, motions
 from hadamard_tui.screens.modal import Framed
-from hadamard_tui.widgets.compact import compact
-from hadamard_tui.widgets.entry import Entry as Line
-from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.controls import Entry as Line
+from hadamard_tui.widgets.controls import Lines, compact
 
 if TYPE_CHECKING:
-    from engine.spec.preset_index import Entry
+    from engine.spec.preset_index import PresetEntry
+
 
 PREVIEW_FROM, TITLES_FROM = 72, 104
 """Columns from which the list has a preview beside it, and from which it then has titles, too."""
@@ -67,7 +67,7 @@ class Browser(Framed[str | None]):
         super().__init__()
         self._opened, self._typed, self._ascii_only = opened, typed, ascii_only
         self._groups: Sequence[Group] = ()
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, PresetEntry] = {}
 
     def compose(self) -> ComposeResult:
         with Vertical() as page:
@@ -175,3 +175,64 @@ def _lines(group: Group, titled: bool) -> Iterator[Option]:
     for entry in entries:
         title = f"  {entry.title}" if titled else ""
         yield Option(Text.assemble(f"  {shown_name(entry)}", (title, "dim")), id=entry.name)
+
+
+class NewExperiment(Framed[dict[str, Any] | None]):
+    """Page that returns the document of an experiment of one learner on a problem, or None."""
+
+    DEFAULT_CSS = """
+    NewExperiment > Vertical { width: 100; }
+    NewExperiment OptionList { max-height: 7; text-wrap: nowrap; text-overflow: ellipsis; }
+    NewExperiment #problem-lines { margin: 0 0 1 0; }
+    """
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as page:
+            page.border_title = "New experiment"
+            page.border_subtitle = f"{key('choose')} chooses · {key('close')} closes"
+            yield Static(Text("1. Problem: matrix family and target", "bold"))
+            yield Lines(id="problem-lines", compact=True)
+            yield Static(Text("2. Learner", "bold"))
+            yield Lines(id="learner-lines", compact=True)
+            yield Static(
+                Text(f"{key('recipe')} and {key('setup')} change every part afterwards.", "dim"), markup=False
+            )
+
+    def on_mount(self) -> None:
+        self._read()
+
+    @work
+    async def _read(self) -> None:
+        """Read the presets in a thread: they are many files."""
+        problems = await asyncio.to_thread(_lines_of_problems)
+        learners = await asyncio.to_thread(_lines_of_learners)
+        with suppress(NoMatches):  # the page may be going by now
+            for id, lines in (("#problem-lines", problems), ("#learner-lines", learners)):
+                options = self.query_one(id, OptionList)
+                options.add_options(lines)
+                options.highlighted = 0
+
+    @on(OptionList.OptionSelected, "#problem-lines")
+    def _problem_chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.query_one("#learner-lines").focus()
+
+    @on(OptionList.OptionSelected, "#learner-lines")
+    def _learner_chosen(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        number = self.query_one("#problem-lines", OptionList).highlighted
+        if number is not None:
+            problem, learner = beginnings.problems()[number], beginnings.learners()[event.option_index]
+            self.dismiss(beginnings.document(problem, learner))
+
+
+def _lines_of_problems() -> Sequence[Option]:
+    return [_line(problem.title, problem.summary) for problem in beginnings.problems()]
+
+
+def _lines_of_learners() -> Sequence[Option]:
+    return [_line(learner.name, learner.summary) for learner in beginnings.learners()]
+
+
+def _line(name: str, summary: str) -> Option:
+    return Option(Text.assemble((f"{name:<22}", "bold"), (summary, "dim")))

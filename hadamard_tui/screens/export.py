@@ -19,13 +19,12 @@ from textual.widgets import Input, Static
 from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import escaped
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.screens.modal import Framed
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import KINDS, Shown
 from hadamard_tui.sharing.file_writer import FileWriter, place_file
-from hadamard_tui.widgets.compact import compact
-from hadamard_tui.widgets.entry import Entry
+from hadamard_tui.widgets.controls import Entry, compact
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from engine.spec.experiment import drawn
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.panels import TABLE
 from hadamard_tui.running.guesses import RIGHT, scores
-from hadamard_tui.terminal.alarm import after
-from hadamard_tui.tours.tour import REST, Tour, broken
+from hadamard_tui.terminal.timing import call_after
+from hadamard_tui.tours import REST, Tour, broken
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.stage import TOUR, Stage
 
@@ -141,4 +141,4 @@ class Guide:
                 self._laboratory.call_later(self.move, 1)
         if self._next_look is not None:
             self._next_look.cancel()
-        self._next_look = after(max(wait, 0.0), self._laboratory, self._look)
+        self._next_look = call_after(max(wait, 0.0), self._laboratory, self._look)

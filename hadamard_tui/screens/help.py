@@ -1,20 +1,29 @@
-"""Help page: a newcomer's questions, and all keys by purpose, made from the registries."""
+"""Pages to read: the first start, help with all keys, and the documentation of a part."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 from rich.table import Table
 from rich.text import Text
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Static
+from textual.containers import Vertical
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
 
-from hadamard_tui.keyboard.actions import ACTIONS, GROUPS
-from hadamard_tui.keyboard.keymap import key, panel_key, shown_keys
-from hadamard_tui.keyboard.motions import MOTIONS
+from engine.core import catalogue
+from engine.core.parts import docstring
+from engine.spec import presets
+from engine.spec.preset_index import naming
+from hadamard_tui.browsing.preset_list import NEW, NEW_TITLE
+from hadamard_tui.charts.line_heads import head
+from hadamard_tui.keyboard import ACTIONS, GROUPS, MOTIONS, action_of, key, panel_key, shown_keys
 from hadamard_tui.screens.modal import Framed
-from hadamard_tui.widgets.lines import Words
+from hadamard_tui.tours import is_path, talks
+from hadamard_tui.widgets.controls import Lines, Words
 
 MOVE = "Move in lists, tables, heat maps and texts"
 
@@ -75,6 +84,15 @@ def questions() -> tuple[tuple[str, str], ...]:
             f"`{key('command_palette')}` searches presets, parts, theorems and commands.",
         ),
         (
+            "What do the other charts show?",
+            "A chart of one run goes along examples, steps or time. With an axis, such "
+            "as d, a set-up runs once per value, and a chart along the axis has one point per run. "
+            f"`{key('vary')}` makes such an axis of the number at the cursor; the headline says by which law "
+            "the curves grow. With two axes the chart is a heat map of one learner: the bar beside it says "
+            "which shade is which value. A spectrum has the number of a singular value below it, largest "
+            f"first. `{key('next_picture')}` goes from chart to chart, if there are several.",
+        ),
+        (
             "What do the words and signs mean?",
             "GD is gradient descent. EGU is unnormalised exponentiated gradient: a step multiplies every "
             "weight by exp(−η g), so weights stay positive. EGU± has a positive and a negative weight per "
@@ -115,3 +133,103 @@ def _keys() -> Table:
     for motion in MOTIONS:
         table.add_row(Text(shown_keys(motion.id)), motion.help)
     return table
+
+
+FIRST = ("hadamard-128", "hadamard-d", "rotated-128")
+WHAT = (
+    "Watch learners live against the lower bounds that theory proves for them, "
+    "see who falls below them, and read why."
+)
+
+
+WALK = "Or walk a path: predict, run, read why, break it"
+
+
+class Welcome(Framed[str | None]):
+    """Page that returns the name of the chosen preset or path, or None."""
+
+    DEFAULT_CSS = """
+    Welcome > Vertical { max-width: 100%; max-height: 100%; padding: 1 1; }
+    Welcome OptionList { margin: 1 0 0 0; }
+    """
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as page:
+            page.border_title = "hadamard-tui"
+            hints = f"{key('presets')} lists all · {key('help')} explains"
+            page.border_subtitle = f"{key('choose')} runs it · {hints} · {key('close')} looks around"
+            yield Static(WHAT, markup=False)
+            first = (preset_option(name, presets.load(name).title) for name in FIRST)
+            new = Option(f"Or start from nothing: {NEW_TITLE[0].lower()}{NEW_TITLE[1:]}", id=NEW)
+            yield Lines(*first, Option(WALK, disabled=True), *_paths(), new, compact=True)
+
+    def on_key(self, event: events.Key) -> None:
+        """The keys that stand below the page act as they say: to run is to run what is selected, and all but
+        help close the page."""
+        action = action_of(event.key) if event.is_printable else None
+        if action is None:
+            return
+        event.stop()
+        if action.id == "help":
+            self.app.push_screen(Help())
+        elif action.id in ("run", "pause"):
+            self.query_one(OptionList).action_select()
+        else:
+            laboratory = self.app.screen_stack[0]
+            self.dismiss(None)
+            self.app.call_later(laboratory.run_action, action.name)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id)
+
+
+def _paths() -> Iterator[Option]:
+    """Yield a line for each guided path."""
+    for name, talk in talks().items():
+        if is_path(talk):
+            yield Option(f"  {talk.title}", id=name)
+
+
+def preset_option(name: str, title: str) -> Option:
+    """Return an option for a preset: its name above its title."""
+    return Option(Text.assemble((name, "bold"), f"\n  {title}"), id=name)
+
+
+class PartPage(Framed[str | None]):
+    """Page that returns the name of the chosen preset, or None."""
+
+    def __init__(self, family: str, kind: str) -> None:
+        super().__init__()
+        self._family, self._kind = family, kind
+
+    def compose(self) -> ComposeResult:
+        with Words() as page:
+            page.border_title = Text(f"{self._family.capitalize()}: {self._kind}")
+            shown = [preset_option(entry.name, entry.title) for entry in naming(self._kind)]
+            closes = f"{key('close')} closes"
+            page.border_subtitle = f"{key('choose')} opens a preset · {closes}" if shown else closes
+            yield Static(about(self._family, self._kind))
+            if shown:
+                yield Static(Text("\nPresets that name it", "bold"))
+                yield Lines(*shown, compact=True)
+            else:
+                yield Static(Text("\nNo preset names it.", "italic"))
+
+    def on_mount(self) -> None:
+        for options in self.query(OptionList):
+            options.focus(scroll_visible=False)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option_id)
+
+
+def about(family: str, kind: str) -> Text:
+    """Return the documentation of a part; for a theory line with direction, formula and source first."""
+    from engine.theory import statement
+
+    member: Any = catalogue.members(family)[kind]
+    text = head(statement(member())).append("\n\n") if family == "theory" else Text()
+    paragraphs = docstring(member).split("\n\n")
+    return text.append("\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs))

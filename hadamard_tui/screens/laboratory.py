@@ -19,41 +19,52 @@ from textual.widgets import DataTable, Static
 
 from engine.core.parts import BadInput
 from engine.spec.presets import name_of
-from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import ACTIONS, key
 from hadamard_tui.panels import ABOUT, TABLE, verdict
-from hadamard_tui.panels.context import PanelContext, PanelPredictions
+from hadamard_tui.panels.panel import PanelContext, PanelPredictions
 from hadamard_tui.panels.weights import target_feature
 from hadamard_tui.running.playback import Pace
-from hadamard_tui.screens.comparing import Comparing
 from hadamard_tui.screens.modal import StyledOnce
-from hadamard_tui.screens.placeholders import WORDS, waiting_words
 from hadamard_tui.screens.predicting import Predicting
+from hadamard_tui.screens.run_comparison import RunComparison
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView
-from hadamard_tui.terminal.alarm import after
-from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.terminal.terminal_io import FrameRate, line_of
 from hadamard_tui.terminal.textual_internals import RestingScreen
-from hadamard_tui.widgets.caption import Caption
+from hadamard_tui.terminal.timing import Frames, call_after
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.data_line import DataLine
-from hadamard_tui.widgets.entry import NumberEntry
+from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.form import Varied as RowVaried
-from hadamard_tui.widgets.keys import Keys
-from hadamard_tui.widgets.progress import Progress, Situation, keys_to_run
 from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.selection_bar import SelectionBar
+from hadamard_tui.widgets.screen_lines import Caption, DataLine, Keys, Status
+from hadamard_tui.widgets.selection_bar import Progress, SelectionBar, Situation, keys_to_run
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import Side, Story
 from hadamard_tui.widgets.stage import Stage
-from hadamard_tui.widgets.status import Status
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.session import Session
     from hadamard_tui.screens.jump import Place
+
+
+WORDS = {
+    "waiting": "Waiting for the last run, which ends as soon as\nits data are drawn or its step is made.",
+    "loading engine": "Loading the engine. The first time takes a second or two;\nevery key works meanwhile.",
+    "preparing": "Drawing the data and computing the bounds.",
+    "running": "The first evaluation point is being computed.",
+    "paused": "Paused before the first evaluation point. {pause} goes on, {step} takes one step.",
+    "stopped": "Stopped before the first evaluation point. {run} runs the set-up from the start.",
+    "failed": "The engine could not run this.\nChange the set-up, or press {run} to try again.",
+}
+
+
+def waiting_words(session: Session) -> str:
+    """Return the words in place of a chart."""
+    words = WORDS.get(session.state, "")
+    return words.format(run=key("run"), pause=key("pause"), step=key("step"))
+
 
 STILL = 10
 """Frames after the last message: meanwhile widgets are laid out and exchange messages."""
@@ -86,7 +97,7 @@ FULL = "-full"
 """Class of the screen while the chart or the open panel is shown alone."""
 
 
-class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
+class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     """Shows the trace of the engine so far, and the widgets that set runs up and compare them."""
 
     AUTO_FOCUS = ""
@@ -243,12 +254,12 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
         """Sweep a number of the set-up and run that, or notify why that is impossible."""
-        from hadamard_tui.editing.sweeping import swept
+        from hadamard_tui.editing.editable_experiment import swept
 
         try:
             editable = swept(self._editable, place, is_whole, symbol)
         except BadInput as error:
-            self.notify(error.what, severity="warning")
+            self.notify(error.fault, severity="warning")
         else:
             await self.present(editable)
 
@@ -374,7 +385,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         self._end_rest()
         if self._next_frame is not None:
             self._next_frame.cancel()
-        self._next_frame = after(seconds, self, self._frame)
+        self._next_frame = call_after(seconds, self, self._frame)
 
     def _tick(self) -> None:
         now = time.monotonic()
@@ -437,7 +448,7 @@ class Laboratory(StyledOnce, Predicting, Comparing, RestingScreen):
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
-        from hadamard_tui.tours.onward import onward
+        from hadamard_tui.tours import onward
 
         outcomes = session.outcomes if session.over else None
         predictions = PanelPredictions(

@@ -8,11 +8,11 @@ import numpy as np
 
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import colour, mark, theory
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.running.guesses import LEVEL, Guesses, in_words
-from hadamard_tui.screens.looking import LEAPS, Looking
-from hadamard_tui.widgets.caption import Caption
+from hadamard_tui.screens.view_control import LEAPS, ViewControl
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.screen_lines import Caption
 
 if TYPE_CHECKING:
     from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.session import Session
 
 
-class Predicting(Looking):
+class Predicting(ViewControl):
     """Asks for guesses before a run, and passes them to it."""
 
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:

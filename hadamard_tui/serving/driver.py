@@ -19,8 +19,7 @@ from textual import events
 from textual.app import App
 from textual.drivers.web_driver import WebDriver
 
-from hadamard_tui.terminal.input_stream import ExitEvent, chunks
-from hadamard_tui.terminal.keys import Keys
+from hadamard_tui.terminal.terminal_input import ExitEvent, InputReader, chunks
 
 GONE = 3
 """Exit code of an app whose server has gone, as after any failure."""
@@ -62,7 +61,7 @@ class ViewerDriver(WebDriver):
     def run_input_thread(self) -> None:
         """Read to the end of the input. If the app does not end by itself then, its server has gone."""
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
-        keys, packets = Keys(), Packets()
+        keys, packets = InputReader(), Packets()
         assert sys.__stdin__ is not None, "the server holds the other end of it"
         for data in chunks(sys.__stdin__.fileno(), self.exit_event, lambda: keys.patience):
             text = ""

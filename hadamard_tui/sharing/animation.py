@@ -12,11 +12,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from hadamard_tui.charts.chart_sheet import ChartSheet, compose
-from hadamard_tui.charts.colour import triplet
-from hadamard_tui.charts.contrast import faded, legible
-from hadamard_tui.charts.raster import runs, write
-from hadamard_tui.looks import palette
-from hadamard_tui.sharing.png import png
+from hadamard_tui.charts.raster import runs, write_text
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import faded, legible, triplet
+from hadamard_tui.sharing.rendering import png
 from hadamard_tui.sharing.svg import chart
 from hadamard_tui.sharing.svg_page import GROUND, INK
 
@@ -133,7 +132,7 @@ def _rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]:
     glyphs = np.full((ROWS, COLUMNS), ord(" "), dtype=np.uint32)
     inks = np.full(glyphs.shape, -1)
     for row, line in enumerate(surround.lines):
-        write(glyphs, row, 0, line)
+        write_text(glyphs, row, 0, line)
     area = np.s_[
         surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
     ]
@@ -141,7 +140,7 @@ def _rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]:
     inks[area] = np.where(picture.colours >= 0, 3 * picture.colours + picture.faint, -1)
     for row, pieces in enumerate(names, start=ROWS - legend_lines):
         for piece in pieces:
-            if (span := write(glyphs, row, piece.column, piece.text)) is not None and piece.index >= 0:
+            if (span := write_text(glyphs, row, piece.column, piece.text)) is not None and piece.index >= 0:
                 inks[row, span] = 3 * piece.index + 2
     looks = (str, faded, legible)
     for row_glyphs, row_inks in zip(glyphs, inks, strict=True):

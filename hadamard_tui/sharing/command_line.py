@@ -13,7 +13,7 @@ from engine.core import files
 from engine.core.parts import BadInput
 from engine.spec import presets
 from hadamard_tui import NAME
-from hadamard_tui.editing.inline_toml import inline
+from hadamard_tui.editing.typed_text import inline_toml
 from hadamard_tui.state.state_file import KeptView
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def overrides(preset: str, document: Raw) -> list[str]:
         try:
             changes += list(_changes(part, old[part], new[part]))
         except _Whole:
-            changes.append(f"{part}={inline(new[part])}")
+            changes.append(f"{part}={inline_toml(new[part])}")
     return changes
 
 
@@ -97,7 +97,7 @@ def _changes(place: str, old: Any, new: Any) -> Iterator[str]:
 def _whole(place: str, value: Any) -> str:
     if value is None:
         raise _Whole  # TOML has no word for nothing: the table around it is said without it
-    return f"{place}={inline(value)}"
+    return f"{place}={inline_toml(value)}"
 
 
 def _tables(items: Any) -> bool:

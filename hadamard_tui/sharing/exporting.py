@@ -26,15 +26,12 @@ from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.derived_plots import difference, has_multiples, is_difference, multiples
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.view_plot import heat_map, plot
-from hadamard_tui.looks import palette
-from hadamard_tui.running.headline import headline_of_look
+from hadamard_tui.colours import palette
+from hadamard_tui.running.viewed import headline_of_look
 from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.animation import asciicast, gif
-from hadamard_tui.sharing.fonts import boxes
-from hadamard_tui.sharing.pdf import pdf
-from hadamard_tui.sharing.png import png
-from hadamard_tui.sharing.svg import chart
-from hadamard_tui.sharing.svg_heat_map import heat_map_page
+from hadamard_tui.sharing.rendering import boxes, pdf, png
+from hadamard_tui.sharing.svg import chart, heat_map_page
 from hadamard_tui.sharing.svg_page import Tiles
 
 if TYPE_CHECKING:
@@ -46,7 +43,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.series import Axes, Series
     from hadamard_tui.charts.series_builder import Plot
-    from hadamard_tui.sharing.svg_page import Sheet
+    from hadamard_tui.sharing.svg_page import SvgSheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})
 """Values that need not be written, because they are the default wherever they are allowed."""
@@ -150,7 +147,7 @@ Progress = Callable[[float], None]
 """Called with the share of a file that is made, from 0 to 1."""
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """A kind of file: its content, how it is made, and the library that it needs."""
 
     about: str
@@ -169,26 +166,26 @@ class Kind(NamedTuple):
         return f"{shlex.quote(sys.executable)} -m pip install {self.library}"
 
 
-KINDS: dict[str, Kind] = {
-    ".svg": Kind(
+KINDS: dict[str, FileKind] = {
+    ".svg": FileKind(
         "the chart with its caption, for a paper or the web", lambda shown, _: _page(shown).written()
     ),
-    ".pdf": Kind("the same as a page", lambda shown, _: pdf(_page(shown)), "matplotlib"),
-    ".png": Kind("the same in pixels", lambda shown, _: png(_page(shown)), "resvg_py"),
-    ".gif": Kind(
+    ".pdf": FileKind("the same as a page", lambda shown, _: pdf(_page(shown)), "matplotlib"),
+    ".png": FileKind("the same in pixels", lambda shown, _: png(_page(shown)), "resvg_py"),
+    ".gif": FileKind(
         "the chart as its curves grow", lambda shown, progress: gif(*_growing(shown), progress), "resvg_py"
     ),
-    ".cast": Kind(
+    ".cast": FileKind(
         "the same as a recording of a terminal, for asciinema",
         lambda shown, progress: asciicast(*_growing(shown), progress),
     ),
-    ".html": Kind("a page to send, as share writes it", lambda shown, _: _shared(shown)),
-    ".csv": Kind("curves and bounds, one row per point", lambda shown, _: tables.as_csv(_table(shown))),
-    ".parquet": Kind(
+    ".html": FileKind("a page to send, as share writes it", lambda shown, _: _shared(shown)),
+    ".csv": FileKind("curves and bounds, one row per point", lambda shown, _: tables.as_csv(_table(shown))),
+    ".parquet": FileKind(
         "curves and bounds, one row per point", lambda shown, _: tables.as_parquet(_table(shown)), "pyarrow"
     ),
-    ".json": Kind("all that was computed, as run --json prints it", lambda shown, _: _report(shown)),
-    ".toml": Kind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
+    ".json": FileKind("all that was computed, as run --json prints it", lambda shown, _: _report(shown)),
+    ".toml": FileKind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
 """Kinds by suffix."""
 
@@ -256,7 +253,7 @@ def _made(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
     try:
         return kind.make(shown, progress)
     except BadInput as error:
-        raise BadInput(where, error.what) from error
+        raise BadInput(where, error.fault) from error
     except ImportError as error:
         library = kind.library or error.name or "a library"
         remedy = f"; install it anew with {kind.installation}" if kind.library else ""
@@ -269,7 +266,7 @@ def _trace(shown: Shown) -> Trace:
     return shown.trace
 
 
-def _table(shown: Shown) -> tables.Table:
+def _table(shown: Shown) -> tables.CurveTable:
     if shown.pictures is None:
         results = of_one(shown.experiment, _trace(shown))
         losses, errors = (view(of_run(shown.experiment, measure), results) for measure in ("loss", "error"))
@@ -302,7 +299,7 @@ def _document(shown: Shown) -> Raw:
     return as_document(shown.experiment) if shown.document is None else shown.document
 
 
-def _page(shown: Shown) -> Sheet:
+def _page(shown: Shown) -> SvgSheet:
     if (heat := _heat(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:

@@ -79,7 +79,7 @@ def _why_not(result: Future[Any]) -> str:
         case CancelledError():
             return "the program ended before it was made"
         case BadInput() as error:
-            return error.what
+            return error.fault
         case error:
             return f"{type(error).__name__}: {error}"
 

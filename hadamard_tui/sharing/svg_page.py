@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from engine.core.texts import printable
 from hadamard_tui.charts.frame import labels, ticks_along, ticks_up
-from hadamard_tui.charts.legend import elided
+from hadamard_tui.charts.raster import elided
 from hadamard_tui.charts.scales import Scale
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]
     return {"stroke_dasharray": numbers, "stroke_dashoffset": f"{-turn * sum(lengths) + 0:g}"}
 
 
-class Entry(NamedTuple):
+class SvgEntry(NamedTuple):
     """A part of an entry of the legend.
 
     Args:
@@ -111,7 +111,7 @@ class Entry(NamedTuple):
         write(into, x + self._name_begins, foot, text, WORDS)
 
 
-class Sheet:
+class SvgSheet:
     """A sheet of SVG with a title for readers that do not see it, and a caption at its end."""
 
     def __init__(self, title: str, width: float = WIDTH) -> None:
@@ -150,7 +150,7 @@ class Sheet:
         return content + b"\n"
 
 
-class Tiles(Sheet):
+class Tiles(SvgSheet):
     """Pages side by side, COLUMNS in a row."""
 
     def __init__(self, pages: Sequence[Page], caption: str) -> None:
@@ -167,7 +167,7 @@ class Tiles(Sheet):
         self.caption(caption)
 
 
-class Page(Sheet):
+class Page(SvgSheet):
     """A page with axes. What belongs between them is put into `area`, where the scales say.
 
     Attributes:
@@ -223,7 +223,7 @@ class Page(Sheet):
         """Something that others refer to by its id."""
         return put(put(self.root, "defs"), tag, **attributes)
 
-    def legend(self, entries: Sequence[Entry]) -> None:
+    def legend(self, entries: Sequence[SvgEntry]) -> None:
         """Put a legend below, entries one after the other."""
         x, foot = WIDTH, self._end + GAP - 0.4 * WORDS
         for number, entry in enumerate(entries):

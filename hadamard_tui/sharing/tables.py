@@ -17,7 +17,7 @@ from engine.pictures.view import Floats, View
 Numbers = Floats | None
 
 
-class Part(NamedTuple):
+class TablePart(NamedTuple):
     """Rows of one curve or line: their text cells, and the numbers [S] of the other cells."""
 
     texts: tuple[str, ...]
@@ -25,12 +25,12 @@ class Part(NamedTuple):
     """None for a column that is empty here; the first column never is."""
 
 
-class Table(NamedTuple):
+class CurveTable(NamedTuple):
     """A table with columns of text, then of numbers, and what else there is to say of it."""
 
     texts: tuple[str, ...]
     numbers: tuple[str, ...]
-    parts: Sequence[Part]
+    parts: Sequence[TablePart]
     labels: dict[str, str]
 
 
@@ -41,28 +41,28 @@ BLOCK = 4096
 """Rows per write: the screen may wait for so many, because threads share the interpreter."""
 
 
-def of_run(losses: View, errors: View, caption: str = "") -> Table:
+def of_run(losses: View, errors: View, caption: str = "") -> CurveTable:
     """Return the curves of a run and the drawn bounds, from the views of its loss and of its 0/1 error.
 
     A row has `learner` or the direction of a bound, its owner, and its place; the last two may be missing.
     """
     error = {curve.name: curve.y for curve in errors.curves if len(curve.y)}
     curves = [
-        Part(("learner", curve.name), (curve.x, curve.y, curve.stderr, error.get(curve.name)))
+        TablePart(("learner", curve.name), (curve.x, curve.y, curve.stderr, error.get(curve.name)))
         for curve in losses.curves
     ]
-    bounds = [Part((line.direction, line.kind), (line.x, line.y, None, None)) for line in losses.lines]
+    bounds = [TablePart((line.direction, line.kind), (line.x, line.y, None, None)) for line in losses.lines]
     labels = {"x": losses.axes.x_label, "loss": losses.axes.y_label, "caption": caption}
-    return Table(("series", "name"), ("x", "loss", "stderr", "error"), [*curves, *bounds], labels)
+    return CurveTable(("series", "name"), ("x", "loss", "stderr", "error"), [*curves, *bounds], labels)
 
 
-def of_views(views: Sequence[View], captions: Sequence[str]) -> Table:
+def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
     """Return all curves, theory lines and heat maps of some views, which have a caption each.
 
     A row has the picture, `learner`, `reference` or the direction of a line, its owner, and its place. y is
     the row of a heat map, and empty elsewhere.
     """
-    parts: list[Part] = []
+    parts: list[TablePart] = []
     labels: dict[str, str] = {}
     for number, (view, caption) in enumerate(zip(views, captions, strict=True), start=1):
         picture = view.picture.name or view.picture.title or f"picture {number}"
@@ -70,23 +70,25 @@ def of_views(views: Sequence[View], captions: Sequence[str]) -> Table:
         labels[f"{picture}: caption"] = caption
         for curve in view.curves:
             series = "reference" if curve.training.is_reference else "learner"
-            parts.append(Part((picture, series, curve.name), (curve.x, None, curve.y, curve.stderr)))
+            parts.append(TablePart((picture, series, curve.name), (curve.x, None, curve.y, curve.stderr)))
         for line in view.lines:
-            parts.append(Part((picture, line.direction, line.name), (line.x, None, line.y, None)))
+            parts.append(TablePart((picture, line.direction, line.name), (line.x, None, line.y, None)))
         for heat in view.heats:
             x, y = np.meshgrid(heat.x, heat.y)
             stderr = None if heat.stderr is None else heat.stderr.ravel()
             parts.append(
-                Part((picture, "learner", heat.learner), (x.ravel(), y.ravel(), heat.z.ravel(), stderr))
+                TablePart((picture, "learner", heat.learner), (x.ravel(), y.ravel(), heat.z.ravel(), stderr))
             )
             for contour in heat.contours:
                 name = f"{contour.kind} of {heat.learner}"
                 values = contour.values.ravel()
-                parts.append(Part((picture, contour.direction, name), (x.ravel(), y.ravel(), values, None)))
-    return Table(("picture", "series", "name"), ("x", "y", "value", "stderr"), parts, labels)
+                parts.append(
+                    TablePart((picture, contour.direction, name), (x.ravel(), y.ravel(), values, None))
+                )
+    return CurveTable(("picture", "series", "name"), ("x", "y", "value", "stderr"), parts, labels)
 
 
-def as_csv(table: Table) -> bytes:
+def as_csv(table: CurveTable) -> bytes:
     """Comma-separated values in UTF-8 with a header; numbers keep all their digits.
 
     A name that a spreadsheet would run as a formula gets an apostrophe in front.
@@ -132,7 +134,7 @@ def _no_formula(name: str) -> str:
     return f"'{name}" if name.startswith(FORMULAS) else name
 
 
-def as_parquet(table: Table) -> bytes:
+def as_parquet(table: CurveTable) -> bytes:
     """Return the table as Parquet, with the labels of the axes and the captions in its metadata.
 
     Raises: BadInput if it cannot be made, ImportError if the library cannot be loaded.
@@ -145,7 +147,7 @@ def as_parquet(table: Table) -> bytes:
         raise BadInput("", f"the table cannot be made: {error}") from error
 
 
-def _parquet(table: Table) -> bytes:
+def _parquet(table: CurveTable) -> bytes:
     import pyarrow
     from pyarrow import parquet
 

@@ -20,16 +20,14 @@ from engine.results.headlines import headline
 from engine.results.outcomes import about
 from engine.results.views import view
 from engine.spec.experiment import SUBJECTS, drawn, of_run
-from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.line_heads import DIRECTIONS, meaning, whole_name
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.view_plot import heat_map, plot
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.palette import DARK, LIGHT
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.palette import DARK, LIGHT, colour_map, hex_colour
 from hadamard_tui.sharing.command_line import command_line
-from hadamard_tui.sharing.svg import draw, entries
-from hadamard_tui.sharing.svg_heat_map import heat_map_page
+from hadamard_tui.sharing.svg import draw, entries, heat_map_page
 from hadamard_tui.sharing.svg_page import GRID, GROUND, INK, MUTED, SAMPLE, Page, name_apart, put
 
 if TYPE_CHECKING:
@@ -352,7 +350,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def _dark_rules(figures: str) -> str:
     """Rules that draw the figures in the colours of the dark screen where the reader's page is dark."""
     maps = (colour_map(dark_is_more=dark).colours.tolist() for dark in (True, False))
-    cells = [["#{:02x}{:02x}{:02x}".format(*colour) for colour in colours] for colours in maps]
+    cells = [[hex_colour(colour) for colour in colours] for colours in maps]
     pairs = dict(zip(cells[0], cells[1], strict=True)) | dict(
         zip(LIGHT.of_learners, DARK.of_learners, strict=True)
     )

@@ -15,10 +15,8 @@ from engine.core.parts import BadInput
 from engine.core.texts import nearest
 from engine.spec import raw_values
 from hadamard_tui import NAME
-from hadamard_tui.keyboard.actions import ACTIONS, Action
-from hadamard_tui.keyboard.keymap import EVERY
-from hadamard_tui.keyboard.motions import MOTIONS, Motion
-from hadamard_tui.looks.palette import ThemeName
+from hadamard_tui.colours.palette import ThemeName
+from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS, Action, Motion
 from hadamard_tui.terminal.clipboard import Clipboard
 
 MOST_BYTES = 1 << 16

@@ -1,4 +1,4 @@
-"""Cache of the finished points of sweeps on disk, so that they are not computed again."""
+"""Cache of finished points and runs on disk, so that they are not computed again."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from engine.spec.sweep import Sweep
 
 
-def store_for(sweep: Sweep) -> Store | None:
+def store_for(sweep: Sweep, single_runs: bool = False) -> Store | None:
     """Return the store for the finished points of a sweep, in the user's cache.
 
-    None without axes, for a viewer in a browser, and if the configuration turns the store off.
+    None for a viewer in a browser, if the configuration turns the store off, and without axes, unless
+    `single_runs`.
     """
-    if not sweep.axes or served():
+    if served() or not (sweep.axes or single_runs):
         return None
     configured, _ = config.read()
     max_bytes = configured.kept_points_mb * MB

@@ -10,13 +10,12 @@ import msgspec
 
 from engine.core.parts import BadInput
 from engine.spec import presets
-from hadamard_tui.looks.palette import ThemeName
+from hadamard_tui.colours.palette import ThemeName
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView, Memory
 from hadamard_tui.terminal.standard_streams import lacks_letters
-from hadamard_tui.tours.talk import stops_to
-from hadamard_tui.tours.tour import Tour
+from hadamard_tui.tours import Tour, stops_to
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw

@@ -1,4 +1,4 @@
-"""State that the app keeps between sessions: the set-up and the view, never a run."""
+"""State that the app keeps between sessions: the set-up, the view and the saved presets, never a run."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from engine.core import files
+from engine.core import files, texts
 from engine.core.parts import BadInput
 from engine.core.texts import LONGEST_QUOTE, cut
 from engine.spec import raw_values
 from hadamard_tui import NAME
 from hadamard_tui.charts.look import ChartOptions
-from hadamard_tui.looks.palette import ThemeName
+from hadamard_tui.colours.palette import ThemeName
 from hadamard_tui.running.playback import FASTEST_PACE, SLOWEST_PACE
+from hadamard_tui.serving import served
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw
+
 
 MOST_BYTES = 1 << 24
 """Bytes of the largest file that is read, far above what the program writes for thousands of learners."""
@@ -60,7 +62,7 @@ def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
             reading.apply(raw, change)
             view = msgspec.convert(raw, KeptView)
         except BadInput as error:
-            raise BadInput(where, error.what) from error
+            raise BadInput(where, error.fault) from error
         except msgspec.ValidationError as error:
             raise BadInput(where, str(error)) from error
     if view.panel is not None:
@@ -168,3 +170,45 @@ def _set_aside(path: Path) -> str:
     except OSError as error:
         return f"it cannot be renamed: {files.reason(error)}"
     return f"it is now {aside.name}"
+
+
+MOST_OWN_PRESETS = 50
+"""Number of presets that are remembered, the newest."""
+
+MOST_BYTES_OF_PATHS = 1 << 20
+
+
+def own_presets_file() -> Path:
+    """Return the path of the list of presets."""
+    from platformdirs import user_state_path
+
+    return user_state_path(NAME) / "presets.txt"
+
+
+def own_presets() -> list[str]:
+    """Return the paths of the presets that still exist, newest first; none for a viewer in a browser."""
+    if served():
+        return []
+    try:
+        with files.faults(""):
+            lines = files.read(own_presets_file(), MOST_BYTES_OF_PATHS).decode(errors="replace").splitlines()
+    except BadInput:
+        return []
+    return [line for line in reversed(lines) if not texts.fault(line) and _is_there(line)]
+
+
+def add_own_preset(path: Path) -> None:
+    """Remember a preset. Raises: BadInput if the list cannot be written."""
+    with files.faults("the list of presets", "cannot be written"):
+        written, added = own_presets_file(), str(path.absolute())
+        written.parent.mkdir(parents=True, exist_ok=True)
+    other_presets = [preset for preset in reversed(own_presets()) if preset != added]
+    content = "".join(f"{preset}\n" for preset in [*other_presets, added][-MOST_OWN_PRESETS:])
+    files.write(written, content.encode(), "the list of presets")
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):
+        return False

@@ -11,7 +11,39 @@ from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
-from hadamard_tui.charts import plain
+_BRAILLE = 0x2800
+# One character per set of occupied dot rows, the top row being bit 0.
+_BY_ROWS = " '-'-:-|.::|.|||"
+_ROW_BITS = (0x09, 0x12, 0x24, 0xC0)
+_CELLS = np.array(
+    [
+        ord(_BY_ROWS[sum(1 << row for row, bits in enumerate(_ROW_BITS) if cell & bits)])
+        for cell in range(256)
+    ],
+    dtype=np.uint32,
+)
+_LINES = {
+    "─": "-",
+    "╌": "~",
+    "┄": ".",
+    "│": "|",
+    "┊": ":",
+    "…": "~",
+    "·": ".",
+    "•": "o",
+    **dict.fromkeys("┌┐└┘├┤┬┴┼", "+"),
+}
+
+
+def braille_to_ascii(glyphs: np.ndarray) -> np.ndarray:
+    """Replace braille and box lines in code points of any shape; other characters stay."""
+    plain = glyphs.copy()
+    braille = (glyphs >= _BRAILLE) & (glyphs < _BRAILLE + 256)
+    plain[braille] = _CELLS[glyphs[braille] - _BRAILLE]
+    for line, letter in _LINES.items():
+        plain[glyphs == ord(line)] = ord(letter)
+    return plain
+
 
 _SHAPES = {
     **dict.fromkeys("━═▔▁▂▀▄", "-"),
@@ -62,7 +94,7 @@ def _letter(letter: str) -> str:
     width = cell_len(letter)
     if letter.isascii() or width == 0:
         return letter if letter.isascii() else ""
-    drawn = chr(int(plain.to_ascii(np.array([ord(letter)], dtype=np.uint32))[0]))
+    drawn = chr(int(braille_to_ascii(np.array([ord(letter)], dtype=np.uint32))[0]))
     if replacement := drawn if drawn.isascii() else _SHAPES.get(letter) or _WORDS.get(letter):
         return replacement
     folded = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()

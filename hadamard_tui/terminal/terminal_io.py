@@ -15,9 +15,8 @@ from typing import IO, Any
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
-from hadamard_tui.terminal.input_stream import ExitEvent, chunks
-from hadamard_tui.terminal.keys import Keys
 from hadamard_tui.terminal.signals import hang_up
+from hadamard_tui.terminal.terminal_input import ExitEvent, InputReader, chunks
 from hadamard_tui.terminal.textual_internals import driver_of, replace_output
 
 SHARE = 0.5
@@ -119,7 +118,7 @@ class TimedDriver(LinuxDriver):
 
     def _post_input(self) -> None:
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
-        keys = Keys()
+        keys = InputReader()
         is_first = True
         for data in chunks(self.fileno, self.exit_event, lambda: keys.patience):
             # Until the app takes the terminal, the terminal makes a new line of the enter key.

@@ -1,4 +1,4 @@
-"""A widget painted cell by cell, from arrays of code points and styles; only changed cells are sent."""
+"""A widget painted cell by cell, of which only changed cells are sent, and the live picture of nets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from hadamard_tui.charts.raster import runs, write
+from hadamard_tui.charts.nets import LEVELS, NAME, NODES, NOTE, TITLE, Nets, draw
+from hadamard_tui.charts.raster import runs, write_text
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import mixed, parse_colour
 
 _BLANK = ord(" ")
 
@@ -128,7 +131,7 @@ class CellView(Widget):
         self, glyphs: np.ndarray, inks: np.ndarray, row: int, column: int, text: str, ink: int
     ) -> None:
         """Write a line of text in a style."""
-        if (span := write(glyphs, row, column, text)) is not None:
+        if (span := write_text(glyphs, row, column, text)) is not None:
             inks[row, span] = ink
 
     def _ink(self, part: str) -> int:
@@ -171,3 +174,40 @@ def _regions(different: np.ndarray, rows: np.ndarray) -> list[Region]:
         column, row = int(columns[0]), int(block[0])
         regions.append(Region(column, row, int(columns[-1]) + 1 - column, len(block)))
     return regions
+
+
+PARTS = {TITLE: "title", NAME: "title", NODES: "title", NOTE: "frame"}
+
+
+class NetsView(CellView):
+    """Shows nets side by side."""
+
+    def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._nets: Nets | None = None
+
+    def show(self, nets: Nets) -> None:
+        """Show these nets."""
+        self._nets = nets
+        self._changed()
+
+    def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
+        if self._nets is None:
+            return self._hinted()
+        self._ink("frame")
+        drawn = draw(self._nets, *self.size)
+        inks = np.zeros_like(drawn.inks)
+        for ink in np.unique(drawn.inks).tolist():
+            inks[drawn.inks == ink] = self._ink(PARTS[ink]) if ink < 0 else self._edge(*divmod(ink, LEVELS))
+        return drawn.glyphs, inks
+
+    def _edge(self, net: int, level: int) -> int:
+        """Return the style of a net's edges at a level."""
+        assert self._nets is not None, "there are no edges without nets"
+        key = self._nets.nets[net].colour, level
+        if key not in self._ink_of:
+            share = 0.8 * (1 - (level + 1) / LEVELS)
+            self._add(
+                key, self._ground + Style(color=parse_colour(mixed(key[0], palette.current().ground, share)))
+            )
+        return self._ink_of[key]

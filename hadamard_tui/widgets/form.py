@@ -20,10 +20,8 @@ from engine.core.catalogue import members
 from engine.core.parts import summary_of
 from engine.spec.fields import UNTAGGED, Field, fields_of
 from hadamard_tui.editing.typed_text import text_of, value_of
-from hadamard_tui.keyboard.motions import motions
-from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.compact import compact
-from hadamard_tui.widgets.entry import Entry, NumberEntry
+from hadamard_tui.keyboard import motions
+from hadamard_tui.widgets.controls import Choice, Entry, NumberEntry, compact
 
 
 class Edited(Message):

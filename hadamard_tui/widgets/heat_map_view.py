@@ -11,8 +11,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
-from hadamard_tui.charts.colour_map import ColourMap, colour_map
-from hadamard_tui.charts.heat_map import Reading, read
+from hadamard_tui.charts.heat_map import Reading, read_cell
 from hadamard_tui.charts.heat_sheet import (
     BLACK,
     GROUND,
@@ -21,12 +20,13 @@ from hadamard_tui.charts.heat_sheet import (
     TINTS,
     TITLE,
     WHITE,
-    Sheet,
+    HeatSheet,
     cell_under,
     compose,
 )
-from hadamard_tui.keyboard.motions import motions
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.palette import ColourMap, colour_map
+from hadamard_tui.keyboard import motions
 from hadamard_tui.widgets.cell_view import CellView
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class HeatMapView(CellView, can_focus=True):
         self._heat: HeatMap | None = None
         self._cursor: tuple[int, int] | None = None  # positions among x and y
         self._place: tuple[float, float] | None = None  # what is in sight of a large map, if a person chose
-        self._sheet: Sheet | None = None
+        self._sheet: HeatSheet | None = None
         self._ink_at = np.zeros(0, dtype=np.int16)  # positions in `_styles` by pair of inks, −1 for none yet
 
     def show(self, heat: HeatMap) -> None:
@@ -93,7 +93,7 @@ class HeatMapView(CellView, can_focus=True):
         """Cell under the cursor."""
         if self._heat is None or self._cursor is None:
             return None
-        return read(self._heat, *self._cursor)
+        return read_cell(self._heat, *self._cursor)
 
     def action_move(self, right: int, up: int) -> None:
         """Move the cursor so many cells; a hidden one appears in the middle, or at the focus."""

@@ -1,23 +1,25 @@
-"""Table of learners: value, theory line and ratio at the place that is looked at, one notation per column."""
+"""Table of learners: value, theory line and ratio at the place that is looked at, and the line below it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import BindingType
-from textual.widgets import DataTable
+from textual.widgets import DataTable, Static
 
 from engine.core.expressions import WHOLE, written
-from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, CurveView, View
-from hadamard_tui.charts.contrast import legible
-from hadamard_tui.charts.legend import elided, within
+from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, CurveView, View, along_records
+from engine.pictures.wording import x_name
+from hadamard_tui.charts.legend import BETWEEN, within
+from hadamard_tui.charts.raster import elided
 from hadamard_tui.charts.series_builder import colour, mark
-from hadamard_tui.charts.values import Value, values
-from hadamard_tui.keyboard.motions import motions
+from hadamard_tui.charts.values import ShownValue, values
+from hadamard_tui.colours.contrast import legible
+from hadamard_tui.keyboard import key, motions
 
 if TYPE_CHECKING:
     from engine.pictures.view import KindPlace
@@ -120,7 +122,7 @@ class Heads(NamedTuple):
         return named.get(column, column)
 
 
-def heads(look: Look, rows: Sequence[Value], texts: Sequence[Mapping[str, str]]) -> Heads:
+def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
     """Return the subjects of the columns for rows with these texts."""
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
@@ -283,14 +285,14 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
                 self.update_cell(str(number), column, cell)
 
 
-def column_notation(rows: Sequence[Value], by_factors: bool) -> int | None:
+def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
     """Return the decimals of values and lines; where y is logarithmic, two digits of each are visible."""
     numbers = [number for value in rows for number in (value.value, value.height) if number is not None]
     rounding = max((value.rounding for value in rows), default=0.0)
     return decimals(numbers, rounding, 2 if by_factors else 1)
 
 
-def row(value: Value, places: int | None) -> dict[str, str]:
+def row(value: ShownValue, places: int | None) -> dict[str, str]:
     """Return the texts of a row by column; values have so many decimals, None for powers of ten."""
     verdict = None if value.curve is None else value.curve.training.verdict
     height = None if value.height is None or value.value is None else _number(value.height, value, places)
@@ -306,7 +308,7 @@ def row(value: Value, places: int | None) -> dict[str, str]:
     }
 
 
-def _number(number: float, value: Value, places: int | None) -> str:
+def _number(number: float, value: ShownValue, places: int | None) -> str:
     """Return the value of a row, or the height of its line, as text."""
     if value.is_count and math.isfinite(number):
         return count_text(number)
@@ -321,3 +323,74 @@ def rate(curve: CurveView) -> str:
         return f"η = {curve.training.rate:.3g}"
     rates = curve.training.grid
     return f"{curve.training.rate:.3g}, best of {len(rates)}: {min(rates):.1g}…{max(rates):.1g}"
+
+
+LEAST = 22
+"""Rows of the stage from which the line has room."""
+
+LONGEST = 14
+"""Cells up to which the measure is named; a longer name becomes "value"."""
+
+
+class TableNote(Static):
+    """One line of words, present if a picture has theory lines, so that nothing moves."""
+
+    DEFAULT_CSS = """
+    TableNote { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._said = ""
+        self._fits, self._compares, self._width = False, True, 0
+
+    def fit(self, width: int, height: int) -> None:
+        """Appear if the stage has room."""
+        self._fits, self._width = height >= LEAST, max(width - 2, 1)
+        self._stand()
+
+    def show(self, look: Look, value: str, line: str) -> None:
+        """Explain the table of a look.
+
+        Args:
+            value, line: heads of the columns of values and of lines; an empty line if none is compared.
+        """
+        self._compares = bool(line)
+        self._stand()
+        self.say(fitting(look, value, line, self._width))
+
+    def say(self, words: str) -> None:
+        """Show these words."""
+        if words != self._said:
+            self._said = words
+            self.update(words, layout=False)
+
+    def _stand(self) -> None:
+        self.set_class(self._fits and self._compares, "-there")
+
+
+def fitting(look: Look, value: str, line: str, width: int) -> str:
+    """Return explanations of the table's signs, long or short, as many as fit into a width."""
+    long_text = BETWEEN.join(signs(look, value, line, brief=False))
+    if cell_len(long_text) <= width:
+        return long_text
+    brief_signs = list(signs(look, value, line, brief=True))
+    while len(brief_signs) > 1 and cell_len(BETWEEN.join(brief_signs)) > width:
+        brief_signs.pop()
+    return BETWEEN.join(brief_signs)
+
+
+def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
+    """Yield the meanings of the table's signs, and why its numbers are not those of the end."""
+    rows = values(look)
+    if not line:
+        return
+    if any(row.height is not None and row.value is not None and not row.binds for row in rows):
+        yield "(…) does not bind it" if brief else f"(…) a {line} that does not bind the learner"
+    if any(row.ratio is not None for row in rows):
+        yield f"ratio = {value if cell_len(value) <= LONGEST else 'value'} / {line}"
+    if look.ended_low:
+        reason = "bounds end near 0" if brief else "at the end the bounds are near 0"
+        yield f"{look.shown_at_in_words}, as {reason}"
+    if look.shown_at is not None and not along_records(look.view):
+        yield f"{key('back')} other {x_name(look.view)}"

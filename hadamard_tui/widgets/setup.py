@@ -20,19 +20,14 @@ from engine.core.parts import BadInput
 from engine.spec import presets
 from engine.spec.fields import fields_of
 from hadamard_tui.editing.history import History, Step, shape
-from hadamard_tui.editing.stepping import steps
-from hadamard_tui.keyboard.keymap import key
-from hadamard_tui.state import own_presets
-from hadamard_tui.widgets.choice import Choice
-from hadamard_tui.widgets.compact import Small
+from hadamard_tui.editing.typed_text import steps_of_number
+from hadamard_tui.keyboard import key
+from hadamard_tui.state import state_file
+from hadamard_tui.widgets.controls import Choice, Lines, PresetChoice, Small
 from hadamard_tui.widgets.form import Edited, FieldRow, Fields, KindRow, More, PartForm, Row
 from hadamard_tui.widgets.form import Stepped as RowStepped
 from hadamard_tui.widgets.form import Varied as RowVaried
-from hadamard_tui.widgets.item_forms import KINDS
-from hadamard_tui.widgets.item_list import ItemList
-from hadamard_tui.widgets.learner_list import LearnerList
-from hadamard_tui.widgets.lines import Lines
-from hadamard_tui.widgets.preset_choice import PresetChoice
+from hadamard_tui.widgets.item_lists import KINDS, ItemList, LearnerList
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw
@@ -193,7 +188,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             else "(your own)"
         )
         opened = [] if preset is None or preset in shipped else [preset]
-        saved = list(dict.fromkeys([*opened, *own_presets.paths()]))
+        saved = list(dict.fromkeys([*opened, *state_file.own_presets()]))
         short = Counter([*shipped, *map(presets.name_of, saved)])
         named = [
             (presets.name_of(path) if short[presets.name_of(path)] == 1 else path, path) for path in saved
@@ -364,7 +359,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Put the next number that the set-up can run with, and say why there is none."""
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
-        for value in steps(before, row.is_whole, up):
+        for value in steps_of_number(before, row.is_whole, up):
             self.editable.put(place, value)
             error = self.editable.error
             if error is None or not row.is_about(error.where):
@@ -375,7 +370,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             refused = refused or error
         self.editable.put(place, before)
         if refused is not None:
-            self.notify(f"No {'larger' if up else 'smaller'} number fits here: {refused.what}.")
+            self.notify(f"No {'larger' if up else 'smaller'} number fits here: {refused.fault}.")
 
     @on(RowVaried)
     def _varied(self, event: RowVaried) -> None:
@@ -567,4 +562,4 @@ class SetupPane(VerticalScroll, can_focus=False):
 def _complaint_here(error: BadInput) -> str:
     """A problem beside the field that it is about, and at which point of the axes."""
     _, where, point = error.where.partition(" where ")
-    return f"{error.what} (where {point})" if where else error.what
+    return f"{error.fault} (where {point})" if where else error.fault

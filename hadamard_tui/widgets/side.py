@@ -13,19 +13,18 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.keyboard import key
 from hadamard_tui.panels import claims, story
 from hadamard_tui.panels.story import story_text
 from hadamard_tui.running.runs import Kept, Runs, changes
-from hadamard_tui.widgets.compact import compact
-from hadamard_tui.widgets.lines import Lines, Words
+from hadamard_tui.widgets.controls import Lines, Words, compact
 
 if TYPE_CHECKING:
     from engine.results.trace import Trace
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
-    from hadamard_tui.editing.fitting_claims import LeftOut
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.editing.document_edits import LeftOutClaim
+    from hadamard_tui.panels.panel import PanelContext
 
 NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
 KEYS = (
@@ -49,7 +48,7 @@ class Story(Words):
         self.border_title = "What am I seeing?"
 
     def show(
-        self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOut] = ()
+        self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOutClaim] = ()
     ) -> None:
         """Show the story of a run, or before a run that of the set-up, which leaves out these claims."""
         before = *story.expensive(experiment), *claims.left_out(left_out)

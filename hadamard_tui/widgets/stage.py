@@ -18,29 +18,25 @@ from hadamard_tui.charts.look import STORED
 from hadamard_tui.charts.nets import Nets
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.charts.view_plot import heat_map, plot
-from hadamard_tui.keyboard.actions import printed
-from hadamard_tui.keyboard.keymap import key, shown_keys
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
+from hadamard_tui.keyboard import key, printed_key, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
 from hadamard_tui.panels.panel import Lack, Panel, nothing
 from hadamard_tui.widgets.banner import Banner
-from hadamard_tui.widgets.caption import Caption
-from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.cell_view import NetsView
+from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
+from hadamard_tui.widgets.controls import Words
 from hadamard_tui.widgets.heat_map_view import HeatMapView
-from hadamard_tui.widgets.lines import Words
-from hadamard_tui.widgets.multiples_view import MultiplesView
-from hadamard_tui.widgets.nets_view import NetsView
-from hadamard_tui.widgets.picture_row import PictureRow, shortened
-from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.table_note import TableNote
-from hadamard_tui.widgets.tabs import Tabs
+from hadamard_tui.widgets.scoreboard import Scoreboard, TableNote
+from hadamard_tui.widgets.screen_lines import Caption
+from hadamard_tui.widgets.tabs import PictureRow, Tabs, shortened
 
 if TYPE_CHECKING:
     from engine.pictures.picture import Picture
     from engine.pictures.view import KindPlace
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.look import Look
-    from hadamard_tui.panels.context import PanelContext
+    from hadamard_tui.panels.panel import PanelContext
     from hadamard_tui.running.stored import Stored, StoredPicture
 
 HEAT, MULTIPLES = "heat", "multiples"
@@ -85,7 +81,7 @@ class PanelWords(Words):
     def _mark(self) -> None:
         keys = shown_keys("page_down").split()
         if self.screen.has_class(TOUR):  # there these go to the next stop
-            keys = [name for name in keys if name != printed("pagedown")]
+            keys = [name for name in keys if name != printed_key("pagedown")]
         self.border_subtitle = "".join(f"{name} reads on" for name in keys[:1])
         fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")

@@ -1,4 +1,4 @@
-"""Row of tabs: a word per panel, the open one marked, inapplicable ones dimmed."""
+"""Rows of words above and below the picture: one for pictures, and one for panels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,105 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from hadamard_tui.keyboard.keymap import key
+from hadamard_tui.charts.raster import elided
+from hadamard_tui.keyboard import key
+
+UNNAMED = "·"
+"""Sign of a picture that has no room for its name."""
+
+LEAST = 8
+"""Least cells of a name that is cut."""
+
+
+class PictureRow(Widget):
+    """One line of titles with the shown one marked; hidden if there is one picture only."""
+
+    DEFAULT_CSS = """
+    PictureRow { height: 1; background: $boost; color: $text-muted; link-style: none; display: none; }
+    """
+
+    names: reactive[tuple[str, ...]] = reactive(())
+    short: reactive[tuple[str, ...]] = reactive(())
+    """Short names, for titles that have no room."""
+
+    chosen: reactive[int] = reactive(0)
+
+    def watch_names(self) -> None:
+        """Show the row if there is a choice."""
+        self.display = len(self.names) > 1
+
+    def render(self) -> Content:
+        hint = f" {key('next_picture')} next"
+        shown = texts(self.names, self.short, self.chosen, self.content_size.width - cell_len(hint))
+        named = (_linked(number, text, number == self.chosen) for number, text in enumerate(shown))
+        return Content(" ").join(named) + hint
+
+
+def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
+    """Return the names within `width` cells.
+
+    They stay as they are if they fit. Otherwise all but the chosen are short, then cut; if they are many,
+    only the neighbours of the chosen keep names, and the others become signs.
+    """
+    room = width - (len(names) - 1)
+    if sum(map(cell_len, names)) <= room:
+        return list(names)
+    other_lengths = [cell_len(name) for number, name in enumerate(short) if number != chosen]
+    chosen_length = min(cell_len(names[chosen]), max(room - sum(other_lengths), room // 2))
+    if (max_length := _most(other_lengths, room - chosen_length)) is None:
+        return _neighbours(names, short, chosen, width)
+    shown = [elided(name, max_length) for name in short]
+    shown[chosen] = elided(names[chosen], chosen_length)
+    return shown
+
+
+def _most(lengths: Sequence[int], room: int) -> int | None:
+    """Return the most cells per name with which all have room; None if names would be cut too far."""
+    for max_length in range(max([*lengths, LEAST]), LEAST - 1, -1):
+        if sum(min(length, max_length) for length in lengths) <= room:
+            return max_length
+    return None
+
+
+def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
+    """Return the chosen name, its neighbours as far as they have room, and signs."""
+    room = width - 2 * (len(names) - 1)  # beside signs and blanks
+    shown = [UNNAMED] * len(names)
+    shown[chosen] = elided(names[chosen], max(room - 2 * (LEAST - 1), width // 3))
+    remaining = room - cell_len(shown[chosen])
+    around = sorted(range(len(names)), key=lambda number: abs(number - chosen))[1:]
+    near = [number for number in around if abs(number - chosen) == 1]
+    max_length = _most([cell_len(short[number]) for number in near], remaining + len(near)) or 1
+    for number in around:
+        text = elided(short[number], max_length) if number in near else short[number]
+        if max_length == 1 or cell_len(text) - 1 > remaining:
+            break
+        shown[number], remaining = text, remaining - (cell_len(text) - 1)
+    return shown
+
+
+def shortened(names: Sequence[str]) -> list[str]:
+    """Return the names without the first words that they share with others."""
+    split = [name.split() for name in names]
+    shorter = []
+    for at, words in enumerate(split):
+        shared = max((_shared(words, other) for other in split[:at] + split[at + 1 :]), default=0)
+        shorter.append(f"…{' '.join(words[shared:])}" if 0 < shared < len(words) else " ".join(words))
+    return shorter
+
+
+def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
+    """Return how many first words are the same."""
+    pairs = zip(words, other_words, strict=False)
+    return next(
+        (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))
+    )
+
+
+def _linked(number: int, name: str, chosen: bool) -> Content:
+    style = " bold reverse" if chosen else ""
+    return Content.from_markup(f"[@click=screen.picture({number}){style}]$text[/]", text=name)
+
 
 GAP = 2
 """Blanks between two words."""

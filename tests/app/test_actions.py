@@ -14,13 +14,12 @@ from textual.widgets import Digits
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.actions import ACTIONS, GROUPS, Action
+from hadamard_tui.keyboard import ACTIONS, GROUPS, Action
 from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.state.config import Config
-from hadamard_tui.tours.talk import is_path, talks
-from hadamard_tui.tours.tour import Stop, Tour
-from hadamard_tui.widgets.entry import NumberEntry
+from hadamard_tui.tours import Stop, Tour, is_path, talks
+from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage

@@ -9,9 +9,8 @@ from textual.notifications import Notify
 from textual.widgets._toast import Toast
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.terminal import steady_notification
-from hadamard_tui.terminal.alarm import after
-from hadamard_tui.terminal.steady_notification import LEAST, SteadyNotification
+from hadamard_tui.terminal import timing
+from hadamard_tui.terminal.timing import LEAST, SteadyNotification, call_after
 
 from .conftest import SMALL, opened, until
 
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.set_up("empty")
 
 def test_the_time_left_of_a_message_is_above_0_also_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch):
     now = 100.0
-    monkeypatch.setattr(steady_notification.time, "monotonic", lambda: now)
+    monkeypatch.setattr(timing.time, "monotonic", lambda: now)
     message = SteadyNotification("saved", timeout=5, raised_at=now)
     assert message.time_left == 5
     assert not message.has_expired
@@ -53,9 +52,9 @@ async def test_calls_come_after_their_time_and_not_when_they_are_taken_back(app:
     async with opened(app, SMALL) as pilot:
         came: list[str] = []
         begun = time.monotonic()
-        after(0.05, app, lambda: came.append("later"))
-        after(0.0, app, lambda: came.append("at once"))
-        after(0.01, app, lambda: came.append("never")).cancel()
+        call_after(0.05, app, lambda: came.append("later"))
+        call_after(0.0, app, lambda: came.append("at once"))
+        call_after(0.01, app, lambda: came.append("never")).cancel()
         await until(pilot, lambda: len(came) == 2)
         assert came == ["at once", "later"]
         assert time.monotonic() - begun >= 0.05

@@ -14,20 +14,18 @@ from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import entry_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing import preview as thumbnails
-from hadamard_tui.browsing.catalogue import NEW, PATHS, YOURS, best, groups, matching, shown_name
-from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, preview
-from hadamard_tui.browsing.thumbnail import Thumbnail
+from hadamard_tui.browsing.preset_list import NEW, PATHS, YOURS, best, groups, matching, shown_name
+from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, Thumbnail, preview
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.motions import MOTIONS
+from hadamard_tui.keyboard import MOTIONS
 from hadamard_tui.screens.browser import Browser
 from hadamard_tui.screens.help import Help
-from hadamard_tui.state import own_presets
+from hadamard_tui.state import state_file
 from hadamard_tui.state.config import Config
-from hadamard_tui.tours.talk import ESSENTIALS, talks
+from hadamard_tui.tours import ESSENTIALS, talks
 from hadamard_tui.widgets.banner import Banner
-from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.controls import Choice, Lines, Words
 from hadamard_tui.widgets.heat_map_view import HeatMapView
-from hadamard_tui.widgets.lines import Lines, Words
 from hadamard_tui.widgets.scoreboard import Scoreboard
 
 from .conftest import SMALL, WIDE, opened, until
@@ -114,7 +112,7 @@ def test_a_preset_whose_name_is_typed_goes_before_those_that_speak_of_it():
 def test_own_presets_stand_first_and_one_that_is_broken_says_why(tmp_path: Path):
     for name, text in (("mine", presets.path_of("rank-64").read_text()), ("broken", "learners = [")):
         (tmp_path / f"{name}.toml").write_text(text)
-        own_presets.add(tmp_path / f"{name}.toml")
+        state_file.add_own_preset(tmp_path / f"{name}.toml")
     heading, own_entries = groups(str(tmp_path / "mine.toml"))[0]
     broken, mine, new = sorted(own_entries, key=shown_name)
     assert own_entries[0] is new

@@ -14,12 +14,12 @@ from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running import runs as runs_module
 from hadamard_tui.running.runs import Kept
-from hadamard_tui.screens.comparing import Renaming
+from hadamard_tui.screens.run_comparison import Renaming
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.picture_row import PictureRow
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.tabs import PictureRow
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of

@@ -11,8 +11,8 @@ from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.typed_text import text_of, value_of
-from hadamard_tui.widgets.data_line import DataLine
 from hadamard_tui.widgets.form import More
+from hadamard_tui.widgets.screen_lines import DataLine
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text

@@ -63,13 +63,13 @@ sys.exit(main(sys.argv[1:]))
 DEAF = """
 import sys
 from hadamard_tui.cli import main
-from hadamard_tui.terminal.keys import Keys
-read = Keys.messages
+from hadamard_tui.terminal.terminal_input import InputReader
+read = InputReader.messages
 def messages(self, text):
     if "?" in text:
         raise RuntimeError("no keys")
     return read(self, text)
-Keys.messages = messages
+InputReader.messages = messages
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -13,7 +13,7 @@ from engine.pictures.picture import Picture
 from engine.planning.run_plan import is_recorded
 from engine.problems.targets.linear_spline import LinearSpline
 from engine.results.outcomes import judge
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, presets
 from engine.spec.axis import Axis
 from engine.spec.changes import SET_UP
@@ -21,9 +21,9 @@ from engine.spec.experiment import Experiment
 from engine.spec.fields import UNTAGGED, fields_of
 from engine.spec.reading import Raw, apply
 from hadamard_tui.editing.differences import differences
+from hadamard_tui.editing.document_edits import fitting_claims
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.editing.fitting_claims import fitting
-from hadamard_tui.editing.place_words import in_words
+from hadamard_tui.editing.history import place_in_words
 from hadamard_tui.editing.typed_text import text_of, value_of
 from hadamard_tui.sharing.command_line import overrides
 from hadamard_tui.sharing.exporting import as_toml
@@ -42,7 +42,7 @@ def edge() -> EditableExperiment:
 
 def whys(editable: EditableExperiment) -> dict[int, str]:
     """Reasons of the claims that are left out, by number."""
-    return {number: claim.why.what for number, claim in editable.left_out.items()}
+    return {number: claim.why.fault for number, claim in editable.left_out.items()}
 
 
 def test_claims_stay_when_the_problem_changes_with_the_numbers_that_they_have_there(talk: EditableExperiment):
@@ -273,7 +273,7 @@ def test_pictures_and_claims_are_added_and_removed(talk: EditableExperiment):
 def test_what_is_wrong_with_a_picture_is_said_of_its_place(edge: EditableExperiment):
     edge.put("pictures[0].x", "eta*sto")
     assert edge.error is not None
-    assert (edge.error.where, edge.error.what[:15]) == ("pictures[0].x", "there is no 'st")
+    assert (edge.error.where, edge.error.fault[:15]) == ("pictures[0].x", "there is no 'st")
 
 
 def test_a_point_of_an_axis_that_cannot_run_is_said_before_the_run():
@@ -351,7 +351,7 @@ def test_what_is_missing_in_what_is_added_to_steps_is_said_of_its_field(
 ):
     talk.put_kind(f"learners[0].{name}", kind)
     assert talk.error is not None
-    assert (talk.error.where, talk.error.what) == (f"learners[0].{name}{at}", reason)
+    assert (talk.error.where, talk.error.fault) == (f"learners[0].{name}{at}", reason)
     talk.put_kind(f"learners[0].{name}", None)
     assert talk.error is None
     assert not talk.changed
@@ -383,7 +383,7 @@ def test_a_learner_is_only_where_its_condition_on_the_axes_holds(edge: EditableE
     talk = EditableExperiment.of("hadamard-128")
     talk.put("learners[0].where", "eta > 0.1")
     assert talk.error is not None
-    assert (talk.error.where, talk.error.what[:16]) == ("learners[0].where", "'eta' is unknown")
+    assert (talk.error.where, talk.error.fault[:16]) == ("learners[0].where", "'eta' is unknown")
 
 
 @pytest.mark.parametrize("place", ["problem.matrix.d", "run.seed", "learners[0].update.lr"])
@@ -391,14 +391,14 @@ def test_an_empty_field_asks_for_what_belongs_there(talk: EditableExperiment, pl
     talk.put(place, "")
     assert talk.error is not None
     assert talk.error.where == place
-    assert talk.error.what.startswith("this is empty; enter a ")
+    assert talk.error.fault.startswith("this is empty; enter a ")
 
 
 def test_a_name_that_is_taken_is_said_of_the_learner_that_was_given_it(talk: EditableExperiment):
     talk.put("learners[0].name", "EGU")
     for _ in range(2):
         assert talk.error is not None
-        assert (talk.error.where, talk.error.what) == (
+        assert (talk.error.where, talk.error.fault) == (
             "learners[0].name",
             "'EGU' is taken by another learner",
         )
@@ -419,7 +419,7 @@ def test_claims_that_do_not_fit_are_left_out_at_once_however_many_they_are():
         reads.append(raw_document)
         return documents.first(raw_document)
 
-    _, _, claims = fitting({**raw, "learners": renamed}, read)
+    _, _, claims = fitting_claims({**raw, "learners": renamed}, read)
     assert list(claims.left_out) == spoken_of
     assert len(spoken_of) > 4
     assert len(reads) == 2
@@ -492,4 +492,4 @@ def test_a_copy_of_a_numbered_copy_counts_on_and_a_number_in_a_name_stays(talk: 
     ],
 )
 def test_a_place_is_called_as_people_call_it(talk: EditableExperiment, place: str, words: str):
-    assert in_words(talk, place) == words
+    assert place_in_words(talk, place) == words

@@ -8,7 +8,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import Input
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.widgets.entry import Entry
+from hadamard_tui.widgets.controls import Entry
 
 from .conftest import WIDE, opened
 

@@ -19,7 +19,7 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.sharing import exporting
 from hadamard_tui.state.state_file import KeptView
-from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.controls import Choice
 
 from .conftest import until
 from .test_runs import screen_text, session_of

@@ -54,7 +54,7 @@ class Slow:
 def slow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Slow]:
     exporter = Slow()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(exporting.KINDS, ".csv", exporting.Kind("slow", exporter))
+    monkeypatch.setitem(exporting.KINDS, ".csv", exporting.FileKind("slow", exporter))
     yield exporter
     exporter.let_go.set()
 

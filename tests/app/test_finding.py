@@ -12,12 +12,11 @@ from engine.core import catalogue
 from engine.spec import presets
 from engine.spec.preset_index import index, naming
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.browsing.words import has_phrase, has_words
+from hadamard_tui.browsing.preset_list import has_phrase, has_words
 from hadamard_tui.panels import PANELS, WORDS
 from hadamard_tui.panels.panel import Panel
-from hadamard_tui.screens.commands import Commands
-from hadamard_tui.screens.finding import BY_WORDS, ActionProvider, PartProvider
-from hadamard_tui.screens.part_page import PartPage, about
+from hadamard_tui.screens.commands import BY_WORDS, ActionProvider, Commands, PartProvider
+from hadamard_tui.screens.help import PartPage, about
 from hadamard_tui.widgets.stage import Stage
 
 from .conftest import WIDE, opened, until

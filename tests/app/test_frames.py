@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.terminal.fps import Frames
 from hadamard_tui.terminal.terminal_io import FrameRate
+from hadamard_tui.terminal.timing import Frames
 from hadamard_tui.widgets.stage import PanelView
 
 from .conftest import SMALL, WIDE, opened, until

@@ -25,21 +25,16 @@ from textual.widgets._toast import Toast, ToastHolder
 from engine.runtime.worker import Failed
 from hadamard_tui import screens
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.colours.themes import after
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.looks.themes import after
 from hadamard_tui.running.session import Session
-from hadamard_tui.screens.blank import Blank
-from hadamard_tui.screens.browser import Browser
+from hadamard_tui.screens.browser import Browser, NewExperiment
 from hadamard_tui.screens.commands import Commands
-from hadamard_tui.screens.comparing import Renaming
 from hadamard_tui.screens.export import Export
-from hadamard_tui.screens.failure import Failure
-from hadamard_tui.screens.help import Help
+from hadamard_tui.screens.help import Help, PartPage, Welcome
 from hadamard_tui.screens.jump import Jump
-from hadamard_tui.screens.modal import Framed, Modal
-from hadamard_tui.screens.new_experiment import NewExperiment
-from hadamard_tui.screens.part_page import PartPage
-from hadamard_tui.screens.welcome import Welcome
+from hadamard_tui.screens.modal import Blank, Failure, Framed, Modal
+from hadamard_tui.screens.run_comparison import Renaming
 from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import SetupPane

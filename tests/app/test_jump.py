@@ -11,9 +11,9 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.contrast import contrast
+from hadamard_tui.colours.contrast import contrast
+from hadamard_tui.colours.themes import COLOUR_THEMES
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.looks.themes import LOOKS
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens.jump import Jump, Place, Spot
 from hadamard_tui.state.config import Config
@@ -245,7 +245,7 @@ async def test_the_words_jumped_to_are_scrolled_by_the_arrows(app: HadamardApp):
 
 
 async def test_labels_are_legible_in_every_look_and_in_ascii(editable: EditableExperiment):
-    for look in LOOKS.values():
+    for look in COLOUR_THEMES.values():
         assert contrast(str(look.theme.accent), str(look.theme.background)) >= 4.5  # WCAG 1.4.3, text
     app = HadamardApp(editable, config=Config(ascii=True))
     async with opened(app, SMALL) as pilot:

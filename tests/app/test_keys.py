@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from textual import events
 
-from hadamard_tui.terminal.keys import Keys
+from hadamard_tui.terminal.terminal_input import InputReader
 
 PIECES = st.sampled_from(
     ["\x1b", "\x1b[", "\x1b[I", "\x1b[q", "\x1b[200~", "\x1b[48;9;9;9;9t", "\x1b[97u", "\x1b]0;title\x07",
@@ -19,14 +19,14 @@ PIECES = st.sampled_from(
 
 @pytest.mark.parametrize("garbage", ["\x1b[1114112u", "\x1b[99999999999u", "\x1b[55296u"])
 def test_what_a_line_garbles_is_no_key_and_what_follows_is(garbage: str) -> None:
-    keys = Keys()
+    keys = InputReader()
     assert keys.messages(garbage) == []
     assert [key.key for key in keys.messages("r") if isinstance(key, events.Key)] == ["r"]
 
 
 @pytest.mark.parametrize("garbage", ["\x1b[1114112u", "\x1b[99999999999u", "\x1b[55296u"])
 def test_nothing_that_comes_together_with_a_garbled_key_is_lost(garbage: str) -> None:
-    messages = Keys().messages(f"a\x1b[5~{garbage}b\x1b[48;25;80;25;80t")
+    messages = InputReader().messages(f"a\x1b[5~{garbage}b\x1b[48;25;80;25;80t")
     assert [key.key for key in messages if isinstance(key, events.Key)] == ["a", "pageup", "b"]
     assert any(isinstance(message, events.Resize) for message in messages)
 
@@ -38,7 +38,7 @@ def test_a_paste_is_one_text_whatever_is_in_it_and_however_it_is_split_over_read
     assume("\x1b[201~" not in pasted)
     sent = f"\x1b[200~{pasted}\x1b[201~r"
     edges = [0, *sorted(min(cut, len(sent)) for cut in cuts), len(sent)]
-    keys = Keys()
+    keys = InputReader()
     messages = [message for start, end in pairwise(edges) for message in keys.messages(sent[start:end])]
     paste, key = messages
     assert isinstance(paste, events.Paste)
@@ -48,7 +48,7 @@ def test_a_paste_is_one_text_whatever_is_in_it_and_however_it_is_split_over_read
 
 
 def test_time_that_passes_within_a_paste_makes_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys, now = Keys(), 0.0
+    keys, now = InputReader(), 0.0
     monkeypatch.setattr("textual._parser.get_time", lambda: now)
     messages = []
     for part in ("\x1b[200~a\x1b", "", "[q\x1b[20", "", "1~"):
@@ -60,7 +60,7 @@ def test_time_that_passes_within_a_paste_makes_no_keys(monkeypatch: pytest.Monke
 
 
 def test_only_a_lone_escape_waits_for_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys, now = Keys(), 0.0
+    keys, now = InputReader(), 0.0
     monkeypatch.setattr("textual._parser.get_time", lambda: now)
     assert keys.messages("a\x1b")
     assert keys.patience is not None

@@ -16,14 +16,13 @@ from textual.widgets import Static
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.actions import ACTIONS, AT_REST, FOOTER, IN_A_RUN
+from hadamard_tui.keyboard import ACTIONS, AT_REST, FOOTER, IN_A_RUN
 from hadamard_tui.panels import WORDS
 from hadamard_tui.screens.help import Help
-from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.keys import Keys, fitting
-from hadamard_tui.widgets.progress import Progress
 from hadamard_tui.widgets.scoreboard import WIDTHS, Heads, Scoreboard, columns
+from hadamard_tui.widgets.screen_lines import Caption, Keys, fitting
+from hadamard_tui.widgets.selection_bar import Progress
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList, Story
 from hadamard_tui.widgets.stage import PanelView, PanelWords, Stage
@@ -385,6 +384,16 @@ async def test_the_table_cuts_long_names_only_as_far_as_they_differ(editable: Ed
         shown = [str(board.get_row_at(number)[1]) for number in range(3)]
         assert len(set(shown)) == 3
         assert all(cell_len(name) <= board.shape["learner"] for name in shown)
+
+
+async def test_a_headline_that_is_cut_ends_in_an_ellipsis(app: HadamardApp):
+    async with opened(app, SMALL) as pilot:
+        caption = app.laboratory.query_one(Caption)
+        for count, is_cut in ((25, False), (40, True)):
+            caption.say(" ".join(["words"] * count))
+            await until(pilot, lambda: caption.size.height == 2)
+            second = lines_of(app, caption)[1].rstrip()
+            assert second.endswith("words" if not is_cut else "…")
 
 
 @pytest.mark.slow

@@ -9,12 +9,12 @@ from textual.color import Color
 
 from engine.pictures.view import KindPlace
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.contrast import legible
+from hadamard_tui.colours.contrast import legible
+from hadamard_tui.colours.themes import COLOUR_THEMES, after
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.looks.themes import LOOKS, after
 from hadamard_tui.state.config import Config
 from hadamard_tui.terminal.ascii_text import AsciiFilter, to_ascii
-from hadamard_tui.widgets.learner_list import LearnerList
+from hadamard_tui.widgets.item_lists import LearnerList
 from hadamard_tui.widgets.scoreboard import Scoreboard
 
 from .conftest import SMALL, WIDE, opened, until
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.set_up("empty")
 
 
 def test_the_next_of_the_looks_leads_through_all_of_them() -> None:
-    names = list(LOOKS)
+    names = list(COLOUR_THEMES)
     assert [after(name) for name in names] == [*names[1:], names[0]]
 
 
@@ -32,12 +32,12 @@ def test_the_next_of_the_looks_leads_through_all_of_them() -> None:
 @pytest.mark.slow
 async def test_the_theme_key_recolours_the_table_and_is_remembered(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
-        first = legible(LOOKS["dark"].palette.of(KindPlace("gradient")))
+        first = legible(COLOUR_THEMES["dark"].palette.of(KindPlace("gradient")))
         assert first in str(app.laboratory.query_one(Scoreboard).get_row_at(0)[1].style)
         await pilot.press("t")
         assert app.theme == "light"
         assert "GD" in screen_text(app)
-        first = legible(LOOKS["light"].palette.of(KindPlace("gradient")))
+        first = legible(COLOUR_THEMES["light"].palette.of(KindPlace("gradient")))
         assert first in str(app.laboratory.query_one(Scoreboard).get_row_at(0)[1].style)
         assert first in str(app.laboratory.query_one(LearnerList).get_option_at_index(0).prompt.spans)
         await pilot.press("q")

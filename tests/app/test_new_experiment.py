@@ -8,11 +8,11 @@ from textual.pilot import Pilot
 from engine.spec import documents
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing import beginnings
-from hadamard_tui.browsing.catalogue import NEW
-from hadamard_tui.screens.finding import ActionProvider
-from hadamard_tui.screens.new_experiment import NewExperiment
-from hadamard_tui.screens.welcome import Welcome
-from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.browsing.preset_list import NEW
+from hadamard_tui.screens.browser import NewExperiment
+from hadamard_tui.screens.commands import ActionProvider
+from hadamard_tui.screens.help import Welcome
+from hadamard_tui.widgets.controls import Lines
 from hadamard_tui.widgets.setup import SetupPane
 
 from .conftest import SMALL, WIDE, opened, until

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.screens.help import questions
-from hadamard_tui.tours.talk import break_at
+from hadamard_tui.tours import break_at
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -51,6 +51,11 @@ async def test_a_story_ends_with_the_sweep_and_the_key_that_breaks_the_preset(ap
 def test_help_explains_the_words_and_signs_of_the_first_preset(word: str):
     answers = dict(questions())
     assert word in Text(answers["What do the words and signs mean?"]).plain
+
+
+@pytest.mark.parametrize("word", ["axis", "law", "heat map", "spectrum"])
+def test_help_says_what_charts_other_than_losses_show(word: str):
+    assert word in dict(questions())["What do the other charts show?"].casefold()
 
 
 async def test_a_changed_preset_has_its_whole_name_in_the_first_row_at_80_columns(app: HadamardApp):

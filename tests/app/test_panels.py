@@ -27,16 +27,16 @@ from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.contrast import contrast
-from hadamard_tui.charts.heat_map import HeatMap, read
+from hadamard_tui.charts.heat_map import HeatMap, read_cell
 from hadamard_tui.charts.look import ChartOptions
 from hadamard_tui.charts.nets import Nets, draw
 from hadamard_tui.charts.series import Series
 from hadamard_tui.charts.series_builder import Plot
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import contrast
+from hadamard_tui.colours.themes import COLOUR_THEMES
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.themes import LOOKS
+from hadamard_tui.keyboard import ACTIONS
 from hadamard_tui.panels import (
     ABOUT,
     DIGITS,
@@ -57,12 +57,10 @@ from hadamard_tui.panels import (
     verdict,
 )
 from hadamard_tui.panels import weights as weights_panel
-from hadamard_tui.panels.context import PanelContext, PanelPredictions
-from hadamard_tui.panels.panel import Panel
-from hadamard_tui.running import certificate_worker as measuring_module
-from hadamard_tui.running.certificate_worker import CertificateWorker
-from hadamard_tui.running.retraining import Retraining
-from hadamard_tui.running.snapshot_worker import SnapshotWorker
+from hadamard_tui.panels.panel import Panel, PanelContext, PanelPredictions
+from hadamard_tui.running import workers as measuring_module
+from hadamard_tui.running.viewed import Retraining
+from hadamard_tui.running.workers import CertificateWorker, SnapshotWorker
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 from hadamard_tui.widgets.stage import Stage
 from hadamard_tui.widgets.tabs import Tabs
@@ -135,9 +133,9 @@ def test_every_panel_shows_something_at_every_place(panel, one_target: PanelCont
                     assert shown.series if isinstance(shown, Plot) else shown.plain.strip()
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", COLOUR_THEMES)
 def test_what_panels_draw_has_colours_that_stand_out_from_the_ground(look: str, many: PanelContext):
-    before, colours = palette.current(), LOOKS[look].palette
+    before, colours = palette.current(), COLOUR_THEMES[look].palette
     palette.use(colours)
     try:
         drawn = {panel.name: panel.show(many) for panel in PANELS if panel.lacks(many.experiment) is None}
@@ -378,6 +376,14 @@ def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_tho
     assert egu.index("the line to beat") < egu.index("does not apply: ") < egu.index("lines do not apply to")
     junk = next(line for line in gd.splitlines() if "junk-flow" in line)
     assert junk == "  junk-flow bound: requires all vectors of ±1 as rows, and the matrix is hadamard"
+
+
+def test_theory_gives_the_idea_of_the_proof_of_a_line_that_binds_the_learner():
+    gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
+    idea = "the labels of unseen rows are fair coins, and orthogonal rows contain no information"
+    assert idea in gd
+    assert idea not in egu
+    assert "Source: " not in gd
 
 
 @pytest.mark.parametrize(
@@ -717,7 +723,7 @@ def test_every_learner_has_a_row_of_its_weights_at_the_playhead(one_target: Pane
     for row, curve in zip(shown.z, one_target.trace.curves, strict=True):
         assert curve.weights is not None
         np.testing.assert_allclose(row, curve.weights[5], atol=1e-6)
-    assert read(shown, 3, 0).text.startswith("feature 3, weights of A GD: 0.31")
+    assert read_cell(shown, 3, 0).text.startswith("feature 3, weights of A GD: 0.31")
 
 
 def test_a_learner_without_weights_has_an_empty_row_that_says_why():
@@ -725,7 +731,7 @@ def test_a_learner_without_weights_has_an_empty_row_that_says_why():
     shown = heat(features.show(context_of("hadamard-128", net)))
     assert np.isnan(shown.z[0]).all()
     assert not np.isnan(shown.z[1:]).any()
-    assert "not linear in the instance" in read(shown, 3, 0).text
+    assert "not linear in the instance" in read_cell(shown, 3, 0).text
 
 
 def from_a_cache(
@@ -761,7 +767,7 @@ def test_rows_of_weights_that_the_cache_lacks_are_called_that(tmp_path: Path, mo
     context = from_a_cache(tmp_path, monkeypatch, 17 * 16 * 4, rates)
     shown = heat(features.show(context))
     assert np.isnan(shown.z).any(1).tolist() == [True, True, *[False] * (len(shown.z) - 2)]
-    assert "weights that the cache lacks" in read(shown, 3, 0).text
+    assert "weights that the cache lacks" in read_cell(shown, 3, 0).text
 
 
 @pytest.mark.slow

@@ -13,11 +13,11 @@ from hadamard_tui.charts.look import ChartOptions
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.state.state_file import KeptView
-from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.heat_map_view import HeatMapView
-from hadamard_tui.widgets.picture_row import PictureRow, shortened, texts
+from hadamard_tui.widgets.screen_lines import Caption
 from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.tabs import PictureRow, shortened, texts
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of, status_of

@@ -11,8 +11,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import PANELS
-from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.multiples_view import MultiplesView
+from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
 from hadamard_tui.widgets.stage import Stage
 
 from .conftest import WIDE, opened, until

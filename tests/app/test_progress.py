@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engine.runtime.sweep import Event, PointDone, run_sweep
+from engine.runtime.sweep_run import Event, PointDone, run_sweep
 from engine.spec.documents import sweep_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.running.engine_time import EngineTime
 from hadamard_tui.running.playback import Pace
-from hadamard_tui.running.progress import SPAN, Remaining, in_words
+from hadamard_tui.running.progress import SPAN, EngineTime, Remaining, duration_in_words
 from hadamard_tui.running.session import Session
-from hadamard_tui.widgets.progress import Progress, Situation, progress_text
+from hadamard_tui.widgets.selection_bar import Progress, Situation, progress_text
 
 from .conftest import until
 from .test_pictures import editable
@@ -60,7 +59,7 @@ def test_before_anything_is_known_nothing_is_said() -> None:
     ],
 )
 def test_times_are_told_as_people_say_them(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
+    assert duration_in_words(seconds) == words
 
 
 def test_the_status_says_it_beside_the_points(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from textual.widgets import OptionList
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.screens.welcome import Welcome
+from hadamard_tui.screens.help import Welcome
 from hadamard_tui.state.state_file import KeptView
 
 from .conftest import SMALL, WIDE, opened, until

@@ -12,20 +12,19 @@ from textual.screen import Screen
 
 from engine.pictures.view import KindPlace
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens import guide
-from hadamard_tui.screens.failure import Failure
-from hadamard_tui.screens.modal import Modal
-from hadamard_tui.screens.welcome import Welcome
-from hadamard_tui.terminal.input_stream import ExitEvent, chunks
-from hadamard_tui.tours.tour import Stop, Tour
+from hadamard_tui.screens.help import Welcome
+from hadamard_tui.screens.modal import Failure, Modal
+from hadamard_tui.terminal.terminal_input import ExitEvent, chunks
+from hadamard_tui.tours import Stop, Tour
 from hadamard_tui.widgets.banner import Banner
-from hadamard_tui.widgets.entry import Entry
+from hadamard_tui.widgets.controls import Entry
+from hadamard_tui.widgets.screen_lines import Status
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
-from hadamard_tui.widgets.status import Status
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import session_of

@@ -20,12 +20,12 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import WHOLE_RUN_SECONDS
 from hadamard_tui.running.session import Session
-from hadamard_tui.screens.failure import Failure
 from hadamard_tui.screens.laboratory import Laboratory
-from hadamard_tui.screens.running import EngineSpoke, divergence_message
+from hadamard_tui.screens.modal import Failure
+from hadamard_tui.screens.run_control import EngineSpoke, divergence_message
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.progress import Progress
 from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.selection_bar import Progress
 from hadamard_tui.widgets.setup import SetupPane
 
 from .conftest import SMALL, WIDE, opened, until

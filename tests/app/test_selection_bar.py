@@ -67,6 +67,14 @@ async def test_each_entry_shows_the_current_choice_and_labels_where_there_is_roo
         assert ("matrix" in row) == ("architecture" in row) == (width == 140)
 
 
+async def test_only_as_many_labels_go_as_have_no_room() -> None:
+    app = HadamardApp(EditableExperiment.of("hadamard-128-weights"))
+    async with opened(app, (120, 24)) as pilot:
+        await until(pilot, lambda: "one-pass ▾" in first_row(app))
+        words = "preset hadamard-128-weights ▾ matrix hadamard d 128 ▾ learner A GD ▾ linear ▾"
+        assert words in first_row(app)
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "place"),
     [

@@ -21,11 +21,9 @@ from engine.spec import presets
 from engine.spec.fields import fields_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.controls import Choice, Lines
 from hadamard_tui.widgets.form import Edited, FieldRow, Fields, More, OptionalPart, PartForm, Row
-from hadamard_tui.widgets.item_list import ItemList
-from hadamard_tui.widgets.learner_list import LearnerList
-from hadamard_tui.widgets.lines import Lines
+from hadamard_tui.widgets.item_lists import ItemList, LearnerList
 from hadamard_tui.widgets.setup import OWN, LearnerForm, SetupPane
 
 from .conftest import SMALL, WIDE, opened, until

@@ -18,9 +18,9 @@ from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.svg_page import DASHES
-from hadamard_tui.state import own_presets
+from hadamard_tui.state import state_file
 from hadamard_tui.state.state_file import KeptView, looked_at
-from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.controls import Choice
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import session_of
@@ -218,9 +218,9 @@ async def test_a_preset_is_saved_without_its_suffix_and_is_in_the_list_then_and_
     assert not again.changed
     again.put("run.seed", 4)
     assert again.changed
-    assert own_presets.paths() == [str(file)]
+    assert state_file.own_presets() == [str(file)]
     file.unlink()
-    assert own_presets.paths() == []
+    assert state_file.own_presets() == []
 
 
 @pytest.mark.set_up("filled")
@@ -228,7 +228,7 @@ async def test_a_preset_is_saved_without_its_suffix_and_is_in_the_list_then_and_
 async def test_an_own_preset_that_is_broken_by_now_is_refused_and_the_set_up_stays(
     app: HadamardApp, tmp_path: Path
 ):
-    own_presets.add(file := tmp_path / "broken.toml")
+    state_file.add_own_preset(file := tmp_path / "broken.toml")
     file.write_text("learners = 3")
     async with opened(app, WIDE) as pilot:
         before, select = app.laboratory.editable, app.laboratory.query_one("#preset", Choice)

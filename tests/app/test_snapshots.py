@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, PANELS
-from hadamard_tui.running.engine_time import EngineTime
+from hadamard_tui.running.progress import EngineTime
 from hadamard_tui.state.config import Config
-from hadamard_tui.terminal.fps import Frames
+from hadamard_tui.terminal.timing import Frames
 from hadamard_tui.widgets import stage
 from hadamard_tui.widgets.setup import SetupPane
 

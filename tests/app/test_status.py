@@ -17,12 +17,12 @@ from engine.spec import presets
 from engine.spec.experiment import Experiment, of_run
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.values import Value, looked_at, values
+from hadamard_tui.charts.values import ShownValue, looked_at, values
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
-from hadamard_tui.widgets.progress import Situation, progress_text
 from hadamard_tui.widgets.scoreboard import row
-from hadamard_tui.widgets.status import Status
+from hadamard_tui.widgets.screen_lines import Status
+from hadamard_tui.widgets.selection_bar import Situation, progress_text
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text, session_of
@@ -140,5 +140,5 @@ async def test_where_nothing_goes_along_a_clock_neither_it_nor_a_pace_is_told() 
 
 def test_a_loss_that_rounding_has_taken_below_0_has_no_sign() -> None:
     line: Any = SimpleNamespace(direction="lower", kind="ri-signed")
-    reading = Value("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)
+    reading = ShownValue("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)
     assert (row(reading, 5)["value"], row(reading, 5)["ratio"]) == ("0.00000", "0.000")

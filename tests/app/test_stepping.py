@@ -8,11 +8,11 @@ from textual.screen import Screen
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.editing.stepping import steps
-from hadamard_tui.screens.looking import RUN_BEFORE
+from hadamard_tui.editing.typed_text import steps_of_number
+from hadamard_tui.screens.view_control import RUN_BEFORE
 from hadamard_tui.terminal.terminal_io import FrameRate
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.entry import NumberEntry
+from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.form import FieldRow
 from hadamard_tui.widgets.setup import SetupPane
 
@@ -48,12 +48,12 @@ from .test_runs import session_of
     ],
 )
 def test_the_next_number_is_the_same_from_either_side_and_an_expression_stays_one(value, is_whole, up, first):
-    assert steps(value, is_whole, up)[0] == first
+    assert steps_of_number(value, is_whole, up)[0] == first
 
 
 @pytest.mark.parametrize("value", [None, True, "", [0.1, 0.2], float("nan")])
 def test_what_is_no_number_has_no_next(value):
-    assert steps(value, False, True) == []
+    assert steps_of_number(value, False, True) == []
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
@@ -61,11 +61,11 @@ def test_going_up_and_down_again_comes_back(is_whole: bool):
     value: float = 3
     up = [value]
     for _ in range(40):
-        value = steps(value, is_whole, True)[0]
+        value = steps_of_number(value, is_whole, True)[0]
         up.append(value)
     down = [value]
     for _ in range(40):
-        value = steps(value, is_whole, False)[0]
+        value = steps_of_number(value, is_whole, False)[0]
         down.append(value)
     assert down[::-1][1:] == up[1:]
 

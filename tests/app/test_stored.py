@@ -9,17 +9,17 @@ from textual.pilot import Pilot
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.look import STORED
-from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.raster import paint_series
 from hadamard_tui.charts.series import Series
+from hadamard_tui.colours import palette
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.looks import palette
 from hadamard_tui.panels import story
 from hadamard_tui.running import stored
-from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.picture_row import PictureRow
+from hadamard_tui.widgets.screen_lines import Caption
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.stage import Stage
+from hadamard_tui.widgets.tabs import PictureRow
 
 from .conftest import SMALL, opened, until
 from .test_runs import screen_text
@@ -72,7 +72,7 @@ def test_a_stored_picture_is_drawn_in_the_colours_of_the_theme():
     for curve in curves:
         assert curve.drawn(faint=True).colour in palette.current().of_learners
     assert (
-        paint(pictures.first.plot("", faint=False).series, pictures.first.axes, 60, 20).colours >= 0
+        paint_series(pictures.first.plot("", faint=False).series, pictures.first.axes, 60, 20).colours >= 0
     ).any()
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from engine.core.parts import BadInput
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.editing.sweeping import swept
-from hadamard_tui.widgets.entry import NumberEntry
+from hadamard_tui.editing.editable_experiment import EditableExperiment, swept
+from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.setup import SetupPane
 
 from .conftest import WIDE, opened, until

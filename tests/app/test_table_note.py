@@ -7,8 +7,8 @@ from textual.pilot import Pilot
 
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.widgets.scoreboard import TableNote
 from hadamard_tui.widgets.stage import Stage
-from hadamard_tui.widgets.table_note import TableNote
 
 from .conftest import SMALL, WIDE, opened, until
 from .test_runs import screen_text

@@ -10,10 +10,10 @@ from textual.widgets import Label
 
 from engine.core.parts import BadInput
 from engine.spec import presets
+from hadamard_tui import tours
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.screens.blank import Blank
-from hadamard_tui.tours import talk
-from hadamard_tui.tours.tour import Tour
+from hadamard_tui.screens.modal import Blank
+from hadamard_tui.tours import Tour
 from hadamard_tui.widgets.banner import fitting
 from hadamard_tui.widgets.chart_view import ChartView
 
@@ -44,30 +44,30 @@ def written(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("name", talk.shipped())
+@pytest.mark.parametrize("name", tours.shipped_talks())
 @pytest.mark.parametrize("width", [55, 90])
 def test_every_line_of_a_shipped_talk_is_told_whole(name: str, width: int):
-    for stop in talk.talks()[name].stops:
+    for stop in tours.talks()[name].stops:
         broken = "" if stop.break_ is None else stop.break_.text
         for words in (stop.line, stop.predict, broken):
             assert fitting("20 of 20 · predict  59 min", words, width) == words
 
 
 def test_a_talk_file_has_presets_with_lines_panels_and_changes(written: Path):
-    first, second = talk.stops_of(str(written)) or []
+    first, second = tours.stops_of(str(written)) or []
     assert first.line == "Half of the examples, half of the loss."
     assert (second.preset, second.panel) == ("zero-one-128", "weights")
     assert second.breaks is not None
     assert second.breaks.text == "It is lost."
     assert Tour([first]).editable.experiment.problem.matrix.shape() == (16, 16)
-    assert talk.stops_of("hadamard-128") is None
-    assert talk.stops_of(str(presets.path_of("hadamard-128"))) is None
+    assert tours.stops_of("hadamard-128") is None
+    assert tours.stops_of(str(presets.path_of("hadamard-128"))) is None
 
 
 def test_a_preset_of_a_talk_may_be_a_file_beside_it(written: Path):
     (written.parent / "own.toml").write_bytes(presets.path_of("hadamard-128").read_bytes())
     written.write_text('title = "T"\nstops = [{preset = "own.toml"}]')
-    (stop,) = talk.stops_of(str(written)) or []
+    (stop,) = tours.stops_of(str(written)) or []
     assert Tour([stop]).editable.experiment == presets.load("hadamard-128")
 
 
@@ -89,9 +89,9 @@ def test_a_preset_of_a_talk_may_be_a_file_beside_it(written: Path):
 def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str, where: str, reason: str):
     written.write_text(TEXT.replace(old, new, 1))
     with pytest.raises(BadInput) as caught:
-        talk.stops_of(str(written))
+        tours.stops_of(str(written))
     assert where in caught.value.where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
     assert "\n" not in str(caught.value)
 
 
@@ -100,7 +100,7 @@ def test_what_is_wrong_with_a_talk_is_one_line(written: Path, old: str, new: str
 async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
     written: Path, size: tuple[int, int]
 ):
-    tour = Tour(talk.stops_of(str(written)) or [])
+    tour = Tour(tours.stops_of(str(written)) or [])
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: app.laboratory.session is not None)
@@ -122,7 +122,7 @@ async def test_a_talk_says_the_line_and_the_time_and_finds_back_from_what_if(
 @pytest.mark.parametrize("size", [SMALL, WIDE])
 @pytest.mark.slow
 async def test_the_words_of_every_stop_stand_whole_beside_the_numbers_over_a_big_chart(size: tuple[int, int]):
-    stops = talk.stops_of("alt2021")
+    stops = tours.stops_of("alt2021")
     assert stops is not None
     tour = Tour(stops)
     app = HadamardApp(tour.editable, tour=tour)

@@ -14,8 +14,8 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.session import Session
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.progress import Situation, progress_text
 from hadamard_tui.widgets.scoreboard import Scoreboard
+from hadamard_tui.widgets.selection_bar import Situation, progress_text
 
 from .conftest import WIDE, opened, until
 from .test_runs import screen_text, session_of, status_of

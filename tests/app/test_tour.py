@@ -14,19 +14,17 @@ from textual.widgets import Digits, Label, OptionList, Static
 from engine.runtime import worker
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.browsing.catalogue import NEW
+from hadamard_tui.browsing.preset_list import NEW
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, TABLE, story
 from hadamard_tui.screens import guide
-from hadamard_tui.screens.help import Help
-from hadamard_tui.screens.placeholders import WORDS
-from hadamard_tui.screens.welcome import FIRST, Welcome
-from hadamard_tui.tours.talk import ESSENTIALS, is_path, talks
-from hadamard_tui.tours.tour import Stop, Tour
+from hadamard_tui.screens.help import FIRST, Help, Welcome
+from hadamard_tui.screens.laboratory import WORDS
+from hadamard_tui.tours import ESSENTIALS, Stop, Tour, is_path, talks
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
-from hadamard_tui.widgets.caption import Caption
 from hadamard_tui.widgets.chart_view import ChartView
-from hadamard_tui.widgets.lines import Words
+from hadamard_tui.widgets.controls import Words
+from hadamard_tui.widgets.screen_lines import Caption
 from hadamard_tui.widgets.stage import PanelWords, Stage
 
 from .conftest import SMALL, WIDE, until

@@ -13,8 +13,8 @@ from textual.widgets import Input, Static
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.screens.comparing import Renaming
 from hadamard_tui.screens.export import Export
+from hadamard_tui.screens.run_comparison import Renaming
 from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.sharing.file_writer import FileWriter
 

@@ -14,7 +14,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.editing.history import History, shape
 from hadamard_tui.state.state_file import KeptView
-from hadamard_tui.widgets.choice import Choice
+from hadamard_tui.widgets.controls import Choice
 from hadamard_tui.widgets.setup import LearnerForm, SetupPane
 
 from .conftest import SMALL, WIDE, opened, until

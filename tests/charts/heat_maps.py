@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from hadamard_tui.charts.colour_map import STEPS
-from hadamard_tui.charts.heat_map import Contour, HeatMap, Point
+from hadamard_tui.charts.heat_map import ContourLine, HeatMap, MarkedPoint
 from hadamard_tui.charts.heat_sheet import Inked
 from hadamard_tui.charts.view_plot import level_lines
+from hadamard_tui.colours.palette import STEPS
 
 GRID = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
 
@@ -40,8 +40,8 @@ def criticality() -> HeatMap:
         z_label="layer variance",
         title="Variance of the layers",
         z_log=True,
-        contours=(Contour("critical: C_w = 2", line),),
-        points=(Point("He's start", 25.0, 3.0),),
+        contours=(ContourLine("critical: C_w = 2", line),),
+        points=(MarkedPoint("He's start", 25.0, 3.0),),
     )
 
 

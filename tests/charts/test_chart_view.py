@@ -6,7 +6,7 @@ from textual.app import App
 from textual.geometry import Region
 from textual.widgets import ContentSwitcher
 
-from hadamard_tui.charts.contrast import faded
+from hadamard_tui.colours.contrast import faded
 from hadamard_tui.widgets.chart_view import ChartView
 
 from .pictures import axes, curve

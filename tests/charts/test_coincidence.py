@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from hadamard_tui.charts.chart_sheet import printed
 from hadamard_tui.charts.coincidence import alike, are_equal, coincident, drawn_once, repeated
-from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.raster import paint_series
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.spans import lay
 
@@ -42,8 +42,8 @@ def test_what_is_faint_or_has_no_name_is_in_no_group():
 
 
 def test_a_group_is_drawn_once_and_by_turns_in_the_colours_of_all():
-    picture = paint([BOUND, GD, LEAST_SQUARES, EGU], axes(), 60, 20)
-    alone = paint([GD], axes(), 60, 20)
+    picture = paint_series([BOUND, GD, LEAST_SQUARES, EGU], axes(), 60, 20)
+    alone = paint_series([GD], axes(), 60, 20)
     for member in range(3):
         assert (picture.colours == member).sum() >= 10
     on_line = (alone.colours == 0) & (picture.colours != 3)
@@ -55,7 +55,7 @@ def test_a_group_is_drawn_once_and_by_turns_in_the_colours_of_all():
 def test_a_line_shows_through_a_curve_that_covers_it_for_a_while():
     wide = curve(np.full(200, 0.5), X, "bound", style="dashed")
     covering = curve(np.where(X < 15, 0.5, 0.0), X, "curve", mark="A")
-    picture = paint([wide, covering], axes(), 60, 20)
+    picture = paint_series([wide, covering], axes(), 60, 20)
     row = picture.colours[10 if (picture.colours[10] == 1).any() else 9]
     assert (row[:45] == 0).sum() >= 5
     assert (row[:45] == 1).sum() >= 25
@@ -96,7 +96,7 @@ def test_curves_are_near_by_their_values_and_not_by_the_dots_of_a_low_chart():
     low = [GD, apart, BOUND]
     assert coincident(low, lay(low, axes(), 120, 16)[0]) == [(0, 1, 2)]
     assert alike_on(axes(), *low) == [(0, 2), (1,)]
-    assert paint(low, axes(), 60, 4).groups == [(0, 2), (1,)]
+    assert paint_series(low, axes(), 60, 4).groups == [(0, 2), (1,)]
     half = curve(FALLING[::20] + 0.004, X[::20], "half")
     assert alike_on(axes(), GD, half, apart) == [(0, 1), (2,)], "at the points that there are"
 
@@ -169,7 +169,7 @@ def test_a_line_with_gaps_is_where_it_was_and_goes_on_where_the_other_ends(x_log
 
 def test_lines_that_run_along_each_other_for_a_while_are_not_thicker_there_on_the_screen():
     near = replace(PARTING, y=PARTING.y + 0.4 / 80)
-    alone, both = (paint(series, axes(), 60, 20) for series in ([BOUND], [BOUND, near]))
+    alone, both = (paint_series(series, axes(), 60, 20) for series in ([BOUND], [BOUND, near]))
     begin = np.s_[:, :24]
     assert np.array_equal(alone.glyphs[begin], both.glyphs[begin])
     assert not np.array_equal(alone.glyphs, both.glyphs)

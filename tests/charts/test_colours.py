@@ -13,11 +13,11 @@ from engine.pictures.view import KindPlace, kind_places
 from engine.results.gathering import kinds_in
 from engine.spec import presets
 from engine.spec.experiment import drawn, of_run
-from hadamard_tui.charts.contrast import faded, legible
 from hadamard_tui.charts.series_builder import LETTERS, mark
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.palette import SHADES, Palette
-from hadamard_tui.looks.themes import LOOKS
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import faded, legible
+from hadamard_tui.colours.palette import SHADES, Palette
+from hadamard_tui.colours.themes import COLOUR_THEMES
 
 NOTICED = 0.02
 """Just noticeable distance in OKLab of two adjacent areas (CSS Color 4, 13.4)."""
@@ -133,7 +133,7 @@ def test_curves_that_meet_in_a_shipped_picture_differ_for_every_sight_by_colour_
         for pair in combinations(curves, 2):
             pairs.setdefault(frozenset(pair), title)
     assert len(pairs) > 100
-    for look in LOOKS.values():
+    for look in COLOUR_THEMES.values():
         near = {
             (title, *pair, sight): apart
             for pair, title in pairs.items()
@@ -143,20 +143,20 @@ def test_curves_that_meet_in_a_shipped_picture_differ_for_every_sight_by_colour_
         assert not near, look.theme.name
 
 
-@looped("name", LOOKS)
+@looped("name", COLOUR_THEMES)
 @looped("sight", SIGHTS)
 def test_one_curve_of_every_kind_and_lines_of_the_theory_differ(name: str, sight: str) -> None:
-    look = LOOKS[name].palette
+    look = COLOUR_THEMES[name].palette
     alone = [look.of(KindPlace(kind)) for kind in look.kinds]
     assert min(distance(*pair, sight) for pair in combinations(alone, 2)) > LEAST
     for line in (look.theory, look.unproved):
         assert min(distance(line, colour, sight) for colour in look.of_learners) > NOTICED
 
 
-@looped("name", LOOKS)
+@looped("name", COLOUR_THEMES)
 @looped("kind", HUES)
 def test_a_kind_has_one_hue_in_every_theme_and_six_shades_away_from_the_ground(name: str, kind: str) -> None:
-    look: Palette = LOOKS[name].palette
+    look: Palette = COLOUR_THEMES[name].palette
     low, high = HUES[kind]
     shades = look.kinds[kind]  # type: ignore[index]
     assert len({*shades}) == SHADES
@@ -166,9 +166,9 @@ def test_a_kind_has_one_hue_in_every_theme_and_six_shades_away_from_the_ground(n
     assert ratios == sorted(ratios)
 
 
-@looped("name", LOOKS)
+@looped("name", COLOUR_THEMES)
 def test_lines_and_text_in_colour_stand_out_from_the_ground_and_faint_lines_less(name: str) -> None:
-    look = LOOKS[name]
+    look = COLOUR_THEMES[name]
     assert look.theme.background == look.palette.ground
     assert look.theme.surface is not None
     before = palette.current()
@@ -184,7 +184,7 @@ def test_lines_and_text_in_colour_stand_out_from_the_ground_and_faint_lines_less
 
 
 def test_curves_of_a_kind_spread_over_its_shades_in_their_order() -> None:
-    look = LOOKS["dark"].palette
+    look = COLOUR_THEMES["dark"].palette
     for total in range(2, SHADES + 1):
         shades = [look.of(place) for place in kind_places(["exact"] * total)]
         places = [look.kinds["exact"].index(shade) for shade in shades]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.raster import paint_series
 
 from .pictures import axes, curve, text
 
 
 def places(letter: str, *series, **on) -> list[tuple[int, int]]:
-    rows = text(paint(series, axes(**on), 60, 11))
+    rows = text(paint_series(series, axes(**on), 60, 11))
     return sorted(
         (column, row)
         for row, line in enumerate(rows)
@@ -67,7 +67,7 @@ def test_a_letter_stands_on_the_line_that_is_drawn_for_curves_that_run_along_eac
 
 def test_an_arrow_and_its_letter_stand_where_a_curve_leaves_the_chart():
     y = [0.5, 0.5, 3.0, 4.0, 0.5, 0.5, 0.5, 0.5, 0.5, 2.0]
-    rows = text(paint([curve(y, np.linspace(0, 19, 10), mark="A")], axes(), 60, 11))
+    rows = text(paint_series([curve(y, np.linspace(0, 19, 10), mark="A")], axes(), 60, 11))
     assert [column for column, _ in places("↑", curve(y, np.linspace(0, 19, 10), mark="A"))] == [13, 58]
     assert rows[0][13:15] == rows[0][58:60] == "↑A"
     assert "↓" not in "".join(rows)

@@ -5,7 +5,7 @@ import pytest
 from rich.cells import cell_len
 
 from hadamard_tui.charts.frame import frame
-from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.raster import paint_series
 from hadamard_tui.charts.series import Axes
 
 from .pictures import curve
@@ -108,14 +108,14 @@ def test_ticks_stand_where_the_raster_paints_their_values(axes):
     assert len(ticked) > 2
     for row in ticked:
         height = float(framed.lines[row][: framed.left - 1])
-        picture = paint([curve([height], [axes.x_limits[1]])], axes, framed.columns, framed.rows)
+        picture = paint_series([curve([height], [axes.x_limits[1]])], axes, framed.columns, framed.rows)
         assert picture.colours[row - framed.top, -1] == 0
     below = framed.lines[framed.top + framed.rows]
     places = [column - framed.left for column, letter in enumerate(below) if letter == "┬"]
     line = framed.lines[framed.top + framed.rows + 1].replace(axes.x_label, "")
     tick_values = [float(label) for label in line.split()]
     for place, height in zip(places, tick_values, strict=True):
-        picture = paint([curve([axes.y_limits[0]], [height])], axes, framed.columns, framed.rows)
+        picture = paint_series([curve([axes.y_limits[0]], [height])], axes, framed.columns, framed.rows)
         assert picture.colours[-1, place] == 0
 
 

@@ -3,21 +3,21 @@ import math
 import numpy as np
 import pytest
 
-from hadamard_tui.charts.colour_map import STEPS, colour_map
 from hadamard_tui.charts.frame import arrange
 from hadamard_tui.charts.heat_map import (
     Column,
-    Contour,
+    ContourLine,
     HeatMap,
-    Point,
-    borders,
+    MarkedPoint,
+    cell_borders,
     cells_at,
-    read,
+    read_cell,
     value_scale,
     with_error,
 )
-from hadamard_tui.charts.heat_sheet import BLACK, GROUND, WHITE, cell_under, compose, paint
+from hadamard_tui.charts.heat_sheet import BLACK, GROUND, WHITE, cell_under, compose, paint_cells
 from hadamard_tui.charts.scales import Scale, ticks
+from hadamard_tui.colours.palette import STEPS, colour_map
 from hadamard_tui.terminal.ascii_text import to_ascii
 
 from .heat_maps import criticality, halves, heat, lines
@@ -27,7 +27,7 @@ COLOURS = colour_map(dark_is_more=False)
 
 
 def painted(heat_map, columns=20, rows=6, colours=COLOURS, cursor=None):
-    return paint(heat_map, value_scale(heat_map.z, heat_map.z_log), columns, rows, colours, cursor)
+    return paint_cells(heat_map, value_scale(heat_map.z, heat_map.z_log), columns, rows, colours, cursor)
 
 
 def random_heat(seed, logs):
@@ -62,8 +62,8 @@ def test_every_digit_equals_the_naive_painting(logs):
 
 
 def test_cells_reach_half_way_to_their_neighbours():
-    assert borders(np.array([1.0, 2.0, 4.0]), False).tolist() == [0.5, 1.5, 3.0, 5.0]
-    assert borders(np.array([1.0, 10.0, 1000.0]), True) == pytest.approx([10**-0.5, 10**0.5, 1e2, 1e4])
+    assert cell_borders(np.array([1.0, 2.0, 4.0]), False).tolist() == [0.5, 1.5, 3.0, 5.0]
+    assert cell_borders(np.array([1.0, 10.0, 1000.0]), True) == pytest.approx([10**-0.5, 10**0.5, 1e2, 1e4])
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_cells_reach_half_way_to_their_neighbours():
     [(8.0, False, [4, 12]), (-8.0, False, [-12, -4]), (0.0, False, [-0.5, 0.5]), (8.0, True, [4, 16])],
 )
 def test_a_single_value_has_a_cell_around_it(value, log, expected):
-    assert borders(np.array([value]), log) == pytest.approx(expected)
+    assert cell_borders(np.array([value]), log) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("log", [False, True])
 def test_borders_of_extreme_values_are_finite_and_increase(log):
     extremes = np.array([1e-300, 1.0, 1e307]) if log else np.array([-1e308, 0.0, 1e308])
-    edges = borders(extremes, log)
+    edges = cell_borders(extremes, log)
     assert np.isfinite(edges).all()
     assert (np.diff(edges) > 0).all()
 
@@ -118,9 +118,9 @@ def test_what_is_no_grid_is_refused(wrong, told):
 def test_marks_and_paths_of_another_shape_are_refused():
     for mark in ("", "AB", "数"):
         with pytest.raises(ValueError, match="one letter"):
-            Point("here", 1.0, 1.0, mark)
+            MarkedPoint("here", 1.0, 1.0, mark)
     with pytest.raises(ValueError, match="shape"):
-        Contour("line", np.zeros(3))
+        ContourLine("line", np.zeros(3))
 
 
 def test_a_single_row_and_a_single_column_fill_the_area():
@@ -212,7 +212,7 @@ def test_lines_have_the_contrast_of_text_on_every_colour(dark_is_more):
 
 
 def test_a_contour_is_drawn_over_the_colours_where_it_belongs():
-    across = Contour("half way", np.array([[0.5, 1.5], [3.5, 1.5]]))
+    across = ContourLine("half way", np.array([[0.5, 1.5], [3.5, 1.5]]))
     cells = painted(heat([[0, 1, 5], [0, 1, 5]], contours=(across,)))
     letters = [set(line) for line in lines(cells)]
     assert letters[:2] + letters[4:] == [{"▀"}] * 4
@@ -230,7 +230,10 @@ def test_a_contour_is_drawn_over_the_colours_where_it_belongs():
 def test_contours_without_colour_have_their_own_marks_and_names():
     lifted = np.array([[0.5, 1.2], [1.5, 1.2], [math.nan, math.nan], [2.5, 1.2], [3.5, 1.2]])
     heat_map = heat(
-        contours=(Contour("first", np.array([[0.5, 1.9], [3.5, 1.9]])), Contour("second", lifted, "dashed"))
+        contours=(
+            ContourLine("first", np.array([[0.5, 1.9], [3.5, 1.9]])),
+            ContourLine("second", lifted, "dashed"),
+        )
     )
     text = lines(painted(heat_map, colours=None))
     assert any(line == "#" * 20 for line in text)
@@ -241,7 +244,7 @@ def test_contours_without_colour_have_their_own_marks_and_names():
 
 
 def test_points_and_the_cursor_stand_in_their_cells():
-    heat_map = heat(points=(Point("here", 3.0, 1.0), Point("outside", 9.0, 9.0, "o")))
+    heat_map = heat(points=(MarkedPoint("here", 3.0, 1.0), MarkedPoint("outside", 9.0, 9.0, "o")))
     text = lines(painted(heat_map, cursor=(0, 1)))
     assert [(row, line.index("●")) for row, line in enumerate(text) if "●" in line] == [(4, 16)]
     assert [(row, line.index("╋")) for row, line in enumerate(text) if "╋" in line] == [(1, 3)]
@@ -281,12 +284,12 @@ def test_a_value_is_written_to_the_digit_of_its_error(value, stderr, text):
 
 def test_a_reading_names_its_axes():
     heat_map = criticality()
-    reading = read(heat_map, 11, 9)
+    reading = read_cell(heat_map, 11, 9)
     assert reading.text == "depth 12, C_w 1.812: 0.31 ± 0.02"
     assert (reading.x, reading.y) == (12, heat_map.y[9])
     assert reading.z == pytest.approx((heat_map.y[9] / 2) ** 12)
-    assert read(heat_map, 49, 24).text == "depth 50, C_w 4: not computed yet"
-    assert read(heat(), 0, 0).text == "x 1, y 1: 0"
+    assert read_cell(heat_map, 49, 24).text == "depth 50, C_w 4: not computed yet"
+    assert read_cell(heat(), 0, 0).text == "x 1, y 1: 0"
 
 
 @pytest.mark.parametrize("colours", [COLOURS, None])
@@ -389,8 +392,8 @@ def test_unlit_rows_are_grey_and_said_in_words_and_have_no_digits():
     assert set(digits[plain.rows // 2 + 1 :]) == {"·"}
     for sheet, words in ((coloured, "grey: not seen yet"), (plain, "··· not seen yet")):
         assert words in "".join(map(chr, sheet.cells.glyphs.flatten()))
-    assert read(heat, 0, 30).text.endswith("not seen yet")
-    assert not read(heat, 0, 3).text.endswith("not seen yet")
+    assert read_cell(heat, 0, 30).text.endswith("not seen yet")
+    assert not read_cell(heat, 0, 3).text.endswith("not seen yet")
 
 
 def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_said():
@@ -427,4 +430,4 @@ def test_rows_may_have_names_in_place_of_numbers():
     lines = ["".join(map(chr, line)) for line in sheet.cells.glyphs]
     named = [line[: sheet.left - 1].strip() for line in lines if line[: sheet.left - 1].strip(" y")]
     assert named[:2] == ["A GD", "B EGU"]
-    assert read(heat, 1, 1).text.startswith("x 1, y B EGU")
+    assert read_cell(heat, 1, 1).text.startswith("x 1, y B EGU")

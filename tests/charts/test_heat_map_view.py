@@ -5,8 +5,8 @@ import pytest
 from rich.console import Console
 from textual.app import App
 
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.themes import LOOKS
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.themes import COLOUR_THEMES
 from hadamard_tui.terminal.ascii_text import AsciiFilter
 from hadamard_tui.widgets.heat_map_view import HeatMapView
 
@@ -92,14 +92,14 @@ async def test_only_half_blocks_and_what_lies_over_them_leave_the_ground():
         assert all(letter in "▀●" or "⠀" < letter <= "⣿" for letter in coloured)
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", COLOUR_THEMES)
 async def test_little_looks_like_the_ground_and_much_stands_out(look):
     before = palette.current()
-    palette.use(LOOKS[look].palette)
+    palette.use(COLOUR_THEMES[look].palette)
     try:
         app = Chart(heat([[0.0, 1.0]]))
-        app.register_theme(LOOKS[look].theme)
-        app.theme = LOOKS[look].theme.name
+        app.register_theme(COLOUR_THEMES[look].theme)
+        app.theme = COLOUR_THEMES[look].theme.name
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.pause()
             row = cells(app.view)[10]

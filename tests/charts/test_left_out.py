@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from hadamard_tui.charts.chart_sheet import printed
-from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.raster import paint_series
 
 from .pictures import axes, curve, dots
 
@@ -13,7 +13,7 @@ Y = np.linspace(0.5, 0.1, 20)
 
 
 def remark(*series, **on):
-    return paint(series, axes(**on), 10, 4).remark
+    return paint_series(series, axes(**on), 10, 4).remark
 
 
 def test_curves_that_leave_the_chart_at_the_top_are_named():
@@ -44,13 +44,13 @@ def test_of_lines_beside_the_curves_no_points_are_counted():
 def test_a_legend_names_the_lines_that_are_there(y, is_drawn):
     on = axes(y_limits=(0.1, 1), y_log=True)
     series = [curve(Y, name="GD", mark="A"), curve(y, name="bound", style="dashed")]
-    assert paint(series, on, 20, 6).left_out == (frozenset() if is_drawn else {1})
+    assert paint_series(series, on, 20, 6).left_out == (frozenset() if is_drawn else {1})
     assert ("╌╌╌ bound" in printed(series, on, 60, 20, colour=False)) == is_drawn
 
 
 def test_a_learner_that_is_not_on_the_chart_keeps_its_name():
     gone = [curve(Y + 5, name="GD", mark="A"), curve(Y, name="EGU", mark="B")]
-    assert not paint(gone, axes(), 20, 6).left_out
+    assert not paint_series(gone, axes(), 20, 6).left_out
     assert "GD" in printed(gone, axes(), 60, 20, colour=False)
 
 
@@ -68,7 +68,9 @@ def test_what_is_0_but_for_rounding_is_a_gap_and_counted_apart():
     dashed_off = curve([0.5, 1e-16, 0.5, 0.0, 0.5], [0, 5, 10, 15, 19], mark="A")
     words = remark(dashed_off, **on)
     assert words == "1 point not drawn (≤ 0 or ∞) · 1 point not drawn (0 up to rounding)"
-    columns = {column for _, column in dots(paint([replace(dashed_off, mark=None)], axes(**on), 20, 4))}
+    columns = {
+        column for _, column in dots(paint_series([replace(dashed_off, mark=None)], axes(**on), 20, 4))
+    }
     assert len(columns) == 3
 
 

@@ -159,6 +159,30 @@ def test_at_last_lines_that_differ_by_values_alone_are_told_once_and_nothing_is_
     ]
 
 
+def test_of_a_sweep_each_learner_is_named_once_before_the_letters_of_its_curves():
+    learners = ("GD", "least squares", "EGU", "EGU±, slow", "spindly")
+    names = [f"{learner}, d = {d}" for d in (32, 64, 128, 256, 512) for learner in learners]
+    curves = [curve([n], name=name, mark=chr(65 + n)) for n, name in enumerate(names)]
+    bounds = [curve([n], name=f"invariant bound, d = {n}", style="dashed") for n in range(5)]
+    rows = legend([*curves, *bounds], 78, 2, most_lines=2)
+    assert [" ".join(piece.text for piece in row) for row in rows] == [
+        "GD A F K P U least squares B G L Q V EGU C H M R W EGU±, slow D I N S X",
+        "spindly E J O T Y ╌╌╌ invariant bound",
+    ]
+    letters = [piece for row in rows for piece in row if len(piece.text) == 1]
+    assert all(curves[piece.index].mark == piece.text for piece in letters)
+
+
+def test_the_last_remark_of_a_note_goes_before_the_names_of_curves():
+    names = ("GD, standardised", "GD, LayerNorm of the input", "Adam, cosine", "Adam, rates by layer",
+             "GD, clipped by value", "GD, L1 decay")  # fmt: skip
+    curves = [curve([n], name=name, mark=chr(65 + n)) for n, name in enumerate(names)]
+    note = "stored · r computes it · 4 points not drawn (0 up to rounding)"
+    pieces = [piece for row in legend(curves, 78, 2, note) for piece in row]
+    assert pieces[-1].text == "stored · r computes it"
+    assert sum(len(piece.text) > 1 for piece in pieces[:-1]) == len(names)
+
+
 def test_before_words_are_cut_lines_that_differ_by_values_alone_are_named_once():
     curves = [curve([n], name=f"ηS = {n}.5", mark=chr(65 + n)) for n in range(7)]
     recursions = [curve([9 + n], name=f"sharpness recursion, ηS = {n}.5", style="dashed") for n in range(7)]

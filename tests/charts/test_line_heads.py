@@ -11,7 +11,7 @@ from engine.results.trace import Statement, TheoryLine
 from engine.theory import Line, statement
 from hadamard_tui.charts.line_heads import head, meaning, standing, whole_name
 from hadamard_tui.headless.listing import members_list
-from hadamard_tui.screens.part_page import about
+from hadamard_tui.screens.help import about
 
 WIDEST_TITLE = 35
 """Most cells of a title."""

@@ -3,8 +3,8 @@ import re
 import pytest
 from rich.cells import cell_len
 
-from hadamard_tui.charts.colour_map import colour_map
 from hadamard_tui.charts.heat_sheet import compose
+from hadamard_tui.colours.palette import colour_map
 from hadamard_tui.headless.pictures import printed_heat_map
 
 from .heat_maps import criticality, lines

@@ -6,7 +6,7 @@ from looping import looped
 from msgspec.structs import replace
 
 from hadamard_tui.charts.chart_sheet import printed
-from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.raster import paint_series
 
 from .naive import naive_dots
 from .pictures import axes, curve, dots, text
@@ -15,7 +15,7 @@ COLUMNS, ROWS = 10, 5
 
 
 def painted(series, on=None, **rest):
-    return paint(series, on or axes(), COLUMNS, ROWS, **rest)
+    return paint_series(series, on or axes(), COLUMNS, ROWS, **rest)
 
 
 @looped("seed", range(40))
@@ -205,7 +205,7 @@ def test_no_series_give_a_blank_picture():
 
 @pytest.mark.parametrize("size", [(1, 1), (0, 0), (1, 7), (9, 1), (0, 3), (3, 0)])
 def test_any_size_can_be_painted(size):
-    picture = paint([curve(np.linspace(0, 1, 20), mark="A")], axes(), *size, playhead=3)
+    picture = paint_series([curve(np.linspace(0, 1, 20), mark="A")], axes(), *size, playhead=3)
     assert picture.glyphs.shape == (size[1], size[0])
 
 
@@ -239,7 +239,7 @@ def test_points_stand_alone_where_they_are_and_no_line_joins_them():
 
 def test_points_in_one_column_are_not_joined():
     x = np.array([10.0, 10.01, 10.02])
-    picture = paint([curve([0.1, 0.9, 0.1], x, style="points")], axes(), 20, 10)
+    picture = paint_series([curve([0.1, 0.9, 0.1], x, style="points")], axes(), 20, 10)
     assert "".join(text(picture)).count("•") == 2
     assert not dots(picture)
     lines = printed([curve([0.1, 0.9, 0.1], x, style="points")], axes(), 30, 14, colour=False).split("\n")

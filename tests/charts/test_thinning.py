@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 
-from hadamard_tui.charts.raster import paint
+from hadamard_tui.charts.raster import paint_series
 from hadamard_tui.charts.series_builder import BLOCKS, ENOUGH, BufferCache, Sums, Thinning, thinned
 
 from .pictures import axes, curve, dots
@@ -34,7 +34,7 @@ def test_a_thinned_curve_is_much_shorter_and_paints_the_same_picture(noise):
     assert len(picked) < LONG / 20
     on = axes((0, LONG - 1), (float(noise.min()), float(noise.max())))
     seen, thin = (
-        dots(paint([drawn_curve], on, 60, 20))
+        dots(paint_series([drawn_curve], on, 60, 20))
         for drawn_curve in (full_curve, curve(noise[picked], x=picked.astype(float)))
     )
     # A block may lie across the border of two columns of dots, and then shows in one of them only.

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from engine.pictures.view import KindPlace
-from hadamard_tui.browsing.thumbnail import FRAME, HEIGHT, WIDTH, Thumbnail, of_chart, of_heat_map, shown
+from hadamard_tui.browsing.preview import FRAME, HEIGHT, WIDTH, Thumbnail, of_chart, of_heat_map, shown
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.looks import palette
-from hadamard_tui.looks.palette import CONTRAST, DARK, LIGHT
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.palette import CONTRAST, DARK, LIGHT
 
 
 def thumbnail(**parts) -> Thumbnail:

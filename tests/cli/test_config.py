@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hadamard_tui.keyboard.actions import ACTIONS
-from hadamard_tui.keyboard.keymap import EVERY
+from hadamard_tui.keyboard import ACTIONS, EVERY
 from hadamard_tui.state import config
 from hadamard_tui.state.config import Config
 

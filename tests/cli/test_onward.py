@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hadamard_tui.tours.onward import onward
-from hadamard_tui.tours.talk import break_at, stops_of
+from hadamard_tui.tours import break_at, onward, stops_of
 
 
 def test_a_stop_names_the_next_one_its_break_and_who_else_learns() -> None:

@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from engine.results.results import Results
-from engine.runtime.sweep import PointDone, run_sweep
+from engine.runtime.sweep_run import PointDone, run_sweep
 from engine.spec.documents import sweep_of
 from hadamard_tui.headless import compute, console
 from hadamard_tui.headless.compute import state

@@ -20,7 +20,7 @@ from engine.results.results import of_one
 from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui.headless import summary
-from hadamard_tui.headless.outcome import Done, computed
+from hadamard_tui.headless.compute import Done, computed
 from hadamard_tui.running.costs import costs
 
 from .conftest import SMALL, Answer

@@ -12,9 +12,9 @@ from view_fields import curve_view, view_of
 from engine.core import catalogue
 from engine.pictures.picture import Picture
 from engine.results.headlines import ending
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, reading
-from hadamard_tui.headless import outcome, pictures
+from hadamard_tui.headless import compute, pictures
 
 SIZES = """
 title = "Examples needed"
@@ -179,9 +179,9 @@ def test_nothing_is_kept_if_the_configuration_says_so(call, file, monkeypatch):
 
 def test_without_axes_nothing_is_kept(call, small, monkeypatch):
     stores = []
-    before = outcome.compute_all
+    before = compute.compute_all
     monkeypatch.setattr(
-        outcome,
+        compute,
         "compute_all",
         lambda *arguments, store: stores.append(store) or before(*arguments, store=store),
     )

@@ -22,7 +22,7 @@ from chromium import Page, blank_page, until
 from PIL import Image
 
 from engine.pictures.view import KindPlace
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 from hadamard_tui.serving.server import listen
 
 from .conftest import Answer

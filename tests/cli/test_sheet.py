@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from hadamard_tui.tours.talk import talks
+from hadamard_tui.tours import talks
 
 from .conftest import Answer
 

@@ -18,8 +18,8 @@ from looping import looped
 
 from hadamard_tui.serving import viewer
 from hadamard_tui.serving.driver import Packets
-from hadamard_tui.serving.messages import Focus, Resize, Size, Stdin, parse, size_of
 from hadamard_tui.serving.server import LARGEST_MESSAGE, Server
+from hadamard_tui.serving.viewer import Focus, Resize, Size, Stdin, parse_message, size_of
 
 BEGIN = """
 import os, signal, sys, time
@@ -233,13 +233,13 @@ async def test_no_path_leads_out_of_the_page():
      "[" * 100_000, '["focus", ' + "[" * 100_000, '["stdin", ' + "[" * 100_000 + "]" * 100_000 + "]"],
 )  # fmt: skip
 def test_what_is_no_message_is_dropped(text: str):
-    assert parse(text) is None
+    assert parse_message(text) is None
 
 
 def test_messages_are_read_and_sizes_are_bounded():
-    assert parse('["stdin", "ü\\u001b"]') == Stdin("ü\x1b")
-    assert parse('["focus"]') == Focus()
-    message = parse('["resize", {"width": 1000000000, "height": 24}]')
+    assert parse_message('["stdin", "ü\\u001b"]') == Stdin("ü\x1b")
+    assert parse_message('["focus"]') == Focus()
+    message = parse_message('["resize", {"width": 1000000000, "height": 24}]')
     assert isinstance(message, Resize)
     assert message.size.bounded() == Size(1000, 24)
     assert size_of({"width": "132", "height": "50"}) == Size(132, 50)

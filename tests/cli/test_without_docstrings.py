@@ -13,7 +13,7 @@ SHOWN = """
 import contextlib, io, json, sys
 from hadamard_tui.cli import app, main
 from engine.core import catalogue
-from hadamard_tui.screens.part_page import about
+from hadamard_tui.screens.help import about
 
 def printed(*arguments):
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")

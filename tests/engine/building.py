@@ -57,10 +57,10 @@ def raw(
     claims: list[dict[str, Any]] | None = None,
     **settings: Any,
 ) -> dict[str, Any]:
-    """What a preset file would hold; float64 on the CPU unless `settings` say otherwise.
+    """Return a document like that of a preset file, float64 on the CPU by default.
 
-    The loss is square, unless none is given and a rule refuses square: then it is the loss that the rule
-    takes, on the signs of the labels, without noise. A solver that needs signs has them too.
+    The loss is square by default. If a rule refuses square, it is the loss that the rule takes, on the signs
+    of the labels, without noise. A solver that needs signs gets them too.
     """
     matrix = part(matrix)
     learners = {name: _whole(learner) for name, learner in (learners or {"GD": {"update": "gd"}}).items()}

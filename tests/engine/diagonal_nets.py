@@ -1,9 +1,8 @@
-"""What gradient flow on a diagonal net, β = u^D − v^D from u = v = α·1, minimises: Q_α and R_α.
+"""Objectives Q_α and R_α that gradient flow minimises on a diagonal net, β = u^D − v^D from u = v = α·1.
 
-Q_α(β) = Σ_i q_D(β_i/α^D), which `engine.solvers.min_q` minimises. The β nearest to the start in the weights
-of the net, min ‖(u, v) − α·1‖² subject to Xβ = y, minimises R_α(β) = Σ_i r(β_i/α²) at depth 2 instead, and
-r = q₄: R_α of the net of depth 2 is Q of the net of depth 4 at the start √α. Source: WGL20; theory-bias.md
-§34.
+Q_α(β) = Σ_i q_D(β_i/α^D) is the objective of `engine.solvers.min_q`. R_α belongs to the β nearest to the
+start in the weights of the net, min ‖(u, v) − α·1‖² subject to Xβ = y. At depth 2 it is R_α(β) = Σ_i
+r(β_i/α²) with r = q₄: Q of the net of depth 4 at the start √α. Source: WGL20; theory-bias.md §34.
 """
 
 from __future__ import annotations

@@ -57,11 +57,11 @@ def values_of(kind: str, described: Experiment) -> Array:
     trace = run(described)
     (line,) = (line for line in trace.lines if line.kind == kind)
     assert line.applies_to, f"{kind} must hold, and bind a learner: {line.on_problem.reason}"
-    if line.each is not None:
-        return line.each
+    if line.by_replica is not None:
+        return line.by_replica
     if not line.per_learner:
         return line.values
-    (along,) = line.of(trace.curves).values()
+    (along,) = line.by_curve(trace.curves).values()
     return along.values
 
 

@@ -417,7 +417,7 @@ class AGDMomentum(AGD):
 
 
 def _signs(v: Array) -> Array:
-    """sign(v), and 0 of what is only rounding beside the largest entry."""
+    """sign(v), and 0 for entries that are rounding beside the largest."""
     largest = max(abs(x) for x in v.flat)
     return np.array([0.0 if abs(x) <= 5e-14 * largest else math.copysign(1, x) for x in v.flat]).reshape(
         v.shape
@@ -493,7 +493,7 @@ class LAMB(Adam):
 
 
 class AdamMini(GD):
-    """m and v are weighted means of all g and of all means of g² over what shares a rate."""
+    """m is a weighted mean of all g, and v of the means of g² over the weights that share a rate."""
 
     def __init__(
         self,
@@ -1089,7 +1089,7 @@ class TwoLayerDecoder:
 
 
 class SparseInput:
-    """ŷ = Σ_j a_j σ(Σ_i W_ji x_i) over the edges there are; all, if none are named."""
+    """ŷ = Σ_j a_j σ(Σ_i W_ji x_i) over the given edges; over all by default."""
 
     def __init__(self, activation: str = "identity") -> None:
         self.transfer, self.slope = TRANSFERS[activation]
@@ -1386,7 +1386,7 @@ def rank_bound(Y: Array) -> Array:
 def hold_out(
     fit: Callable[[Array, Array, float], Array], X: Array, y: Array, strengths: list[float]
 ) -> float:
-    """The first of the strengths whose fit to 70 % of the rows has the fewest mistakes on the others."""
+    """The first strength whose fit to 70 % of the rows has the fewest mistakes on the others."""
     count = round(0.7 * len(X))
     best, fewest = strengths[0], math.inf
     for strength in strengths:
@@ -1405,7 +1405,7 @@ def logistic_objective(X: Array, y: Array, w: Array, C: float, penalty: float) -
 
 
 def perceptron(X: Array, y: Array, passes: int) -> tuple[Array, int]:
-    """Its weights after passes through the examples, at most so many, and the mistakes of the last."""
+    """Weights after at most `passes` passes through the examples, and the mistakes of the last."""
     w, mistakes = np.zeros(X.shape[1]), 0
     for _ in range(passes):
         mistakes = 0

@@ -1,4 +1,4 @@
-"""Alignment of targets under permutations and sign flips, and what first gradients see of them."""
+"""Alignment of targets under permutations and sign flips, and with first gradients."""
 
 from itertools import permutations, product
 

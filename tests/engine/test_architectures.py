@@ -218,7 +218,7 @@ def test_a_zero_start_at_a_kink_is_refused_with_what_to_take(kind, activation):
     with pytest.raises(BadInput) as caught:
         experiment(learners={"it": gd(0.01, kind=kind, activation=activation, init="zero")})
     assert caught.value.where == "learners[0].architecture.init"
-    assert "gaussian" in caught.value.what
+    assert "gaussian" in caught.value.fault
 
 
 def test_the_kinked_activations_are_those_whose_slope_jumps_at_zero():

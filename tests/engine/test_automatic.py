@@ -79,8 +79,8 @@ def test_the_majoriser_is_the_bound_at_the_step_before_and_the_rate_falls_like_1
     trace = run(described())
     (curve,), lines = trace.curves, {line.kind: line for line in trace.lines}
     losses, squares = curve.values("loss"), curve.values("gradient-summary")
-    promised = lines["agd-majoriser"].of(trace.curves)["it"].values
-    rate = lines["agd-rate"].of(trace.curves)["it"].values
+    promised = lines["agd-majoriser"].by_curve(trace.curves)["it"].values
+    rate = lines["agd-rate"].by_curve(trace.curves)["it"].values
     np.testing.assert_allclose(promised[:, 0], losses[0], rtol=1e-12)
     for step in range(4):
         for replica in range(2):

@@ -346,7 +346,7 @@ def test_a_backend_that_there_is_not_is_refused_with_the_reason():
         with pytest.raises(BadInput) as caught:
             run(experiment(path=path, **words))
         assert caught.value.where == "run.path"
-        assert reason in caught.value.what
+        assert reason in caught.value.fault
 
 
 @pytest.mark.parametrize(

@@ -802,12 +802,12 @@ def test_ri_drawn_counts_the_different_rows_of_every_replica_and_gd_is_on_it():
     order = described.protocol.order(16, Streams(range(3)))
     for replica, rows in enumerate(order):
         expected = [1 - len(set(rows[:k])) / 16 for k in range(17)]
-        np.testing.assert_allclose(line.each[replica], expected, atol=1e-15)
-    np.testing.assert_allclose(trace.curves[0].values("loss").T, line.each, atol=1e-12)
+        np.testing.assert_allclose(line.by_replica[replica], expected, atol=1e-15)
+    np.testing.assert_allclose(trace.curves[0].values("loss").T, line.by_replica, atol=1e-12)
     (seen,) = (
         line for line in view(of_run(described), of_one(described, trace)).lines if line.kind == "ri-drawn"
     )
-    np.testing.assert_allclose(seen.y, line.each.mean(0), atol=1e-15)
+    np.testing.assert_allclose(seen.y, line.by_replica.mean(0), atol=1e-15)
     in_their_order = RunData(lambda: data_of(described)).order
     assert in_their_order.tolist() == [list(range(16))] * 3
 

@@ -152,7 +152,7 @@ def test_every_matrix_runs_with_every_target_or_says_why_not(matrix, target, fil
                 "problem.matrix.decimal",
             }
             assert refused.where.startswith("problem.target") or refused.where in settings_of_texts
-            assert is_sentence(refused.what)
+            assert is_sentence(refused.fault)
             continue
         n, d = catalogue.make("matrices", **of_matrix).shape()
         for curve in trace.curves:

@@ -29,7 +29,7 @@ ADAM = {"update": {"kind": "adam", "lr": 0.1}}
 
 
 def with_change(learner, group, matrix="gaussian", **words):
-    """An experiment that measures what a group changes."""
+    """An experiment with the measure of a group's change."""
     measure = {"kind": "change", "group": group}
     claim = {"kind": "value", "text": "It is", "curve": "it", "at": D, "below": 9, "measure": measure}
     return experiment(matrix, learners={"it": learner}, d=D, claims=[claim], **words)

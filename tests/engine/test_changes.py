@@ -6,7 +6,7 @@ import pytest
 
 from engine.results.outcomes import judge
 from engine.results.report import claim as written
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.changes import COARSER, FEWER, PICTURE, SET_UP
 

@@ -10,7 +10,7 @@ from engine.core.parts import BadInput, Finding, Verdict
 from engine.results.outcomes import judge
 from engine.results.results import Results, of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 
 RECORDS = 9
@@ -397,7 +397,7 @@ def test_claims_about_a_plan_are_checked_once_for_all_of_it(claim, where, reason
     with pytest.raises(BadInput) as caught:
         swept([{**TEXT, **claim}], [np.ones(2)] * 3)
     assert caught.value.where == where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 def test_a_line_is_that_of_the_curve_at_the_same_values_of_the_axes():
@@ -419,8 +419,7 @@ def test_a_line_is_that_of_the_curve_at_the_same_values_of_the_axes():
 
 
 def paired(spread):
-    """Two curves whose replicas differ from place to place in the same way, and by 0.1 and `spread` from
-    each other, [R, S] both."""
+    """Two curves [R, S] with the same course in each replica, which differ by −0.1 + `spread`."""
     common = np.outer(SPREAD, K + 1)
     return 1 + common - 0.1 + spread[:, None], 1 + common
 
@@ -451,7 +450,7 @@ def test_a_difference_to_a_line_is_that_place_by_place():
 
 def of_replicas(per_replica):
     """A line that has values of its own for every replica."""
-    return dataclasses.replace(line(per_replica.mean(0)), each=per_replica)
+    return dataclasses.replace(line(per_replica.mean(0)), by_replica=per_replica)
 
 
 @pytest.mark.parametrize("claim", [

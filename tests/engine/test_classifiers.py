@@ -17,7 +17,7 @@ from engine.solvers.max_margin import widest
 
 
 def examples(seed, k, d, noise=0.0):
-    """Instances [k, d] and labels ±1 of the first feature, some of them wrong where there is noise."""
+    """Instances [k, d] and labels ±1 of the first feature, some of them wrong by noise."""
     draws = np.random.default_rng(seed)
     X = draws.standard_normal((k, d))
     return X, np.where(X[:, 0] + noise * draws.standard_normal(k) < 0, -1.0, 1.0)

@@ -12,7 +12,7 @@ from engine.pictures.view import heat_of
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.views import view
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 
 CW = (1.0, 1.5, 2.0, 3.0)
@@ -211,4 +211,4 @@ def test_what_cannot_be_is_refused_with_its_place(picture, claim, where, reason)
     with pytest.raises(BadInput) as caught:
         sweep_of(changed_document)
     assert caught.value.where == where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault

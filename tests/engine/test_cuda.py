@@ -1,4 +1,4 @@
-"""One code path on every device: a CUDA device computes what the CPU computes."""
+"""One code path on every device: a CUDA device gives the same results as the CPU."""
 
 import numpy as np
 import pytest

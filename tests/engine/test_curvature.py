@@ -294,8 +294,8 @@ def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds(
         claim = {"text": "It is low", "learner": learner, "k": 1, "below": 1.0, "of": measure}
         with pytest.raises(BadInput) as caught:
             experiment("gaussian", learners=learners, d=D, protocol=STEPS | {"train": 4}, claims=[claim])
-        assert f"{measure} is measured only where" in caught.value.what
-        assert where in caught.value.what
+        assert f"{measure} is measured only where" in caught.value.fault
+        assert where in caught.value.fault
 
 
 def test_a_picture_is_enough_for_a_measure_to_be_recorded():

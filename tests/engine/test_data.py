@@ -408,7 +408,7 @@ def test_a_sparse_target_of_more_features_than_there_are_is_refused():
     with pytest.raises(BadInput) as caught:
         experiment("hadamard", {"kind": "sparse", "r": 9}, d=8)
     assert caught.value.where == "problem.target.r"
-    assert "take 8 or fewer" in caught.value.what
+    assert "take 8 or fewer" in caught.value.fault
 
 
 @pytest.mark.parametrize("kind", ["hadamard", "gaussian", "hadamard01", "xor"])

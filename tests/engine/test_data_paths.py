@@ -1,4 +1,4 @@
-"""Paths of data files mean what they say, wherever a preset is read, changed and saved."""
+"""Paths of data files keep their meaning wherever a preset is read, changed and saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What matrix families declare of their instances, against what is measured of them."""
+"""Declared moments of matrix families against measured ones."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def instances(words):
 
 
 def off(values, expected):
-    """How far the mean over replicas is from what is expected, in standard errors; none for rounding."""
+    """Distance of the mean over replicas from the expected value, in standard errors; 0 for rounding."""
     gap = abs(values.mean(0) - expected)
     return np.where(gap < 1e-9, 0.0, gap / np.maximum(values.std(0) / np.sqrt(len(values)), 1e-12)).max()
 

@@ -1,4 +1,4 @@
-"""What parts declare of themselves: true of every member, and not inherited by one that does otherwise."""
+"""Declared properties of parts: true of every member, and not inherited by a class that differs."""
 
 from typing import Any
 
@@ -149,7 +149,7 @@ class Wide(Gaussian, frozen=True, tag="wide"):
 
 
 class Negated(Correlated, frozen=True, tag="negated"):
-    """Rows that are isotropic after all, and whose author says so."""
+    """Isotropic rows of a subclass that declares the isotropy itself."""
 
     def structure(self):
         return super().structure()._replace(isotropic=True)
@@ -301,7 +301,7 @@ class Cubic(Square, frozen=True, tag="cubic"):
 
 
 class Squaring(Dense, frozen=True, tag="squaring"):
-    """A net whose first layer sees the squares of the entries."""
+    """A net with the squares of the entries as inputs of its first layer."""
 
     def first(self, params, instances):
         return (instances.rows**2 @ params["W1"].mT).mT
@@ -343,7 +343,7 @@ class Wider(Dense, frozen=True, tag="wider"):
 
 
 class Frozen(Dense, frozen=True, tag="frozen"):
-    """A net whose author says what still holds of it."""
+    """A net that declares which properties still hold."""
 
     def first(self, params, instances):
         return 2 * super().first(params, instances)
@@ -372,7 +372,7 @@ def test_a_net_with_other_defaults_or_its_own_word_is_still_what_it_says():
 
 
 class Once(Linear, frozen=True, tag="once"):
-    """A neuron with squared weights, whose author forgot the gradient."""
+    """A neuron with squared weights, without a gradient of its own."""
 
     def predict(self, params, instances):
         return instances.products(params["w"] ** 2)
@@ -411,7 +411,7 @@ def test_the_recorded_loss_of_a_neuron_is_the_one_that_it_is_trained_on():
 
 
 def of_signs(adaptive):
-    """A class derived from a rule, or from a base of rules, whose steps are signs."""
+    """A rule with sign steps, of a class derived from this rule or base of rules."""
 
     class Signed(adaptive, frozen=True, tag="signed-sizes", kw_only=True):
         """A step by signs."""
@@ -530,7 +530,7 @@ RULES = [
 
 
 def moved_by_single_gradients(rule, times, steps):
-    """What a gradient 1 at each of these times moves a weight of its own by, after every step."""
+    """Displacement of a weight after every step, for one gradient 1 at each of these times."""
     params, state = rule.start({"w": torch.zeros(len(times), 1, dtype=torch.float64)})
     moved = []
     for step in range(steps):

@@ -1,4 +1,4 @@
-"""What the machine has: devices that are not there, and memory that would not be enough."""
+"""Limits of the machine: missing devices, and memory that would not suffice."""
 
 import gc
 import re
@@ -26,7 +26,7 @@ from engine.problems.matrices.gaussian import Gaussian
 from engine.problems.problem import Problem
 from engine.problems.targets import Combination
 from engine.protocols.one_pass import Pass as OnePassCourse
-from engine.results import series
+from engine.results import measure_series
 from engine.runtime import drawn_data
 from engine.runtime.run import run
 from engine.solvers import Solver
@@ -46,7 +46,7 @@ def test_a_device_that_is_not_there_is_refused_with_those_that_are(monkeypatch):
         with pytest.raises(BadInput) as caught:
             run(experiment(device=absent, d=4))
         assert caught.value.where == "run.device"
-        assert "this machine has cpu" in caught.value.what
+        assert "this machine has cpu" in caught.value.fault
 
 
 def test_auto_takes_cuda_when_there_is_one(monkeypatch):
@@ -79,7 +79,7 @@ def test_too_much_memory_is_refused_before_anything_is_drawn(monkeypatch):
         "cpu has 3.0 GiB free",
         "take problem.matrix.d = ",
     ):
-        assert part in error.what
+        assert part in error.fault
     assert "\n" not in str(error)
 
 
@@ -93,8 +93,8 @@ def test_a_net_that_is_too_large_is_refused_at_its_place_before_its_start_is_dra
     with pytest.raises(BadInput) as caught:
         run(experiment(d=16, learners={"GD": gd(0.01), "net": net}))
     assert caught.value.where == "learners[1].architecture"
-    assert "net on a 16 × 16 matrix needs" in caught.value.what
-    assert "take a smaller learner" in caught.value.what
+    assert "net on a 16 × 16 matrix needs" in caught.value.fault
+    assert "take a smaller learner" in caught.value.fault
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_the_d_that_a_refusal_offers_fits_and_no_larger_one_near_it(matrix, d, n
     monkeypatch.setattr(memory_estimate, "available", lambda device: free)
     with pytest.raises(BadInput) as caught:
         run(experiment(matrix, d=d, path="dense"))
-    offered = int(re.search(r"problem\.matrix\.d = (\d+)$", caught.value.what)[1])
+    offered = int(re.search(r"problem\.matrix\.d = (\d+)$", caught.value.fault)[1])
     assert memory_estimate.fits(experiment(matrix, d=offered, path="dense"), free)
     assert not memory_estimate.fits(experiment(matrix, d=offered + (next_one or offered), path="dense"), free)
 
@@ -133,7 +133,7 @@ def test_every_setting_that_a_refusal_offers_is_taken(name, settings, monkeypatc
     settings = [*settings, "claims=[]"]
     with pytest.raises(BadInput) as caught:
         memory_estimate.check(plan_run(presets.load(name, settings)), "cpu")
-    offered = re.findall(r"(run\.\w+|problem\.[\w.]+) = (\w+)", caught.value.what)
+    offered = re.findall(r"(run\.\w+|problem\.[\w.]+) = (\w+)", caught.value.fault)
     assert offered
     for place, value in offered:
         value = value if value.isdigit() else f"'{value}'"
@@ -200,7 +200,7 @@ def test_the_drawn_data_fit_into_what_is_said_to_be_needed(family, target):
 @pytest.mark.parametrize("byte_limit", [1 << 30, 1 << 18])
 @pytest.mark.slow
 def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(byte_limit, monkeypatch):
-    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", byte_limit)
+    monkeypatch.setattr(measure_series, "MOST_REPLICA_BYTES", byte_limit)
 
     def held(described):
         (curve,) = run(described).curves
@@ -219,7 +219,7 @@ def test_the_values_of_every_replica_fit_into_what_is_said_to_be_needed(byte_lim
 
 
 def test_more_replicas_never_need_less(monkeypatch):
-    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", 1 << 18)
+    monkeypatch.setattr(measure_series, "MOST_REPLICA_BYTES", 1 << 18)
     epochs = {"kind": "epochs", "epochs": 10**4}
     needs = [needed(experiment(d=4, replicas=count, protocol=epochs)) for count in range(1, 8)]
     assert needs == sorted(needs)
@@ -245,7 +245,7 @@ def test_many_rates_are_refused_at_their_place_with_their_number(monkeypatch):
     with pytest.raises(BadInput) as caught:
         run(best)
     assert caught.value.where == "learners[0].update.lr"
-    assert caught.value.what.startswith("17 rates of GD on a 64 × 64 matrix in 3 replicas needs")
+    assert caught.value.fault.startswith("17 rates of GD on a 64 × 64 matrix in 3 replicas needs")
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_what_a_refusal_offers_fits_and_the_next_larger_does_not(words, monkeypa
     monkeypatch.setattr(memory_estimate, "available", lambda device: limit)
     with pytest.raises(BadInput) as caught:
         run(described)
-    offered = dict(re.findall(r"([\w.]+) = (\d+)", caught.value.what))
+    offered = dict(re.findall(r"([\w.]+) = (\d+)", caught.value.fault))
     assert offered
     for place, value in offered.items():
         name, value = place.rsplit(".", 1)[1], int(value)
@@ -439,7 +439,7 @@ def test_memory_that_runs_out_midway_ends_the_run_readably_and_keeps_the_curves(
     with pytest.raises(BadInput) as caught:
         run(experiment(d=16, path="dense"), lambda: 4, lambda event: traces.append(event.trace))
     assert caught.value.where == "run.device"
-    assert caught.value.what.startswith("cpu ran out of memory after k = 7; take fewer replicas")
+    assert caught.value.fault.startswith("cpu ran out of memory after k = 7; take fewer replicas")
     assert traces[0].curves[0].length == 8
     monkeypatch.undo()
     assert run(experiment(d=16, path="dense")).curves[0].complete

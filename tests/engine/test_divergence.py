@@ -111,20 +111,20 @@ def test_means_are_over_the_replicas_that_are_left(partly):
 def test_it_is_told_when_the_first_replica_diverges_and_when_the_last_does(partly):
     _, events, curve = partly
     assert [type(event) for event in events] == [Loaded, Diverged, Finished]
-    assert (events[1].learner, events[1].x, events[1].of) == ("it", curve.diverged_at, 20)
+    assert (events[1].learner, events[1].x, events[1].total) == ("it", curve.diverged_at, 20)
     assert 1 <= events[1].replicas <= curve.diverged
     events = []
     wild = experiment("gaussian", replicas=20, learners={"it": gd(0.3)}, d=32, seed=1)
     curve = run(wild, lambda: 1, events.append).curves[0]
     first, last = (event for event in events if isinstance(event, Diverged))
     assert (first.x, last.x) == (np.min(curve.divergences), np.max(curve.divergences))
-    assert first.replicas < last.replicas == last.of == 20
+    assert first.replicas < last.replicas == last.total == 20
     assert curve.ended
     assert curve.length == last.x < curve.capacity
 
 
 class Given:
-    """A training run whose losses [S, R] are given beforehand, one record at a time."""
+    """A training run with given losses [S, R], one record at a time."""
 
     def __init__(self, losses):
         self.hypothesis, self._losses = None, iter(enumerate(losses))
@@ -145,7 +145,7 @@ def test_a_replica_that_diverged_does_not_come_back_and_is_measured_by_its_own_s
     np.testing.assert_array_equal(curve.values("loss"), expected)
     assert curve.mean("loss").tolist() == [pytest.approx(1.001 / 3), pytest.approx(100001 / 2), 1e5, 1e5]
     assert np.isnan(curve.stderr_of("loss")).tolist() == [False, False, True, True], "one alone has no error"
-    assert [(event.x, event.replicas, event.of) for event in told] == [(1.0, 1, 3)]
+    assert [(event.x, event.replicas, event.total) for event in told] == [(1.0, 1, 3)]
     assert learner_run.ended
     assert curve.complete
 

@@ -137,7 +137,7 @@ def test_axes_that_make_no_sense_are_refused(axes, where, reason):
     with pytest.raises(BadInput) as caught:
         sweep_of(document(axes))
     assert caught.value.where == where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 def test_what_is_wrong_at_a_point_says_which():

@@ -15,7 +15,7 @@ from engine.runtime import drawn_data
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import run
 from engine.runtime.store import Store
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.runtime.worker import Worker
 from engine.spec.documents import sweep_of
 

@@ -1,4 +1,4 @@
-"""Parities by elimination over F₂: of examples, of their means, and what examples leave open."""
+"""Parities by elimination over F₂: of examples, of their means, and labels that examples leave open."""
 
 from itertools import product
 
@@ -21,7 +21,7 @@ def described(n=12, d=BITS, replicas=6, **solver):
 
 
 def fitting(rows, labels):
-    """All sets S, as vectors of bits, whose products are the labels of the rows, by trying each."""
+    """All sets S, as vectors of bits, for which the products over S are the labels of the rows; by trial."""
     all_sets = np.array(list(product([0, 1], repeat=rows.shape[1])))
     products = np.where(all_sets[:, None] == 1, rows, 1).prod(2)  # [2^d, k]
     return all_sets[(products == labels).all(1)]

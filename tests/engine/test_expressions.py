@@ -335,7 +335,7 @@ def test_a_bad_expression_is_refused_with_place_cause_and_remedy(override, place
     with pytest.raises(BadInput) as caught:
         reading.parse(changed(override))
     assert caught.value.where == place
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
     assert "\n" not in str(caught.value)
 
 

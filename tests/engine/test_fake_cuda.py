@@ -12,7 +12,7 @@ from crossing import covering_names
 from discovery import GENTLE, traits
 from fake_cuda import fake_cuda
 
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.documents import sweep_of
 

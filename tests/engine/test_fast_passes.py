@@ -234,7 +234,7 @@ def test_a_pass_that_cannot_be_compiled_is_refused_with_the_reason(words, reason
     with pytest.raises(BadInput) as caught:
         run(experiment(path="compiled", **words))
     assert caught.value.where == "run.path"
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 @pytest.mark.parametrize(

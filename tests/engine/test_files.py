@@ -276,10 +276,10 @@ def test_a_bad_file_is_named_with_what_is_wrong_in_one_line(name, place, tmp_pat
         reading.parse(raw(**problem(paths["matrix"], paths["target"])))
     error = caught.value
     assert error.where == f"problem.{place}.{'array' if name == 'two.npz' else 'path'}"
-    assert name in error.what
-    assert reason in error.what
+    assert name in error.fault
+    assert reason in error.fault
     assert "\n" not in str(error)
-    assert not re.search("pickle|usecols|keyword|dtype", error.what), "advice is for programmers"
+    assert not re.search("pickle|usecols|keyword|dtype", error.fault), "advice is for programmers"
 
 
 def test_a_missing_file_is_named_by_its_whole_path(tmp_path, monkeypatch):

@@ -48,7 +48,7 @@ def test_data_are_the_same_however_often_they_are_drawn_and_whoever_learns():
 
 
 def least(learner, measure, **words):
-    """What a page's draw `default_rng(0)` gives for a solver, in float64."""
+    """Solution of a solver for a page's draw `default_rng(0)`, in float64."""
     document = raw(**words, learners={"it": learner}, protocol="at-init", streams="single")
     document["pictures"] = [{"x": "step", "measure": measure}]
     described = reading.parse(document)

@@ -108,8 +108,9 @@ KERNEL_OF_START = {
     3: {0.1: 0.133, 0.3: 0.844, 0.6: 0.996, 1.0: 0.9998},
     4: {0.3: 0.49, 0.6: 0.986, 1.0: 0.9998},
 }
-"""Time until a thousandth of the loss is left of u^D − v^D from u = v = α, by D and α, in units in which the
-kernel at the start is that of the linear flow, over the time that this takes. Source: theory-bias.md §34."""
+"""Ratio of the time in which the loss of u^D − v^D from u = v = α falls to a thousandth to that of the linear
+flow, by D and α. Time is scaled so that the kernels at the start are equal. Source: theory-bias.md §34.
+"""
 
 
 def test_diagonal_nets_take_the_printed_times_on_the_printed_draw():
@@ -247,12 +248,12 @@ def test_evaluations_are_counted_and_no_more_are_made_than_allowed():
         measured(flow(evaluations=needed - 1), gd(1.0), replicas=3)
     assert caught.value.where == "protocol.evaluations"
     for word in ("it has come to time", "of 4", "take more", "bdf"):
-        assert word in caught.value.what
+        assert word in caught.value.fault
 
 
 @pytest.mark.parametrize("allowed", range(26, 31))
 def test_evaluations_for_places_between_two_steps_are_among_those_allowed(allowed):
-    """The first two steps of dop853 take 26 of them, and what lies between their ends three more."""
+    """The first two steps of dop853 take 26 evaluations, and interpolation between them three more."""
     with pytest.raises(BadInput) as caught:
         measured(flow(evaluations=allowed), gd(1.0))
     assert caught.value.where == "protocol.evaluations"
@@ -378,7 +379,7 @@ def test_a_claim_may_speak_of_any_of_its_times():
     reading.parse(raw(d=D, protocol=times, claims=[{**claim, "at": 0.1}]))
     with pytest.raises(BadInput) as caught:
         reading.parse(raw(d=D, protocol=times, claims=[{**claim, "at": 0.12}]))
-    assert "take 0.1" in caught.value.what
+    assert "take 0.1" in caught.value.fault
 
 
 def test_flows_are_judged_as_their_rules_are():
@@ -407,7 +408,7 @@ def test_what_makes_no_sense_is_refused_with_place_and_remedy(protocol, learner,
     with pytest.raises(BadInput) as caught:
         experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
     assert caught.value.where == where
-    assert words in caught.value.what
+    assert words in caught.value.fault
 
 
 CLASSES = {"kind": "clusters", "classes": 3, "n": 9, "d": 4, "sigma": 1.0}

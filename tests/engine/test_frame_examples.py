@@ -1,7 +1,7 @@
-"""The ten presets that the frame was drawn up with, as they are printed there: each gives its picture.
+"""The ten presets of the specification of frames, as printed there: each gives its picture.
 
-They leave out titles and stories, and run at a small size here. What the program says in other words by
-now, and why, is in OTHERWISE; nothing else of the print is changed.
+They have no titles and stories, and run at a small size here. OTHERWISE lists the words of presets that have
+changed since, with reasons; the rest of the print is unchanged.
 """
 
 import tomllib

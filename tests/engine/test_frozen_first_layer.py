@@ -24,7 +24,7 @@ DENSE = catalogue.make("architectures", "dense", widths=[3])
 
 
 def frozen(update, matrix="gaussian", net=NET, d=D, added=None, **words):
-    """An experiment with one net whose first layer stays as it starts."""
+    """An experiment with one net and a frozen first layer."""
     learner = {"update": update, "architecture": net, "layer_rates": {"W1": 0.0}, **(added or {})}
     return experiment(matrix, learners={"it": learner}, d=d, **words)
 

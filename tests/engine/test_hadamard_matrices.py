@@ -69,4 +69,4 @@ def test_another_order_is_refused_with_the_nearest_ones(kind, d, below, above):
     with pytest.raises(BadInput) as caught:
         experiment({"kind": kind, "d": d}, {"kind": "feature", "index": 0})
     assert caught.value.where == "problem.matrix.d"
-    assert f"take {below} or {above}" in caught.value.what
+    assert f"take {below} or {above}" in caught.value.fault

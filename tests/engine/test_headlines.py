@@ -1,4 +1,4 @@
-"""Headlines say what a picture shows, with measured values, and whether its claim holds."""
+"""Headlines: the finding of a picture, with measured values, and whether its claim holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.core import catalogue
 from engine.core.parts import BadInput
 from engine.pictures.picture import Picture
 from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
-from engine.pictures.wording import LONGEST
+from engine.pictures.wording import LONGEST, arrival
 from engine.results.headlines import ending, headline
 from engine.results.outcomes import judge
 from engine.results.results import of_one
@@ -83,6 +83,22 @@ def test_the_headline_of_hadamard_128_says_who_is_below_a_tenth_and_when():
     assert headline(seen, experiment, fails).startswith("Its claim fails: EGU, EGU± and spindly")
     unjudged = [Outcome(outcome.claim, None, None, "the set-up was changed") for outcome in outcomes]
     assert headline(seen, experiment, unjudged).startswith("Not judged, as the set-up was changed: After 128")
+
+
+EGU = '{name="EGU", architecture="linear", update={kind="egu", lr=0.15}}'
+EGU_PM = '{name="EGU±", architecture="linear", update={kind="egu-pm", lr=0.15}}'
+
+
+@pytest.mark.slow
+def test_egu_is_below_a_tenth_after_about_log_d_examples_and_above_again_at_the_row_of_equal_entries():
+    learners = f"learners=[{EGU}, {EGU_PM}]"
+    settings = ["run.device=cpu", "problem.matrix.d=512", "claims=[]", learners]
+    experiment = presets.load("hadamard-128", settings)
+    seen = view(of_run(experiment), of_one(experiment, run(experiment)))
+    for name, stays in (("EGU", 133), ("EGU±", 25)):
+        curve = seen.curve(name)
+        assert np.flatnonzero(curve.y < 0.1)[0] <= 25
+        assert arrival(curve, 0.1) == stays, "only where positive and negative weights cancel it stays below"
 
 
 @pytest.mark.parametrize(
@@ -267,7 +283,7 @@ def test_a_picture_has_at_most_one_headline():
     with pytest.raises(BadInput) as refused:
         presets.load("hadamard-128", [f"claims=[{marked}, {marked}]"])
     assert refused.value.where == "hadamard-128: claims[1].headline"
-    assert refused.value.what == "the picture has a headline, claims[0]; keep one of them"
+    assert refused.value.fault == "the picture has a headline, claims[0]; keep one of them"
 
 
 def test_the_page_of_headlines_lists_every_preset():

@@ -182,7 +182,7 @@ def test_a_wrong_file_of_images_is_named_with_its_field(tmp_path, name):
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **write(tmp_path, **contents)}, "classes")
     assert caught.value.where == f"problem.matrix.{field}"
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 300
 
@@ -192,7 +192,7 @@ def test_a_missing_file_of_labels_is_named_with_its_field(tmp_path):
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **files, "labels": str(tmp_path / "gone")}, "classes")
     assert caught.value.where == "problem.matrix.labels"
-    assert caught.value.what == f"there is no file {tmp_path / 'gone'}"
+    assert caught.value.fault == f"there is no file {tmp_path / 'gone'}"
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_what_a_file_has_not_is_refused(tmp_path, words, where, reason):
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **words, **paths}, "classes")
     assert caught.value.where == f"problem.matrix.{where}"
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 def test_presets_of_digits_take_files_by_set_and_preset_files_name_them_beside_themselves(tmp_path):

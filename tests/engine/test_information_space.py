@@ -1,4 +1,4 @@
-"""Information and nuisance space: what labels and residuals have in the large directions of the Jacobian."""
+"""Information and nuisance space: shares of labels and residuals in the large directions of the Jacobian."""
 
 import msgspec
 import numpy as np

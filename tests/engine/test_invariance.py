@@ -210,7 +210,7 @@ def test_the_unit_of_a_rate_is_the_same_to_rounding_for_rotated_instances():
 
 
 def test_predictions_are_compared_as_the_protocol_cuts_them():
-    """Weights of a net of 48 layers differ by factors of 1e15: what is small beside them rounding decides."""
+    """Weights of a net of 48 layers differ by factors of 1e15: rounding determines the small ones."""
     net = {"architecture": {"kind": "spindly", "depth": 48}, "update": {"kind": "gd", "lr": 1 / 12}}
     protocol = {"kind": "one-pass", "replacement": True, "clip": 1.0}
     clipped = experiment("hadamard01", "all", learners={"it": net}, d=16, replicas=2, protocol=protocol)

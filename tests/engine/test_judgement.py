@@ -280,7 +280,7 @@ def test_a_part_that_says_nothing_of_rotations_is_undecided_and_bound_by_nothing
     assert (UNKNOWN.answer, UNKNOWN.word) == ("undecided", "not known to be rotation invariant")
 
     class Silent(GD, frozen=True, tag="silent"):
-        """A rule that does not say what rotations do to it."""
+        """A rule that does not declare its behaviour under rotations."""
 
         def step(self, params, gradients, rates, state):
             return {name: w - rates[name] * gradients[name] for name, w in params.items()}, state

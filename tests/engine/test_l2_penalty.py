@@ -1,4 +1,4 @@
-"""The L2 penalty of nets: what it does to gradients, Hessians and verdicts, against identities and torch."""
+"""The L2 penalty of nets in gradients, Hessians and verdicts, against identities and torch."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_a_penalty_adds_itself_to_every_eigenvalue_of_the_hessian(exact, monkeyp
 
 
 def test_weights_that_the_loss_does_not_move_decay_by_one_minus_eta_lambda():
-    """The first layer of a net whose inputs are all 0 on the only example: its gradient is the penalty's."""
+    """All inputs of the first layer are 0 on the only example, so its gradient is that of the penalty."""
     linear = {"kind": "dense", "widths": [3], "l2_penalty": LAMBDA}
     described = experiment("gaussian", learners={"it": gd(0.1, **linear)}, d=4, seed=2)
     hypothesis, data = beginning(described)
@@ -82,7 +82,7 @@ def test_without_a_penalty_nothing_changes():
 
 @pytest.mark.parametrize("protocol", ["one-pass", {"kind": "erm", "steps": 20}])
 def test_inputs_that_no_example_has_decay_too(protocol, monkeypatch):
-    """On the axes in place of orthogonal rows, where training leaves out what no gradient moves."""
+    """On axes in place of orthogonal rows, where training omits weights without a gradient."""
     monkeypatch.setattr(erm, "NUMBERS", 1)
     learner = gd(0.05, kind="dense", widths=[4], l2_penalty=LAMBDA)
     dense, structured = (

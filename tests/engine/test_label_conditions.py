@@ -36,7 +36,7 @@ def values(described, kind):
     """A line of an experiment, [S], its mean over replicas."""
     trace, _ = prepare(plan_run(described))
     (line,) = (line for line in trace.lines if line.kind == kind)
-    return line.values if line.each is None else line.each.mean(0)
+    return line.values if line.by_replica is None else line.by_replica.mean(0)
 
 
 def means(described):

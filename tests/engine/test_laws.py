@@ -10,7 +10,7 @@ import pytest
 from engine.pictures.wording import fitted_law, laws_in_words
 from engine.results.headlines import headline
 from engine.results.views import view
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 
 X = 2.0 ** np.arange(5, 10)

@@ -23,7 +23,7 @@ SOLVERS = {name: words for name, words in EVERY.items() if "solver" in words}
 
 
 def predicted(described, number, data, labels):
-    """Predictions after four examples with these labels in place of those that were drawn."""
+    """Predictions after four examples with these labels in place of the drawn ones."""
     hypothesis = begun(described, number, replace(data, labels=labels, w_star=None))
     for k in range(4):
         hypothesis.learn(data.instances.at(slice(k, k + 1)), labels[:, k : k + 1])

@@ -101,7 +101,7 @@ def test_fluctuation_dissipation_has_the_mean_over_all_mini_batches(draws):
     described = experiment(**SGD | {"protocol": protocol}, learners={"it": gd(0.05, **NET)})
     trace = run(pictured(described, of("weights-dot-gradient")))
     (line,) = trace.lines_of("weights-dot-gradient")
-    along = line.of(trace.curves)["it"]
+    along = line.by_curve(trace.curves)["it"]
     assert along.values.shape == (2, 7)
     hypothesis, data = beginning(described)
     batches = list(product(range(5), repeat=2)) if draws == "replacement" else list(combinations(range(5), 2))
@@ -116,11 +116,11 @@ def test_a_line_along_runs_has_a_value_of_every_curve_and_asks_for_what_it_is_ma
     trace = run(pictured(described, of("weights-dot-gradient")))
     (line,) = trace.lines_of("weights-dot-gradient")
     assert line.applies_to == ["it"]
-    assert set(line.of(trace.curves)) == {curve.name for curve in trace.curves if curve.learner == "it"}
+    assert set(line.by_curve(trace.curves)) == {curve.name for curve in trace.curves if curve.learner == "it"}
     for curve in trace.curves:
         asked = {GradientNorm().name, RowGradients().name}
         assert asked <= set(curve.measures) if curve.learner == "it" else asked.isdisjoint(curve.measures)
-    (slow, fast) = (line.of(trace.curves)[f"it η={rate}"].values for rate in (0.01, 0.05))
+    (slow, fast) = (line.by_curve(trace.curves)[f"it η={rate}"].values for rate in (0.01, 0.05))
     np.testing.assert_allclose(fast[:, 0], 5 * slow[:, 0])
 
 
@@ -130,15 +130,15 @@ def test_a_line_along_a_run_goes_as_far_as_the_run_has_come():
         trace, (learner_run,) = prepare(plan_run(described))
         (line,) = trace.lines_of("weights-dot-gradient")
         seen = view(described.pictures[0], of_one(described, trace))
-        assert line.of(trace.curves) == {} == {line.name: line for line in seen.lines}
+        assert line.by_curve(trace.curves) == {} == {line.name: line for line in seen.lines}
         while trace.curves[0].length < 3:
             learner_run.advance(1)
         seen = view(described.pictures[0], of_one(described, trace))
         assert [len(seen_curve.x) for seen_curve in (*seen.curves, *seen.lines)] == [3, 3]
-        early = line.of(trace.curves)["it"].values
+        early = line.by_curve(trace.curves)["it"].values
         while not learner_run.ended:
             learner_run.advance(1)
-    np.testing.assert_array_equal(line.of(trace.curves)["it"].values[:, :3], early)
+    np.testing.assert_array_equal(line.by_curve(trace.curves)["it"].values[:, :3], early)
 
 
 def junk_of(described):
@@ -154,7 +154,7 @@ def test_junk_flow_adds_up_the_gradients_of_the_same_learner_on_junk():
     junk = run(junk_of(described)).curves[0].values("row-gradients (labels = coins)")
     flow = np.concatenate([np.zeros((1, 2)), np.cumsum(0.1 * np.sqrt(junk), 0)[:-1]])
     expected = np.maximum(0, 0.5 - (1 + flow / 0.1) / (2 * np.sqrt(16)))
-    np.testing.assert_allclose(line.of(trace.curves)["it"].values, expected.T, rtol=1e-12)
+    np.testing.assert_allclose(line.by_curve(trace.curves)["it"].values, expected.T, rtol=1e-12)
     assert [curve.name for curve in trace.curves] == ["it"], "the other run is not shown"
     assert trace.ended
 
@@ -182,7 +182,7 @@ def test_other_runs_are_kept_and_found_again(tmp_path):
     assert all(learner_run.ended for learner_run in learner_runs)
     flows = [
         next(trace_line for trace_line in trace.lines if trace_line.kind == "junk-flow")
-        .of(trace.curves)["it"]
+        .by_curve(trace.curves)["it"]
         .values
         for trace in (first, again)
     ]
@@ -227,7 +227,7 @@ def test_a_line_may_ask_for_another_learner_which_is_run_once_and_in_silence(mon
     (line,) = trace.lines
     wild = trace.curves[1].values("loss").T
     for name in learners:
-        values = line.of(trace.curves)[name].values
+        values = line.by_curve(trace.curves)[name].values
         np.testing.assert_array_equal(values, wild[:, : values.shape[1]])
 
 

@@ -219,8 +219,8 @@ def test_a_loss_refuses_other_labels_with_the_reason(loss, words, reason):
     with pytest.raises(BadInput) as caught:
         experiment(d=8, loss=loss, **words)
     assert caught.value.where == "protocol.loss"
-    assert reason in caught.value.what
-    assert "take square" in caught.value.what
+    assert reason in caught.value.fault
+    assert "take square" in caught.value.fault
 
 
 @pytest.mark.parametrize("labels", ["sign", "bernoulli"])
@@ -228,7 +228,7 @@ def test_hard_labels_of_bits_are_refused(labels):
     with pytest.raises(BadInput) as caught:
         experiment("hadamard01", d=8, labels=labels)
     assert caught.value.where == "problem.labels"
-    assert "take soft" in caught.value.what
+    assert "take soft" in caught.value.fault
 
 
 def test_the_brier_score_is_the_square_error_of_the_probability_of_a_label():

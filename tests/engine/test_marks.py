@@ -68,7 +68,7 @@ def test_one_that_would_be_at_several_places_is_refused(picture, mark, right):
     with pytest.raises(BadInput) as caught:
         marks(picture, mark, RATES, *([SIZES] if "size" in str(picture) else []))
     assert caught.value.where == "pictures[0].marks[0]"
-    assert caught.value.what.endswith(f"; {right}")
+    assert caught.value.fault.endswith(f"; {right}")
 
 
 def test_a_level_that_names_an_axis_is_refused():

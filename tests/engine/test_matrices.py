@@ -175,7 +175,7 @@ def test_digits_that_there_are_not_are_refused(words, field, reason):
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **words}, "classes")
     assert caught.value.where == f"problem.matrix.{field}"
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 def labels_of(matrix, target, **words):
@@ -224,7 +224,7 @@ def test_a_function_that_is_none_is_refused_before_it_is_run(f, where, reason):
     with pytest.raises(BadInput) as caught:
         experiment("interval", {"kind": "function", "f": f})
     assert caught.value.where == where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 @pytest.mark.parametrize("f", ["sqrt(x)", "log(x)", "1/x", "x^0.5", "exp(1000*x^2)"])

@@ -16,7 +16,7 @@ from engine.measures.matrix_spectrum import MatrixSpectrum
 from engine.problems.instances import DenseInstances
 from engine.results.outcomes import judge
 from engine.runtime.run import run
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets, reading
 from engine.spec.documents import sweep_of
 from engine.symmetry.certificate import certificate
@@ -184,7 +184,7 @@ def test_the_missing_entry_is_above_its_line_and_near_one_over_the_root_of_the_l
     trace = run(reading.parse(words))
     (curve,) = trace.curves
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "missing-entry")
-    (along,) = line.of(trace.curves).values()
+    (along,) = line.by_curve(trace.curves).values()
     length = np.sqrt(3 * curve.values("train")[:, 0])
     np.testing.assert_allclose(along.values[0], np.where(length < 1, (1 - length) ** 2 / length, 0))
     entry = curve.values("norm-max")[:, 0]

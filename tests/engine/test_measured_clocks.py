@@ -9,7 +9,7 @@ from engine.pictures.bounds import bounds_on
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import reading
 from engine.spec.documents import sweep_of
 
@@ -114,7 +114,7 @@ def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learn
     with pytest.raises(BadInput) as caught:
         described(x, protocol, {"it": learner}, **more)
     assert caught.value.where == where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
     pictures = [{"measure": "spectrum", **words}]
     with pytest.raises(BadInput) as caught:
         reading.parse(raw(target="all", learners={"LLS": LLS}, d=D) | {"pictures": pictures})
-    assert (caught.value.where, caught.value.what.startswith(reason)) == (where, True)
+    assert (caught.value.where, caught.value.fault.startswith(reason)) == (where, True)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_with_axes_it_is_refused_too(axes, picture, where, reason):
     document = raw(learners={"GD": gd(0.1)}, d=D) | {"axes": axes}
     with pytest.raises(BadInput) as caught:
         sweep_of(document | {"pictures": [{"measure": "loss", **picture}]})
-    assert (caught.value.where, reason in caught.value.what) == (where, True), caught.value
+    assert (caught.value.where, reason in caught.value.fault) == (where, True), caught.value
 
 
 def test_a_clock_that_only_a_learner_at_a_later_point_has_is_there():

@@ -182,7 +182,7 @@ def test_a_claim_of_what_is_not_measured_here_says_where_it_is():
         claim = {"text": "It is low", "learner": "GD", "k": 1, "below": 1.0, "of": measure}
         with pytest.raises(BadInput) as caught:
             run(experiment("gaussian", d=D, noise=0.1, learners={"GD": gd(0.1)}, claims=[claim]))
-        assert f"{measure} is measured only where {where}" in caught.value.what
+        assert f"{measure} is measured only where {where}" in caught.value.fault
 
 
 def test_every_measure_has_a_name_of_its_own_and_says_its_indices():

@@ -7,7 +7,7 @@ from diagonal_nets import inverse_transfer, potential
 from scipy.integrate import solve_ivp
 
 from engine.core import catalogue
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.solvers import min_q
 from engine.solvers.basis_pursuit import shortest
 from engine.solvers.min_q import Path
@@ -19,7 +19,7 @@ DEPTHS = [2, 3, 4, 8]
 
 
 def minimiser(X, y, alpha, depth):
-    """The w of least Q_α with Xw = y, or with Xw = XX⁺y if there is none."""
+    """The w of least Q_α with Xw = y, or with Xw = XX⁺y without one."""
     return Path(X, y, depth).at(alpha)
 
 

@@ -36,7 +36,7 @@ def learner(described):
 
 
 def kept_groups(described):
-    """Groups whose elements change no prediction, by measurement: of coordinates, and all rotations."""
+    """Groups that change no prediction, by measurement: of coordinates, and all rotations."""
     groups = (PERMUTATIONS, SIGN_FLIPS, ROTATIONS)
     return {group for group in groups if certificate(described, learner(described), group=group) < UNCHANGED}
 

@@ -175,8 +175,8 @@ def test_the_path_rule_attains_the_bound_on_its_symmetry(factors):
     kind = "percolation" if len(factors) == 2 else "ladder"
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == kind)
     assert line.applies_to == ["path"]
-    assert line.each.shape == (3, int(np.prod(factors)) + 1)
-    np.testing.assert_allclose(trace.curve("path").values("loss").T, line.each, atol=1e-12)
+    assert line.by_replica.shape == (3, int(np.prod(factors)) + 1)
+    np.testing.assert_allclose(trace.curve("path").values("loss").T, line.by_replica, atol=1e-12)
 
 
 @pytest.mark.slow

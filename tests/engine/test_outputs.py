@@ -1,4 +1,4 @@
-"""Nets with several outputs, against nets written by hand, and what is said of several classes."""
+"""Nets with several outputs against nets written by hand, and measures of several classes."""
 
 import numpy as np
 import pytest
@@ -315,7 +315,7 @@ def test_outputs_that_do_not_fit_are_refused_with_what_would(words, outputs, rea
     with pytest.raises(BadInput) as caught:
         described(net(outputs=outputs), **words)
     assert caught.value.where == "learners[0].architecture.outputs"
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 def test_rates_in_units_of_the_start_need_a_net_that_has_a_sharpness_of_its_own():

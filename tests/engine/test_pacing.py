@@ -17,7 +17,7 @@ def clock(monkeypatch):
 
 
 def rounds(clock, per_record: float, count: int, paced: Pacing) -> list[int]:
-    """The sizes of some rounds whose records take so long each."""
+    """Sizes of some rounds whose records take a given time each."""
     sizes = []
     for _ in range(count):
         sizes.append(paced.records())

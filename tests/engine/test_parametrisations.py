@@ -1,4 +1,4 @@
-"""Fully connected nets: how their shape, C_w and C_b are said, and what each parametrisation does."""
+"""Fully connected nets: settings of shape, C_w and C_b, and the effect of each parametrisation."""
 
 import math
 
@@ -52,7 +52,7 @@ def test_what_is_said_twice_or_by_half_is_refused_with_what_to_take(words, field
     with pytest.raises(BadInput) as caught:
         experiment(learners={"it": gd(0.01, kind="dense", **words)})
     assert caught.value.where == f"learners[0].architecture.{field}"
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from engine.core.parts import BadInput
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.results import of_one
 from engine.runtime.run import run
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.check import check
 from engine.spec.documents import sweep_of
@@ -188,7 +188,7 @@ def test_a_preset_is_loaded_by_its_path_too(tmp_path):
 def test_an_unknown_preset_is_refused_with_the_nearest_names(name, words):
     with pytest.raises(BadInput) as caught:
         presets.load(name)
-    assert words in caught.value.what
+    assert words in caught.value.fault
     assert "\n" not in str(caught.value)
 
 
@@ -212,7 +212,7 @@ def test_of_two_learners_with_one_name_the_second_is_refused():
     raw["learners"][3]["name"] = raw["learners"][1]["name"]
     with pytest.raises(BadInput) as caught:
         sweep_of(raw)
-    assert (caught.value.where, caught.value.what) == (
+    assert (caught.value.where, caught.value.fault) == (
         "learners[3].name",
         "'least squares' is taken by another learner",
     )

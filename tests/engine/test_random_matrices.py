@@ -325,7 +325,7 @@ def test_past_d_the_best_ridge_is_above_the_noise_bound_and_lasso_below():
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0])
 def test_the_best_ridge_is_within_a_factor_of_two_of_what_noise_hides_past_d(sigma):
-    """‖w − w*‖² of ridge with λ = dσ², Bayes' rule for Gaussian w*, is what an unseen row costs beyond σ²."""
+    """Ridge with λ = dσ² is Bayes' rule for Gaussian w*; ‖w − w*‖² is the cost of an unseen row beyond σ²."""
     d, n, replicas = 8, 40, 200
     described = experiment(
         {"kind": "gaussian", "d": d, "n": n},

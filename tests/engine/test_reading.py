@@ -1,4 +1,4 @@
-"""Bad input: one line with the exact place, what is wrong there and what would be right."""
+"""Bad input: one line with the exact place, the fault, and a remedy."""
 
 import copy
 
@@ -109,7 +109,7 @@ def refusal(described):
     with pytest.raises(BadInput) as caught:
         reading.parse(described)
     assert "\n" not in str(caught.value)
-    assert str(caught.value) == f"{caught.value.where}: {caught.value.what}"
+    assert str(caught.value) == f"{caught.value.where}: {caught.value.fault}"
     return caught.value
 
 
@@ -123,7 +123,7 @@ def test_bad_values_are_refused_with_place_and_remedy(override, place, reasons):
     error = refusal(changed(override))
     assert error.where == place
     for part in reasons:
-        assert part in error.what, error.what
+        assert part in error.fault, error.fault
 
 
 def without(path):
@@ -162,7 +162,7 @@ def test_what_is_missing_is_named(path, place, reasons):
     error = refusal(without(path))
     assert error.where == place
     for part in (*reasons, *(["missing"] if place != "claims[0].equals" else [])):
-        assert part in error.what, error.what
+        assert part in error.fault, error.fault
 
 
 def test_what_trains_nobody_needs_no_protocol_and_no_target():
@@ -181,7 +181,7 @@ def test_what_trains_nobody_needs_no_protocol_and_no_target():
 def test_a_file_matrix_needs_a_path():
     error = refusal(changed("problem.matrix.kind=file"))
     assert error.where == "problem.matrix.path"
-    assert "missing" in error.what
+    assert "missing" in error.fault
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_file_matrix_needs_a_path():
 def test_logistic_loss_needs_signs(overrides, reason):
     error = refusal(changed("protocol.loss=logistic", *overrides))
     assert error.where == "protocol.loss"
-    assert reason in error.what
+    assert reason in error.fault
 
 
 def test_an_unknown_bound_in_a_claim_is_refused_with_the_known_ones():
@@ -205,7 +205,7 @@ def test_an_unknown_bound_in_a_claim_is_refused_with_the_known_ones():
         ]
         error = refusal(described)
         assert error.where == f"claims[0].{form}"
-        assert "agd-majoriser" in error.what
+        assert "agd-majoriser" in error.fault
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_malformed_toml_is_refused_with_its_line(text, place, reason, tmp_path):
         reading.read_raw(tmp_path / "it.toml")
     assert place in caught.value.where
     assert caught.value.where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
     assert "\n" not in str(caught.value)
 
 
@@ -296,7 +296,7 @@ def test_overrides_of_places_that_are_not_there_are_refused(override, place, rea
     with pytest.raises(BadInput) as caught:
         changed(override)
     assert caught.value.where.startswith(place)
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
     assert "\n" not in str(caught.value)
 
 
@@ -340,7 +340,7 @@ def test_pictures_have_names_of_their_own():
     described["pictures"][2]["name"] = "a"
     error = refusal(described)
     assert error.where == "pictures[2].name"
-    assert "taken" in error.what
+    assert "taken" in error.fault
 
 
 @pytest.mark.parametrize(
@@ -368,4 +368,4 @@ def test_a_required_key_that_is_mistyped_is_named_with_the_right_one(table, key)
     holder[typed] = holder.pop(key)
     error = refusal(described)
     assert error.where == f"{table}.{typed}".lstrip(".")
-    assert f"unknown key; did you mean {key}?" in error.what
+    assert f"unknown key; did you mean {key}?" in error.fault

@@ -11,7 +11,7 @@ from engine.pictures.picture import Read
 from engine.protocols import Until
 from engine.results.results import Results
 from engine.results.views import view
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 
 PLACES = np.array([1.0, 2, 4, 8, 16, 32])

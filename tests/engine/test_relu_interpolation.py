@@ -1,4 +1,4 @@
-"""Functions of one number by nets of rectified units: what fitting costs, and how it is measured."""
+"""Functions of one number by nets of rectified units: the cost of fitting, and its measurement."""
 
 import itertools
 

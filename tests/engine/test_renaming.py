@@ -114,7 +114,7 @@ def test_a_picture_of_what_there_is_not_is_refused_with_its_place(
         with pytest.raises(BadInput) as error:
             read(copy.deepcopy(raw))
         assert error.value.where == f"pictures[0].{where}"
-        assert reason in error.value.what
+        assert reason in error.value.fault
 
 
 def test_a_measure_that_is_not_recorded_along_an_axis_is_refused_in_a_claim(raw: Raw):

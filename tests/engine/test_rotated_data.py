@@ -65,7 +65,7 @@ def test_no_learner_of_rotated_data_is_below_a_bound_for_rotation_invariant_ones
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == kind)
     assert line.applies_to == [*TRAINED]
     for curve in trace.curves:
-        gaps = curve.values("loss") - (line.values[:, None] if line.each is None else line.each.T)
+        gaps = curve.values("loss") - (line.values[:, None] if line.by_replica is None else line.by_replica.T)
         errors = gaps.std(1, ddof=1) / np.sqrt(gaps.shape[1])
         assert (gaps.mean(1) > -4 * errors - 1e-6).all(), curve.name
 

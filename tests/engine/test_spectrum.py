@@ -89,7 +89,7 @@ def test_one_target_has_no_matrix_of_weights():
     with pytest.raises(BadInput) as caught:
         run(experiment(d=D, spectrum=True))
     assert caught.value.where == "run.measures[0]"
-    assert "several targets" in caught.value.what
+    assert "several targets" in caught.value.fault
 
 
 def test_records_are_thinned_by_octaves():

@@ -143,7 +143,7 @@ def test_noise_is_drawn_by_every_replica_and_multiplied_by_the_rate_on_gradients
 
 
 def test_the_noise_of_a_rule_is_that_of_its_own_choice_of_scale():
-    """Its mean is 0 and its standard deviation σ, within 4.5 standard errors, where there is no gradient."""
+    """Without a gradient its mean is 0 and its standard deviation σ, within 4.5 standard errors."""
     words = {"noise": {"sigma": 0.2, "on": "weights"}, "layer_rates": {"W1": 0.0}}
     setup = described({**NET, **words, "architecture": {"kind": "dense", "widths": [400]}},
                      protocol={**MADE, "steps": 1, "records": 1})  # fmt: skip
@@ -283,4 +283,4 @@ def test_options_that_make_no_sense_are_refused_with_place_and_remedy(learner, w
     with pytest.raises(BadInput) as caught:
         reading.parse(raw("gaussian", learners={"it": learner}, d=D))
     assert caught.value.where.startswith(where)
-    assert words in caught.value.what
+    assert words in caught.value.fault

@@ -14,7 +14,7 @@ from engine.protocols import EarlyEnd, Until, places
 from engine.protocols.steps import MiniBatches
 from engine.runtime.run import run
 from engine.runtime.store import Store
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 
 D = 8
@@ -336,7 +336,7 @@ def test_what_makes_no_sense_is_refused_with_place_and_remedy(protocol, where, w
     with pytest.raises(BadInput) as caught:
         experiment("gaussian", learners={"it": learner}, d=D, protocol=protocol)
     assert caught.value.where.startswith(where)
-    assert words in caught.value.what
+    assert words in caught.value.fault
 
 
 def test_where_a_run_ends_may_be_an_expression_of_axes_or_be_set_by_one():

@@ -11,7 +11,7 @@ from engine.results.report import encode
 from engine.results.views import view
 from engine.runtime import store as stores
 from engine.runtime.store import Store
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.documents import sweep_of
 from engine.spec.experiment import drawn

@@ -16,7 +16,7 @@ from engine.core.parts import BadInput
 from engine.runtime import store
 from engine.runtime.run import Finished, NotKept, run
 from engine.runtime.store import Store
-from engine.runtime.sweep import Begun, PointDone, run_sweep
+from engine.runtime.sweep_run import Begun, PointDone, run_sweep
 from engine.spec.documents import sweep_of
 
 LEARNERS = [{"name": "GD", **gd("1/(2d)")}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
@@ -188,7 +188,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from engine.runtime.store import Store
-from engine.runtime.sweep import PointDone, run_sweep
+from engine.runtime.sweep_run import PointDone, run_sweep
 from engine.spec.documents import sweep_of
 def heard(event):
     if isinstance(event, PointDone) and event.number == 1:

@@ -422,7 +422,7 @@ DECIDED: dict[str, tuple[str, str | bytes, str, dict[Any, Any]]] = {
     "dates": ("X.csv", "day,a\n2020-01-01,1.5\n2020-01-02,2.5\n", "label", {}),
     "an archive of several arrays": ("X.npz", npz(X=REALS, y=SIGNS), "array", {"X": REALS, "y": SIGNS}),
 }
-"""File, content, the setting that the refusal names, and what is read with its values."""
+"""File, content, the setting in the refusal, and the values read with it."""
 
 REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "nothing": ("X.csv", "", "is empty"),
@@ -536,7 +536,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "SVMlight in disorder": ("X.svm", "1 2:0.5 1:3\n", "cannot be read as a table of numbers"),
     "SVMlight with a missing number": ("X.svm", "1 1:nan\n2 1:1\n", "row 1, feature 0, has no value"),
 }
-"""File, content and a part of what is said; no setting would help."""
+"""File, content and a part of the message; no setting would help."""
 
 
 def table_of(folder: Any, name: str, content: str | bytes, label: Any = None, **chosen: Any) -> Table:
@@ -588,8 +588,8 @@ def test_a_file_that_holds_no_table_is_refused_at_its_path_with_row_and_column(
     name, content, phrase = REFUSED[case]
     refused = refusal(tmp_path, name, content)
     assert refused.where == "problem.matrix.path"
-    assert name in refused.what
-    assert phrase in refused.what
+    assert name in refused.fault
+    assert phrase in refused.fault
 
 
 @pytest.mark.parametrize(
@@ -625,7 +625,7 @@ def test_words_beside_a_label_are_left_out_by_columns(tmp_path: Any) -> None:
     with pytest.raises(BadInput) as caught:
         table_of(tmp_path, "X.csv", "kind,a,y\nspam,1,2\nham,2,3\nspam,3,5\n", "y")
     assert caught.value.where == "problem.matrix.columns"
-    assert caught.value.what == "column 'kind' holds words such as 'spam'; choose the columns of numbers"
+    assert caught.value.fault == "column 'kind' holds words such as 'spam'; choose the columns of numbers"
 
 
 @pytest.mark.parametrize("name", ["X.svm", "X.txt"])
@@ -635,7 +635,7 @@ def test_a_setting_that_means_nothing_in_svmlight_format_is_refused(
 ) -> None:
     refused = refusal(tmp_path, name, "+1 1:0.5\n-1 1:2.5\n", **{setting: value})
     assert refused.where == f"problem.matrix.{setting}"
-    assert refused.what == f"this means nothing for the format of {name}; leave it out"
+    assert refused.fault == f"this means nothing for the format of {name}; leave it out"
 
 
 def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> None:
@@ -661,7 +661,7 @@ def test_a_column_has_one_use(
     with pytest.raises(BadInput) as caught:
         table_of(tmp_path, "X.csv", csv(REALS, header="a,b,c"), label, **chosen)
     assert caught.value.where == f"problem.matrix.{where}"
-    assert caught.value.what.startswith(phrase)
+    assert caught.value.fault.startswith(phrase)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numbers beyond float64

@@ -53,7 +53,7 @@ def test_no_text_of_a_preset_holds_what_terminals_obey(place: str, evil: str) ->
     reading.put(described, place, f"a{EVIL[evil]}b")
     error = refused(described)
     assert error.where == place
-    assert "which terminals do not show as text; leave it out" in error.what
+    assert "which terminals do not show as text; leave it out" in error.fault
 
 
 @pytest.mark.parametrize("evil", sorted(set(EVIL) - {"a line break", "a tab"}))
@@ -64,7 +64,7 @@ def test_a_story_has_line_breaks_and_tabs_and_nothing_else(evil: str) -> None:
 
 @pytest.mark.parametrize("evil", EVIL)
 def test_keys_and_paths_hold_none_of_them_either(evil: str) -> None:
-    assert refused({**GOOD, f"a{EVIL[evil]}b": 1}).what.startswith("the key 'a")
+    assert refused({**GOOD, f"a{EVIL[evil]}b": 1}).fault.startswith("the key 'a")
     described = copy.deepcopy(GOOD)
     described["learners"][0]["layer_rates"] = {EVIL[evil]: 1.0}
     assert refused(described).where == "learners[0].layer_rates"
@@ -89,8 +89,8 @@ def test_letters_of_any_language_and_plain_emoji_are_texts() -> None:
 
 def test_emoji_that_are_joined_are_refused_with_the_remedy() -> None:
     error = refused({**GOOD, "title": "👩\u200d🔬"})
-    assert "holds U+200D (zero width joiner)" in error.what
-    assert error.what.endswith("; take emoji that are not joined")
+    assert "holds U+200D (zero width joiner)" in error.fault
+    assert error.fault.endswith("; take emoji that are not joined")
 
 
 def test_a_folder_with_a_line_break_in_its_name_is_refused_where_data_is_looked_for(tmp_path, monkeypatch):
@@ -98,7 +98,7 @@ def test_a_folder_with_a_line_break_in_its_name_is_refused_where_data_is_looked_
     monkeypatch.chdir(tmp_path / "a\nb")
     described = copy.deepcopy(GOOD)
     described["problem"]["matrix"] = {"kind": "file", "path": "X.npy"}
-    assert "its folder holds a line break" in refused(described).what
+    assert "its folder holds a line break" in refused(described).fault
 
 
 def test_a_preset_file_whose_name_a_terminal_would_obey_is_refused(tmp_path, monkeypatch):
@@ -112,10 +112,10 @@ def test_a_preset_file_whose_name_a_terminal_would_obey_is_refused(tmp_path, mon
 @pytest.mark.parametrize("evil", EVIL)
 def test_bad_input_is_printable_and_short_whatever_it_quotes(evil: str) -> None:
     error = BadInput(f"--set {EVIL[evil]}", f"there is no {EVIL[evil]}" + "x" * 10_000 + " a b" * 1000)
-    for text in (str(error), error.where, error.what):
+    for text in (str(error), error.where, error.fault):
         assert text.isprintable()
     assert len(str(error)) < 1200
-    assert str(error) == f"{error.where}: {error.what}"
+    assert str(error) == f"{error.where}: {error.fault}"
 
 
 def test_a_long_value_is_quoted_by_its_ends() -> None:
@@ -145,7 +145,7 @@ def test_of_a_long_list_of_choices_the_ends_are_told(place, value, told):
     described["claims"][0] |= {"curve": "learner 1"}
     described["claims"][0].pop("learner", None)
     reading.put(described, place, value)
-    assert told in refused(described).what
+    assert told in refused(described).fault
 
 
 def test_a_short_list_of_choices_is_told_whole():

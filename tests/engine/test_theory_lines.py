@@ -53,7 +53,7 @@ class Halves(Made, frozen=True, tag="halves"):
         return LineStructure(per_learner=True)
 
     def value(self, at: At):
-        return np.array((at.rate or 1.0) / 2)
+        return np.array((at.of_rate or 1.0) / 2)
 
 
 class Decay(Made, frozen=True, tag="decay"):
@@ -89,7 +89,7 @@ class Seeds(Made, frozen=True, tag="seeds"):
 
 
 class Starts(Made, frozen=True, tag="starts"):
-    """What the learner predicts of the first row before its first step."""
+    """Predictions of the first row by the learner before its first step."""
 
     def structure(self):
         return LineStructure(per_learner=True, per_replica=True)

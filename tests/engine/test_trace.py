@@ -10,7 +10,7 @@ from building import LLS, experiment, gd, losses
 
 from engine.core.parts import Verdict
 from engine.measures import named
-from engine.results import series
+from engine.results import measure_series
 from engine.results import trace as traces
 from engine.results.trace import Curve
 from engine.runtime.run import run
@@ -20,7 +20,7 @@ SURE = Verdict(True, "it is made by hand")
 
 
 def hand_made(capacity=101, replicas=1, block=7, d=None):
-    """A curve whose loss is 2x and whose weights are x, written in blocks."""
+    """A curve with loss 2x and weights x, written in blocks."""
     curve = Curve("it", capacity, replicas, SURE)
     for start in range(0, capacity, block):
         x = np.arange(start, min(start + block, capacity), dtype=float)
@@ -80,7 +80,7 @@ def test_a_series_too_large_for_all_replicas_keeps_the_first_beside_mean_and_err
     described = experiment("gaussian", learners={"GD": gd(0.3)}, d=32, replicas=5)
     full_curve = run(described).curves[0]
     assert full_curve.values("loss").shape == (full_curve.length, 5)
-    monkeypatch.setattr(series, "MOST_REPLICA_BYTES", 5 * 33 * 8 - 1)
+    monkeypatch.setattr(measure_series, "MOST_REPLICA_BYTES", 5 * 33 * 8 - 1)
     small = run(described, gate=lambda: 3).curves[0]
     assert small.values("loss").shape == (full_curve.length, 1)
     assert np.array_equal(small.values("loss")[:, 0], full_curve.values("loss")[:, 0], equal_nan=True)
@@ -279,7 +279,7 @@ def test_a_trace_says_what_it_was_computed_with():
     assert trace.x_label == "examples k"
 
 
-@pytest.mark.parametrize("module", [traces, series])
+@pytest.mark.parametrize("module", [traces, measure_series])
 def test_what_holds_the_results_knows_no_measure_by_name(module):
     tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
     words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}

@@ -109,7 +109,7 @@ def hidden(k: int, d: int, sigma: float) -> float:
 
 
 def noisy(described: Experiment) -> Naive:
-    """An unseen row costs σ² and the larger of what least squares leaves open and of van Trees' bound."""
+    """An unseen row costs σ² plus the larger of the error of least squares and van Trees' bound."""
     (n, d), sigma = described.problem.matrix.shape(), described.problem.noise
     costs = [sigma**2 + max(open_to_least_squares(k, d), hidden(k, d, sigma)) for k in range(n)]
     return Naive(np.array([(n - k) / n * cost for k, cost in enumerate(costs)] + [0.0]), 1e-6)

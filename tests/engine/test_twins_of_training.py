@@ -44,9 +44,9 @@ def factors_of_spindly(eta: Any, error: Any) -> Any:
 def constant(factor: Any, eta: Any, is_exact: bool) -> float:
     """The least c such that the square loss is at most c times the progress, by search on a grid.
 
-    w_i are multiplied by q where x_i = 1. With a = w·x and p = u·x the relative entropy of u to w falls by
-    p ln q − a(q − 1). An exact u has p = y. To the progress to another u its own loss (y − p)² is added, and
-    the worst p = y − ½ ln q is the vertex of a parabola.
+    w_i are multiplied by q where x_i = 1. With a = w·x and p = u·x the relative entropy of u to w falls by p
+    ln q − a(q − 1). An exact u has p = y. For another u its own loss (y − p)² is added to the progress; the
+    worst p = y − ½ ln q is the vertex of a parabola.
     """
     with mp.workdps(60):
         grid = [mpf(step) / 20 for step in range(21)]
@@ -125,10 +125,10 @@ def pinsker(distance: float, sigma: float) -> float:
 
 
 def junk(described: Experiment) -> Naive:
-    """½ less what a function sees of a parity, and less what the run with it and that on junk differ by.
+    """½ minus the advantage of a function at a parity, minus the distance to the run on junk labels.
 
-    The most that one function of length 1 sees of all parities on average is the length of their mean. So
-    much of the gradient at a row with coins as labels is what it has of a target, on average.
+    Averaged over all parities, a function of length 1 has at most the length of their mean as advantage. For
+    coins as labels, this is the share of the gradient at a row that belongs to a target, on average.
     """
     hypothesis, data = beginning(described)
     (learner,), steps = described.learners, int(described.protocol.steps)

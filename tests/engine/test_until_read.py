@@ -11,10 +11,10 @@ from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.store import Store
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 from hadamard_tui.headless.compute import state
-from hadamard_tui.running.progress import points_done, share, skipped
+from hadamard_tui.running.progress import points_done, share_done, skipped
 
 READ = {"over": "rows", "first_below": 0.1, "of": "mean"}
 
@@ -106,7 +106,7 @@ def test_progress_and_json_say_what_is_skipped_and_why():
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     assert skipped(results) == f"{count} of {planned} runs skipped: the reading is known"
     assert state(results)[0].endswith(skipped(results))
-    assert share(results) == 1.0
+    assert share_done(results) == 1.0
     assert points_done(results) == (len(results.traces), 0)
     assert skipped(Results(results.sweep)) == ""
     skipped_names = [point["skipped"] for point in json.loads(encode({}, results, []))["points"]]
@@ -125,7 +125,7 @@ def test_it_is_for_places_that_are_read_off_along_the_axis(words, where, reason)
     with pytest.raises(BadInput) as refused:
         sweep_of(document(**words))
     assert refused.value.where == where
-    assert reason in refused.value.what
+    assert reason in refused.value.fault
 
 
 def test_values_of_such_an_axis_grow():

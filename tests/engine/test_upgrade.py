@@ -1,4 +1,4 @@
-"""Documents of the first edition are read as what they meant, and refused where they made no sense."""
+"""Documents of the first edition keep their meaning, and are refused where they had none."""
 
 import copy
 

@@ -17,7 +17,7 @@ from engine.results.results import Results, of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets, reading
 from engine.spec.documents import sweep_of
 
@@ -302,7 +302,7 @@ def test_shares_and_places_that_make_no_sense_are_refused_with_place_and_remedy(
     with pytest.raises(BadInput) as caught:
         reading.parse({**raw(d=4), "pictures": [{"x": "k", "measure": "loss", **words}]})
     assert caught.value.where == where
-    assert reason in caught.value.what
+    assert reason in caught.value.fault
 
 
 def test_a_curve_of_some_replicas_is_made_of_these_alone(random):
@@ -337,7 +337,7 @@ def test_places_from_a_divergence_on_are_not_sound(random):
 
 
 def test_a_long_series_of_which_one_replica_was_kept_has_a_mean_and_nothing_else(random, monkeypatch):
-    monkeypatch.setattr("engine.results.series.MOST_REPLICA_BYTES", 8)
+    monkeypatch.setattr("engine.results.measure_series.MOST_REPLICA_BYTES", 8)
     gd_curve = curve("GD", random)
     (curve_view,) = view_of_run(gd_curve).curves
     np.testing.assert_allclose(curve_view.y, random.mean(0), rtol=1e-12)

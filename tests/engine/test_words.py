@@ -12,7 +12,7 @@ from engine.core.expressions import BadExpression, fill, plain
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.report import encode
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import changes, preset_index, presets, reading
 from engine.spec.document_expressions import as_document
 from engine.spec.documents import first, in_full, sweep_of
@@ -98,7 +98,7 @@ def test_a_bad_expression_in_a_text_is_one_line_that_names_the_place(change, whe
     with pytest.raises(BadInput) as refusal:
         sweep_of(changed(change))
     assert refusal.value.where.startswith(where)
-    assert reason in refusal.value.what
+    assert reason in refusal.value.fault
     assert "\n" not in str(refusal.value)
 
 

@@ -14,7 +14,7 @@ from engine.core.parts import BadInput
 from engine.planning import memory_estimate
 from engine.runtime import drawn_data, worker
 from engine.runtime.run import Diverged, Finished, Loaded, run
-from engine.runtime.sweep import Begun, PointDone
+from engine.runtime.sweep_run import Begun, PointDone
 from engine.runtime.worker import Changed, Failed, Refused, Worker
 from engine.spec import reading
 from engine.spec.sweep import only
@@ -290,7 +290,7 @@ def test_torch_is_loaded_after_a_run_that_needed_none_of_it_and_later_runs_do_no
         loaded.append(threads)
         loading.wait(60)
 
-    for place in ("engine.runtime.worker", "engine.runtime.sweep"):
+    for place in ("engine.runtime.worker", "engine.runtime.sweep_run"):
         monkeypatch.setattr(f"{place}.load_torch", load)
     first, second = Watched(small(), turn=turn), Watched(small(), turn=turn)
     try:
@@ -313,7 +313,7 @@ def test_memory_that_is_not_there_refuses_the_run(monkeypatch):
     refused = watched.until(Refused)
     watched.end("failed")
     assert refused.error.where == "problem.matrix.d"
-    assert "needs" in refused.error.what
+    assert "needs" in refused.error.fault
     assert not any(isinstance(event, (Failed, Loaded)) for event in watched.received)
 
 

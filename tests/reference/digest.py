@@ -34,7 +34,7 @@ from engine.results.trace import Curve, TheoryLine
 from engine.results.views import view
 from engine.runtime.compiling import compile_first
 from engine.runtime.run import run
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.documents import sweep_of
 

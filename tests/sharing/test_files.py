@@ -30,7 +30,7 @@ from engine.spec.experiment import Experiment, of_run
 from hadamard_tui.charts.look import ChartOptions, Look, Pinned
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.view_plot import plot
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
 from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.exporting import (
     KINDS,

@@ -20,10 +20,9 @@ from PIL import Image
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.series_builder import LETTERS
 from hadamard_tui.cli import main
-from hadamard_tui.looks import palette
-from hadamard_tui.sharing import animation, fonts
-from hadamard_tui.sharing.pdf import pdf
-from hadamard_tui.sharing.png import png
+from hadamard_tui.colours import palette
+from hadamard_tui.sharing import animation, rendering
+from hadamard_tui.sharing.rendering import pdf, png
 from hadamard_tui.sharing.svg import chart
 from hadamard_tui.sharing.svg_page import Page
 
@@ -76,9 +75,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(manager, "ttflist", [font for font in manager.ttflist if font.name == "DejaVu Sans"])
     monkeypatch.setattr(font_manager, "findSystemFonts", lambda: files)
     monkeypatch.setattr(animation, "FRAMES", 2)
-    fonts._fonts_for.cache_clear()
+    rendering._fonts_for.cache_clear()
     yield files
-    fonts._fonts_for.cache_clear()
+    rendering._fonts_for.cache_clear()
 
 
 def page(name: str) -> Page:
@@ -94,10 +93,10 @@ def dark_pixels(png: bytes) -> int:
 @pytest.mark.slow
 def test_a_font_that_was_installed_since_draws_the_letters(installed: list[str], tmp_path: Path) -> None:
     without = dark_pixels(png(page("学習")))
-    fonts._fonts_for.cache_clear()
+    rendering._fonts_for.cache_clear()
     installed.append(str(font_file(tmp_path / "a.ttf", "Squares A", "学習")))
     assert dark_pixels(png(page("学習"))) > without + 1000, "two full squares"
-    assert fonts.fonts_for("A 学習 ±") == (("Squares A",), (installed[0],), "")
+    assert rendering.fonts_for("A 学習 ±") == (("Squares A",), (installed[0],), "")
 
 
 def test_the_family_with_the_most_letters_comes_first_and_none_comes_in_vain(
@@ -105,7 +104,7 @@ def test_the_family_with_the_most_letters_comes_first_and_none_comes_in_vain(
 ) -> None:
     letters = {"Squares B": "学", "Squares C": "学習者", "Squares D": "者名", "Last Resort": "学習者名前"}
     installed += [str(font_file(tmp_path / f"{name}.ttf", name, letters[name])) for name in letters]
-    families, files, missing = fonts.fonts_for("学習者の名前")
+    families, files, missing = rendering.fonts_for("学習者の名前")
     assert (families, missing) == (("Squares C", "Squares D"), "の前")
     assert [Path(file).stem for file in files] == ["Squares C", "Squares D"]
 
@@ -113,7 +112,7 @@ def test_the_family_with_the_most_letters_comes_first_and_none_comes_in_vain(
 def test_a_family_without_serifs_is_preferred(installed: list[str], tmp_path: Path) -> None:
     for name in ("Mincho E", "Sans E"):
         installed.append(str(font_file(tmp_path / f"{name}.ttf", name, "学")))
-    assert fonts.fonts_for("学").families == ("Sans E",)
+    assert rendering.fonts_for("学").families == ("Sans E",)
 
 
 def test_a_broken_font_has_no_letters(installed: list[str], tmp_path: Path) -> None:
@@ -122,7 +121,7 @@ def test_a_broken_font_has_no_letters(installed: list[str], tmp_path: Path) -> N
     font_manager.fontManager.addfont(gone)
     gone.unlink()
     installed.append(str(tmp_path / "broken.ttf"))
-    assert fonts.fonts_for("学") == ((), (), "学")
+    assert rendering.fonts_for("学") == ((), (), "学")
 
 
 def test_other_fonts_are_drawn_as_outlines_in_a_page(installed: list[str], tmp_path: Path) -> None:
@@ -132,13 +131,13 @@ def test_other_fonts_are_drawn_as_outlines_in_a_page(installed: list[str], tmp_p
 
 
 def test_controls_blanks_and_selectors_are_no_missing_letters() -> None:
-    assert fonts.boxes("a\n\u3000\u200d\ufe0f\U000e0100é") == ""
+    assert rendering.boxes("a\n\u3000\u200d\ufe0f\U000e0100é") == ""
 
 
 def test_missing_letters_are_named_in_one_sentence() -> None:
-    assert fonts.boxes("学") == "shows boxes for 学: no font on this machine has it"
-    assert fonts.boxes("a習a学習") == "shows boxes for 習, 学: no font on this machine has them"
-    assert fonts.boxes("\u0e31") == "shows boxes for ◌\u0e31: no font on this machine has it"
+    assert rendering.boxes("学") == "shows boxes for 学: no font on this machine has it"
+    assert rendering.boxes("a習a学習") == "shows boxes for 習, 学: no font on this machine has them"
+    assert rendering.boxes("\u0e31") == "shows boxes for ◌\u0e31: no font on this machine has it"
 
 
 @pytest.mark.slow
@@ -152,8 +151,8 @@ def test_letters_that_no_font_has_are_no_warning() -> None:
 
 def test_the_fonts_of_the_program_have_the_letters_of_its_legends() -> None:
     marks = "".join(LETTERS) + "≡≈−±≤∞η²…└→←″ₖ"
-    assert set(marks) <= fonts.shipped_letters()
-    assert fonts.REGULAR.with_name("LICENSE").exists()
+    assert set(marks) <= rendering.shipped_letters()
+    assert rendering.REGULAR.with_name("LICENSE").exists()
 
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".gif"])
@@ -169,7 +168,7 @@ def test_an_export_names_missing_letters_on_standard_error_and_is_written(
 
 
 def test_libraries_are_silent_about_fonts() -> None:
-    fonts.fonts_for("学")
+    rendering.fonts_for("学")
     for library in ("matplotlib.font_manager", "fontTools.subset"):
         assert not logging.getLogger(library).isEnabledFor(logging.ERROR)
 

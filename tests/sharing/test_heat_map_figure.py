@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from hadamard_tui.charts.colour_map import colour_map
-from hadamard_tui.charts.heat_map import Contour, HeatMap, Point
-from hadamard_tui.sharing.svg_heat_map import heat_map_svg
+from hadamard_tui.charts.heat_map import ContourLine, HeatMap, MarkedPoint
+from hadamard_tui.colours.palette import colour_map
+from hadamard_tui.sharing.svg import heat_map_svg
 
 Z = np.array([[1e-6, 1e-3, 1.0], [10.0, 1e3, math.nan]])
 
@@ -27,8 +27,8 @@ def heat(z: np.ndarray = Z, missing: str = "not computed yet") -> HeatMap:
         title="A title",
         x_log=True,
         z_log=True,
-        contours=(Contour("critical line", np.array([[1.0, 1.0], [100.0, 2.0]]), "dashed"),),
-        points=(Point("chosen", 10.0, 1.0),),
+        contours=(ContourLine("critical line", np.array([[1.0, 1.0], [100.0, 2.0]]), "dashed"),),
+        points=(MarkedPoint("chosen", 10.0, 1.0),),
         missing=missing,
     )
 

@@ -14,7 +14,7 @@ from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.views import view
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents
 from engine.spec.reading import Raw
 from hadamard_tui.sharing.exporting import Shown, content, first_picture, with_picture

@@ -13,23 +13,21 @@ from PIL import Image
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import run
-from engine.runtime.sweep import run_sweep
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.chart_sheet import ChartSheet, compose
-from hadamard_tui.charts.colour import triplet
-from hadamard_tui.charts.frame import Layout, arrange
+from hadamard_tui.charts.frame import FrameLayout, arrange
 from hadamard_tui.charts.heat_map import HeatMap
 from hadamard_tui.charts.heat_sheet import bar_ticks
 from hadamard_tui.charts.look import Look
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.charts.view_plot import plot
-from hadamard_tui.looks import palette
-from hadamard_tui.sharing.pdf import pdf
-from hadamard_tui.sharing.png import png
-from hadamard_tui.sharing.svg import chart
-from hadamard_tui.sharing.svg_heat_map import heat_map_page
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.contrast import triplet
+from hadamard_tui.sharing.rendering import pdf, png
+from hadamard_tui.sharing.svg import chart, heat_map_page
 from hadamard_tui.sharing.svg_page import MUTED, WORDS, Page
 
 PRESETS = [
@@ -53,7 +51,7 @@ def chart_of(preset: str) -> tuple[list[Series], Axes]:
     return list(shown.series), shown.axes
 
 
-def screen_of(series: list[Series], axes: Axes, page: Page) -> tuple[Layout, ChartSheet]:
+def screen_of(series: list[Series], axes: Axes, page: Page) -> tuple[FrameLayout, ChartSheet]:
     """The chart of a screen with an area as large as that of the page."""
     width = page.columns + 100 - arrange(axes, 100, page.rows + 10, (DOTS_ACROSS, DOTS_DOWN)).columns
     for height in range(page.rows, page.rows + 20):
@@ -69,14 +67,14 @@ def texts(group: Element) -> list[Element]:
 
 
 @pytest.fixture(scope="module", params=PRESETS)
-def drawings(request: pytest.FixtureRequest) -> tuple[list[Series], Page, Layout, ChartSheet]:
+def drawings(request: pytest.FixtureRequest) -> tuple[list[Series], Page, FrameLayout, ChartSheet]:
     series, axes = chart_of(request.param)
     page = chart(series, axes)
     return series, page, *screen_of(series, axes, page)
 
 
 def test_ticks_are_those_of_the_screen_and_those_that_give_way_to_the_label_of_its_axis(
-    drawings: tuple[list[Series], Page, Layout, ChartSheet],
+    drawings: tuple[list[Series], Page, FrameLayout, ChartSheet],
 ) -> None:
     _, page, layout, _ = drawings
     rows, columns = (element for element in page.root if element.get("class") in ("up", "along"))
@@ -89,7 +87,7 @@ def test_ticks_are_those_of_the_screen_and_those_that_give_way_to_the_label_of_i
 
 
 def test_letters_are_those_of_the_screen_in_their_colours(
-    drawings: tuple[list[Series], Page, Layout, ChartSheet],
+    drawings: tuple[list[Series], Page, FrameLayout, ChartSheet],
 ) -> None:
     series, page, _, sheet = drawings
     marks = [(series[mark.at].mark, series[mark.at].colour) for mark in sheet.picture.marks]
@@ -101,7 +99,7 @@ def test_letters_are_those_of_the_screen_in_their_colours(
 
 
 def test_the_legend_has_the_order_of_the_screen(
-    drawings: tuple[list[Series], Page, Layout, ChartSheet],
+    drawings: tuple[list[Series], Page, FrameLayout, ChartSheet],
 ) -> None:
     series, page, _, sheet = drawings
     pieces = [piece for row in sheet.names for piece in row if piece.index >= 0]

@@ -15,7 +15,8 @@ from looping import looped
 from engine.spec import presets, reading
 from engine.spec.reading import Raw
 from hadamard_tui.editing.editable_experiment import EditableExperiment
-from hadamard_tui.sharing.command_line import BASE, command_line, inline, overrides
+from hadamard_tui.editing.typed_text import inline_toml
+from hadamard_tui.sharing.command_line import BASE, command_line, overrides
 from hadamard_tui.sharing.exporting import as_toml
 
 SMALL = [
@@ -120,6 +121,6 @@ def test_data_files_are_found_from_anywhere(tmp_path: Path, monkeypatch: pytest.
     "value", [True, 3, 0.1, 1e-30, 1e22, 'a "b" \\ \n \x7f é', [1, [2.5]], {"a b": {"c": 1}}]
 )
 def test_a_value_on_one_line_is_read_back(value: object) -> None:
-    text = inline(value)
+    text = inline_toml(value)
     assert "\n" not in text
     assert tomllib.loads(f"value = {text}")["value"] == value

@@ -12,12 +12,13 @@ from rich.console import Console
 
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
-from engine.runtime.sweep import run_sweep
+from engine.runtime.store import Store
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, presets
 from engine.spec.reading import Raw
 from hadamard_tui.cli import main
-from hadamard_tui.headless import report
-from hadamard_tui.looks import palette
+from hadamard_tui.colours import palette
+from hadamard_tui.headless import pages
 from hadamard_tui.sharing import web_page
 from hadamard_tui.sharing.web_page import IndexEntry, index_page
 
@@ -130,6 +131,8 @@ def test_a_result_is_shared_and_reported(tmp_path: Path, monkeypatch: pytest.Mon
     assert "at k = " not in Path("r.html").read_text().split("<script>")[0]
     assert main(["report", "pages", "r.json", "nothing.toml"]) == 1
     assert {file.name for file in Path("pages").iterdir()} == {"index.html", "r.html"}
+    monkeypatch.setattr(Store, "keep", lambda *_: pytest.fail("the run is computed anew"))
+    assert main(["report", "again", "r.json"]) == 0
 
 
 def test_a_run_is_exported_as_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,11 +154,11 @@ def test_a_second_report_reuses_the_pages_of_shipped_presets(
         (folder / f"{name}.html").write_text(name)
         return IndexEntry(f"{name}.html", name, "It falls.", "Nets", 1, 1)
 
-    monkeypatch.setattr(report, "_write_page", write)
+    monkeypatch.setattr(pages, "_write_page", write)
 
     def reported(*names: str, fresh: bool = False) -> list[str]:
         runs.clear()
-        done = list(report.report(tmp_path, names, Console(quiet=True), fresh))
+        done = list(pages.report(tmp_path, names, Console(quiet=True), fresh))
         assert all(page.holds for page in done)
         return list(runs)
 
@@ -164,9 +167,9 @@ def test_a_second_report_reuses_the_pages_of_shipped_presets(
     assert reported("rank-64", fresh=True) == ["rank-64"]
     (tmp_path / "hadamard-128.html").unlink()
     assert reported("rank-64", "hadamard-128") == ["hadamard-128"]
-    monkeypatch.setattr(report, "_code", lambda: "other code")
+    monkeypatch.setattr(pages, "_code", lambda: "other code")
     assert reported("rank-64") == ["rank-64"]
-    (tmp_path / report.MADE_PAGES).write_text("broken")
+    (tmp_path / pages.MADE_PAGES).write_text("broken")
     assert reported("rank-64") == ["rank-64"]
 
 

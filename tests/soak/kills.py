@@ -29,7 +29,7 @@ from engine.spec import presets
 from engine.spec.experiment import Experiment
 from hadamard_tui.cli import main
 from hadamard_tui.sharing.exporting import KINDS, Shown, export, finished
-from hadamard_tui.state import own_presets, state_file
+from hadamard_tui.state import state_file
 from tests.soak.outcome import Outcome
 from tests.soak.sessions import warm_cache
 from tests.soak.terminal_modes import left_behind
@@ -186,7 +186,7 @@ def judge_leftovers(folder: Path, outcome: Outcome, cause: str, again: str) -> N
     """Save once undisturbed, and note a failure if unfinished files remain beside the saved one."""
     save_once = state_file.write(state_file.Memory(experiment=msgspec.to_builtins(experiments()[0])))
     assert not save_once, save_once
-    lasting = {state_file.path().name, own_presets.file().name}
+    lasting = {state_file.path().name, state_file.own_presets_file().name}
     leftovers = [path.name for path in state_file.path().parent.iterdir() if path.name not in lasting]
     if leftovers:
         outcome.fail("loss", f"{cause}: {', '.join(leftovers)} stayed beside last.json", again)

@@ -1,4 +1,4 @@
-"""Loops that numba compiles: kept on disk for other processes where that can be done.
+"""Loops compiled by numba, and kept on disk for other processes where possible.
 
 No other file of the program uses private names of numba. `tests/engine/test_loops.py` fails when numba
 changes one of them.
@@ -15,9 +15,9 @@ from numba.core.dispatcher import Dispatcher
 
 
 def keep(loop: Any, *sources: Path) -> None:
-    """Keep on disk what will be compiled of a loop; made anew when its file changes, and when others do.
+    """Keep the compiled versions of a loop on disk; a change of its file or of `sources` invalidates them.
 
-    Nothing is kept where no folder may be written to, or numba is switched off.
+    Nothing is kept without a writable folder, or if numba is switched off.
     """
     if isinstance(loop, Dispatcher):
         with suppress(RuntimeError):  # which numba raises where no folder may be written to
@@ -28,7 +28,7 @@ def keep(loop: Any, *sources: Path) -> None:
 
 
 def kept_at(loop: Any) -> tuple[Path, ...]:
-    """The file that says what of a loop is kept on disk; none where nothing can be.
+    """Return the index file of a loop on disk; empty if nothing is kept.
 
     The public `loop.stats` names the folder alone, which holds other loops as well.
     """
@@ -37,7 +37,7 @@ def kept_at(loop: Any) -> tuple[Path, ...]:
 
 
 def _index_of(loop: Any) -> IndexDataCacheFile | None:
-    """Index of the compiled versions of a loop on disk, or None where nothing is kept.
+    """Return the index of the compiled versions of a loop on disk; None if nothing is kept.
 
     No public name leads from a loop to its cache, or from the cache to this index.
     """

@@ -1,4 +1,4 @@
-"""Fresh models that a compiled loop trains, one after the other."""
+"""Fresh models, trained one after the other by a compiled loop."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from engine.protocols.erm import Drawn, ModelGroup
 from engine.training.descent import TrainingInputs
 
 MOVES = 1 << 26
-"""Moves of single pre-activations in a piece of work, about 8 ms of one core."""
+"""Moves of single pre-activations in a piece of work: about 8 ms of one core."""
 
 Array = Any
-"""An array of numpy; the compiler finds out its dtype and dimensions by itself."""
+"""An array of numpy; the compiler infers its dtype and dimensions."""
 
 
 class TrainedGroup(ModelGroup):
-    """The models of some consecutive k, whose pre-activations stay in the cache while a model is trained."""
+    """Models of consecutive k, whose pre-activations stay in the cache while a model is trained."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
         super().__init__(grid, inputs, start)
         axes, params = self._instances, self.hypothesis.params
         assert isinstance(axes, ScaledIdentity), "orthogonal instances come as a scaled identity"
-        assert inputs.learner.architecture is not None, "the backend serves no other learner"
-        net = inputs.learner.architecture.structure().hidden_layers
+        architecture = inputs.learner.net
+        net = architecture.structure().hidden_layers
         assert net is not None, "the backend serves no other learner"
-        first, last = (params[name] for name in inputs.learner.architecture.layers)
+        first, last = (params[name] for name in architecture.layers)
         rows, last = first.mT.contiguous(), last[:, 0].clone()
         self.hypothesis.place(dict(zip(params, (rows.mT, last[:, None]), strict=True)))
         steps = [2 * axes.length / self._seen.clamp(min=1).to(last.dtype), *self.hypothesis.rates.values()]
@@ -77,7 +77,7 @@ class TrainedGroup(ModelGroup):
 
 
 class NetBatch(NamedTuple):
-    """B nets Σ_i a_i σ(w_iᵀx) of h units, each with the first k of the instances c·e_1, c·e_2, …"""
+    """B nets Σ_i a_i σ(w_iᵀx) of h units, for the first k of the instances c·e_1, c·e_2 and so on."""
 
     first: Array
     """[B, K, h], w_ij for every instance j: its pre-activations over c. Of each net the first k move."""
@@ -88,24 +88,27 @@ class NetBatch(NamedTuple):
     seen: Array
     """[B], k of every net."""
     steps: Array
-    """[B, 3], what makes ∂L/∂ŷ · c of an error, 2c/k, and the rates of w and of a."""
+    """[B, 3], the factor from an error to ∂L/∂ŷ · c, 2c/k, and the rates of w and of a."""
     active: Array
-    """[B], whether a net goes on."""
+    """[B], whether a net continues."""
     numbers: Array
-    """Of their dtype: c, σ(1), −σ(−1) for a σ that is straight on both sides of 0, and the tolerance."""
+    """c, σ(1), −σ(−1) for a σ that is linear on both sides of 0, and the tolerance, in the nets' dtype."""
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "arcp", "contract"})  # type: ignore[untyped-decorator]
 def train(nets: NetBatch, limit: int, slopes: Array, counts: Array, begin: int, end: int) -> None:
-    """Up to `limit` steps of the active nets from number `begin` to `end`, along the mean square loss.
+    """Make up to `limit` steps of the active nets from index `begin` to `end`, along the mean square loss.
 
-    A net rests after the step before which its loss was at most the tolerance. One pass over its
-    pre-activations does for a step: those of an instance make its prediction, and move along it, in the
-    cache. `slopes` is [h] to work in, `counts` [B] where steps are counted. Whole numbers would make the
-    compiler take everything to float64.
+    A net stops after the step before which its loss was at most the tolerance. A step is one pass over its
+    pre-activations: those of an instance make its prediction, and move along it, in the cache.
+
+    Args:
+        slopes: [h], scratch space.
+        counts: [B], number of steps made.
     """
     units = nets.last.shape[1]
     length, above, below, tolerance = nets.numbers
+    # Zero in the dtype of the nets: a literal 0 would make the compiler take everything to float64.
     zero = length - length
     for b in range(begin, end):
         counts[b] = 0

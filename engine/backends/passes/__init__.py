@@ -1,4 +1,4 @@
-"""Loops over weight vectors, compiled by numba: what the backend `compiled` is made of."""
+"""Loops over weight vectors, compiled by numba, for the backend `compiled`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ SOURCES = (Path(__file__).with_name("kernels.py"),)
 
 
 def code_of(learner: Learner, dtype: str) -> CompiledCode:
-    """The passes of a learner with numbers of a dtype: they have one half of the weights or two."""
-    assert learner.update is not None, "only a learner with a multiplicative step is served"
-    assert learner.architecture is not None, "Learner admits no other combination"
-    return CompiledCode(f"passes-{learner.update.kind}-{learner.architecture.kind}-{dtype}", SOURCES)
+    """Return the compiled passes of a learner with numbers of a dtype, for one half of the weights or two."""
+    architecture, update = learner.trained
+    return CompiledCode(f"passes-{update.kind}-{architecture.kind}-{dtype}", SOURCES)

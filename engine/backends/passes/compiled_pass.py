@@ -1,4 +1,4 @@
-"""A hypothesis that takes signed examples by a compiled loop, many at a time."""
+"""A hypothesis that learns signed examples by a compiled loop, many at a time."""
 
 from __future__ import annotations
 
@@ -25,41 +25,40 @@ from engine.training.evaluators import Measures, Mistakes
 from engine.training.recorder import Recorder
 
 WORTH_THREADS = 1 << 18
-"""Fewer changes of weights than this stay on one thread."""
+"""Number of changes of weights from which on several threads pay."""
 
 AHEAD, CHANGES = 128, 1 << 26
-"""Examples that are learnt ahead at most, and changes of weights that they make at most, or about so many."""
+"""Largest number of examples learnt ahead, and largest number, roughly, of their changes of weights."""
 
 KEPT_AHEAD = 32 << 20
-"""Bytes of weights that are kept of examples learnt ahead at most, or of one of them."""
+"""Largest number of bytes of weights kept for examples learnt ahead, unless one example needs more."""
 
 COUNT = 8
-"""Counting the predictions of all rows costs about as much as so many examples."""
+"""Cost of counting the predictions of all rows, in examples."""
 
 
 class Reached(NamedTuple):
     """Losses, weights and counts after an example."""
 
     losses: torch.Tensor
-    """The means of ‖w − w*‖² over targets, [R, V]."""
-    kept: torch.Tensor | None = None
-    """The weights of the first replica and target [V, d], if they are to be kept."""
+    """Means of ‖w − w*‖² over targets, [R, V]."""
+    first_weights: torch.Tensor | None = None
+    """Weights of the first replica and target [V, d], if kept."""
     right: torch.Tensor | None = None
-    """How many of all rows are right, less how many are wrong [B], if they are counted."""
+    """Number of right minus wrong rows [B], if counted."""
 
 
 class CompiledPass:
     """A learner whose steps on ±1 examples are a `MultiplicativeStep`, with labels xᵀw* and square loss.
 
-    The examples are rows of Sylvester's matrix, on all of which the average loss is ‖w − w*‖².
+    The examples are rows of a Sylvester matrix, over all of which the average loss is ‖w − w*‖².
     """
 
     def __init__(self, inputs: TrainingInputs, examples: Instances, counts: bool) -> None:
-        """For these examples of the data; mistakes are counted first here, if they are."""
+        """Take these examples of the data; `counts`: count mistakes at the start."""
         learner, data = inputs.learner, inputs.data
-        assert learner.architecture is not None, "Learner admits no other combination"
-        assert learner.update is not None, "Learner admits no other combination"
-        multiplicative_step = learner.update.multiplicative_step(learner.architecture)
+        architecture, update = learner.trained
+        multiplicative_step = update.multiplicative_step(architecture)
         assert multiplicative_step is not None, "only a learner with a multiplicative_step is served"
         assert data.w_star is not None, "only labels that are xᵀw* are served"
         assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are served"
@@ -99,25 +98,26 @@ class CompiledPass:
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
     def _losses(self) -> torch.Tensor:
-        """‖w − w*‖² [R·B], in float64."""
+        """Return ‖w − w*‖² [R·B], in float64."""
         errors_apart = _difference(self._apart) - self._sizes
         return square_lengths(errors_apart) + square_lengths(_difference(self._halves))
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has come to the last of the examples that were learnt ahead."""
+        """Whether `step` has reached the last of the examples learnt ahead."""
         return not self.to_come
 
     @property
     def at_once(self) -> int:
-        """How many examples may be learnt ahead."""
+        """Number of examples that may be learnt ahead."""
         kept_bytes = self._data.variants * self._halves[0, 0].nbytes
         return min(AHEAD, max(1, min(CHANGES // self._halves.numel(), KEPT_AHEAD // kept_bytes)))
 
     def learn_ahead(self, keep: Sequence[bool], count: Sequence[bool]) -> None:
         """Learn the next examples, one per entry.
 
-        After those marked the first weights are kept, and predictions of all rows are counted.
+        Weights are kept after the examples marked in `keep`, and predictions of all rows are counted after
+        those in `count`.
         """
         losses, weights, right = self._learn([False, *keep], [False, *count])
         first_weights, counted = iter(weights), iter(right)
@@ -129,9 +129,9 @@ class CompiledPass:
     def _learn(
         self, keep: Sequence[bool], count: Sequence[bool]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Losses [K, B] after each of the next K examples, and weights and counts before them and after each.
+        """Return losses [K, B] after each of the next K examples, with weights and counts around them.
 
-        Weights [slots, V, d] where they are to be kept, and counts [slots, B] where they are to be made.
+        Weights are [slots, V, d] for the marks in `keep`, counts [slots, B] for those in `count`.
         """
         steps, (members, _, d) = len(keep) - 1, self._halves.shape
         numbers = slice(self._learnt, self._learnt + steps)
@@ -156,7 +156,8 @@ class CompiledPass:
         return losses, weights, right.mul_(self._data.instances.n / d)
 
     def _in_shares(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
-        """Have all members learn examples, which takes about so many passes over them, on all threads."""
+        """Let all members learn examples on all threads; the work is about `passes` passes over them."""
+        # A small pass ends before other threads have begun.
         worth = self._halves.numel() * passes >= WORTH_THREADS
         threads = min(len(self._halves), torch.get_num_threads() if worth else 1)
         ends = (len(self._halves) * share // threads for share in range(threads + 1))
@@ -173,30 +174,30 @@ class CompiledPass:
                 pass
 
     def step(self) -> None:
-        """Go on to the next of the examples that were learnt ahead."""
+        """Advance to the next of the examples learnt ahead."""
         self.reached = self.to_come.popleft()
 
-    def kept(self) -> torch.Tensor:
-        """The weights of the first replica and target [V, d]."""
-        assert self.reached.kept is not None, "it is declared before where these will be needed"
-        return self.reached.kept
+    def first_weights(self) -> torch.Tensor:
+        """Return the weights of the first replica and target [V, d]."""
+        assert self.reached.first_weights is not None, "it is declared before where these will be needed"
+        return self.reached.first_weights
 
     def weights(self) -> torch.Tensor:
-        """The weights [B, d]."""
+        """Return the weights [B, d]."""
         assert self.exhausted, "examples are learnt ahead up to where these will be needed"
         return _difference(self._halves).scatter(1, self._places, _difference(self._apart))
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Predictions [B, n]."""
+        """Return predictions [B, n]."""
         return instances.products(self.weights())
 
     def right(self) -> torch.Tensor:
-        """How many rows are predicted on the side of their ±1 labels, less how many on the other, [B]."""
+        """Return the number of rows predicted on the side of their labels ±1, minus the others, [B]."""
         assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
     def _turned_labels(self) -> NDArray[np.int8]:
-        """The ±1 labels xᵀw* of Sylvester's rows [R, targets, d], in the order of `transform`."""
+        """Return the ±1 labels xᵀw* of Sylvester's rows [R, targets, d], in the order of `transform`."""
         rows = self._data.instances
         assert isinstance(rows, Sylvester), "only Sylvester's rows are served"
         assert self._data.w_star is not None, "only labels that are xᵀw* are served"
@@ -208,18 +209,18 @@ class CompiledPass:
 
 
 def _difference(halves: torch.Tensor) -> torch.Tensor:
-    """a − b of [B, 2, d], and a of [B, 1, d]."""
+    """Return a − b of [B, 2, d], or a of [B, 1, d]."""
     return halves[:, 0] - halves[:, 1] if halves.shape[1] == 2 else halves[:, 0]
 
 
 def _slots(marked: Sequence[bool]) -> NDArray[np.int64]:
-    """The number of each that is marked, counted among these, and −1 of others."""
+    """Return the number of each marked entry among these, and −1 for the others."""
     places = np.array(marked, bool)
     return np.where(places, places.cumsum() - 1, -1)
 
 
 class CompiledEvaluator:
-    """Mean square loss, and mistakes, as the pass itself computes them."""
+    """Mean square loss and mistakes, as the pass itself computes them."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -241,7 +242,7 @@ class CompiledEvaluator:
 
 
 class CompiledLearner:
-    """A learner that takes single examples in their order, many of them in one compiled pass."""
+    """Learner of single examples in their order, many of them in one compiled pass."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         data = inputs.data
@@ -252,7 +253,7 @@ class CompiledLearner:
         self._records = records
 
     def learn(self, k: int) -> Iterable[None]:
-        """Go on to example number k; where it was not learnt ahead, learn up to what is needed next."""
+        """Advance to example number k; if it is new, learn up to the next record that needs more."""
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)
             last = next((record for record in range(k, end) if self.recorder.looks(record)), end - 1)

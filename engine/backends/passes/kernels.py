@@ -23,23 +23,23 @@ Array = Any
 
 
 class Members(NamedTuple):
-    """R replicas of B weight vectors w = a − b, or w = a, on their way through examples.
+    """R replicas of B weight vectors w = a − b, or w = a, as they learn examples.
 
     For a `MultiplicativeStep` of power 2 these are the squares of its a and b, and of its factors. The few
-    entries where w* is not 0 are kept apart, and `halves` holds 0 in their place: the other entries of w are
-    errors themselves, so that nothing cancels in the sum of their squares.
+    entries with w* ≠ 0 are kept apart, and `halves` holds 0 in their place. The other entries of w are errors
+    themselves, so that nothing cancels in the sum of their squares.
     """
 
     halves: Array
-    """[R·B, 2 or 1, d], a and b, but 0 where w* is not."""
+    """[R·B, 2 or 1, d], a and b, with 0 where w* ≠ 0."""
     apart: Array
-    """[R·B, 2 or 1, r], a and b where w* is not 0."""
+    """[R·B, 2 or 1, r], a and b where w* ≠ 0."""
     places: Array
-    """[R·B, r], the features where w* is not 0."""
+    """[R·B, r], indices of the features with w* ≠ 0."""
     sizes: Array
     """[R·B, r], w* there."""
     rates: Array
-    """[R·B], 2 s η, by which a residual is multiplied; float64."""
+    """[R·B], 2 s η, the factor of a residual; float64."""
     exponential: bool
     """Factors are e^(∓s η c), else 1 ∓ s η c …"""
     squared: bool
@@ -52,25 +52,25 @@ class Records(NamedTuple):
     losses: Array
     """[K, R·B], ‖w − w*‖²; float64."""
     slots: Array
-    """[K + 1], the place in `kept` of the weights after so many examples; −1: none."""
-    kept: Array
+    """[K + 1], the place in `weights` of the weights after each number of examples; −1: none."""
+    weights: Array
     """[slots, V, d], weights of the first replica's members 0, `stride`, 2 · `stride` …"""
     stride: int
-    """Members, the targets of one variant, that share a place in `kept`."""
+    """Members, the targets of one variant, that share a place in `weights`."""
     counted: Array
-    """[K + 1], the place in `right` of the count after so many examples; −1: none."""
+    """[K + 1], the place in `right` of the count after each number of examples; −1: none."""
     right: Array
-    """[counts, R·B], how many rows of Sylvester's matrix are right, less how many are wrong; float64."""
+    """[counts, R·B], number of right minus wrong rows of the Sylvester matrix; float64."""
     labels: Array
     """[R, targets, d], ±1 labels of these rows, in the order of `transform`; int8."""
     tie: float
-    """A prediction at most so far from 0 is neither right nor wrong."""
+    """Largest distance from 0 of a prediction that is neither right nor wrong."""
 
 
 class Bare(Compiler):  # type: ignore[misc]
-    """Compiles functions whose arrays do not overlap, and that count no references to them.
+    """Compiler of functions without overlapping arrays and without reference counts.
 
-    To count takes 0.35 µs for each example and weight vector: twice as long as to multiply 1024 weights.
+    Counting takes 0.35 µs per example and weight vector: twice as long as multiplying 1024 weights.
     """
 
     def __init__(self, *context: Any) -> None:
@@ -86,16 +86,16 @@ OPTIONS: dict[str, Any] = {
     "pipeline_class": Bare,
     "no_cfunc_wrapper": True,
 }
-"""Sums may be taken in any order, but infinities and NaN stay what they are, and 1/0 is infinite."""
+"""Sums may be taken in any order, but infinities and NaN keep their meaning, and 1/0 is infinite."""
 
 SLICE = 4096
-"""Terms that are summed in the dtype of the weights; sums of slices are added in float64."""
+"""Number of terms summed in the dtype of the weights; sums of slices are added in float64."""
 
 BLOCK = 16
-"""Examples that a weight vector takes before the next vector does: they and it stay in the cache."""
+"""Examples that a weight vector learns before the next vector does: they and it stay in the cache."""
 
 LOW = 16
-"""Entries side by side that a transform adds last, as columns: so all of its loops run over many entries."""
+"""Adjacent entries that a transform adds last, as columns, so that all of its loops run over many entries."""
 
 
 def part(function: Function) -> Function:
@@ -114,7 +114,7 @@ def loop(function: Function) -> Function:
 
 @loop
 def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
-    """Rows of Sylvester's matrix times ±1 as int8 [R, K, d], by their numbers and signs [R, K].
+    """Write rows of a Sylvester matrix times ±1 as int8 [R, K, d], by their indices and signs [R, K].
 
     Entry i of row h is (−1)^popcount(h & i): the entries from 2^j on are the first 2^j times one sign.
     """
@@ -132,7 +132,7 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
 
 @part
 def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply a_i by `up` where its sign is +1, else by `down`; Σ a_i x_i for signs x `after`; Σ a_i²."""
+    """Multiply a_i by `up` for sign +1, else by `down`; return Σ a_i x_i for signs x `after`, and Σ a_i²."""
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
         products, squares = zero, zero
@@ -152,7 +152,7 @@ def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tu
 def multiply_both(
     a: Array, b: Array, signs: Array, after: Array, up: float, down: float
 ) -> tuple[float, float]:
-    """The same for w = a − b, where b_i is multiplied by the factor of the other sign."""
+    """Do the same for w = a − b, where b_i is multiplied by the factor of the other sign."""
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
         products, squares = zero, zero
@@ -173,7 +173,7 @@ def multiply_both(
 
 @part
 def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply a weight vector [2 or 1, d] by the factors of an example; product with the next, and ‖w‖²."""
+    """Multiply a weight vector [2 or 1, d] by the factors of an example; return the next product and ‖w‖²."""
     # In the dtype of the weights: factors in float64 would make all of the loop float64.
     rounded_up, rounded_down = halves.dtype.type(up), halves.dtype.type(down)
     if len(halves) == 1:
@@ -183,13 +183,13 @@ def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> t
 
 @part
 def weight(halves: Array, i: int) -> Any:
-    """Entry i of w."""
+    """Return entry i of w."""
     return halves[0, i] if len(halves) == 1 else halves[0, i] - halves[1, i]
 
 
 @part
 def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
-    """The factors of a where an example is +1 and where it is −1."""
+    """Return the factors of a for entries +1 and −1 of an example."""
     pull = members.rates[member] * residual
     up, down = 1.0 - pull, 1.0 + pull
     if members.exponential:
@@ -202,7 +202,7 @@ def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
 
 @part
 def step_apart(members: Any, member: int, signs: Array, up: float, down: float) -> float:
-    """Multiply the entries kept apart by their factors; Σ (w_i − w*_i)² over them."""
+    """Multiply the entries kept apart by their factors; return Σ (w_i − w*_i)² over them."""
     apart, loss = members.apart[member], 0.0
     up, down = apart.dtype.type(up), apart.dtype.type(down)
     for n in range(apart.shape[1]):
@@ -216,7 +216,7 @@ def step_apart(members: Any, member: int, signs: Array, up: float, down: float) 
 
 @part
 def residual_apart(members: Any, member: int, signs: Array) -> float:
-    """Σ x_i (w_i − w*_i) over the entries kept apart."""
+    """Return Σ x_i (w_i − w*_i) over the entries kept apart."""
     apart, total = members.apart[member], 0.0
     for n in range(apart.shape[1]):
         total += signs[members.places[member, n]] * np.float64(weight(apart, n) - members.sizes[member, n])
@@ -235,7 +235,7 @@ def assemble(members: Any, member: int, weights: Array) -> None:
 
 @part
 def butterflies(x: Array, least: int) -> None:
-    """Sums and differences of entries that lie `least`, 2 · `least` … apart, in place."""
+    """Replace entries at distances `least`, 2 · `least` … by their sums and differences, in place."""
     apart = least
     while apart < len(x):
         for first in range(0, len(x), 2 * apart):
@@ -248,7 +248,7 @@ def butterflies(x: Array, least: int) -> None:
 
 @part
 def transform(x: Array, turned: Array) -> None:
-    """Products of Sylvester's rows with x [d], in `turned` [d]; x is lost.
+    """Write the products of Sylvester's rows with x [d] to `turned` [d], and overwrite x.
 
     Row h = l + LOW · m stands at l · d/LOW + m; of vectors shorter than LOW² at h.
     """
@@ -268,7 +268,7 @@ def transform(x: Array, turned: Array) -> None:
 
 @part
 def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int:
-    """How many rows w [d] predicts on the side of their label, less how many on the other; w is lost."""
+    """Return the number of rows that w [d] predicts on the side of their label, minus others; w is lost."""
     transform(weights, turned)
     right, limit = 0, weights.dtype.type(tie)
     for i in range(len(turned)):
@@ -279,11 +279,11 @@ def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int
 
 @part
 def record(members: Any, records: Any, member: int, after: int, scratch: Array) -> None:
-    """Write the weights of a member after so many examples, and count its predictions, if a record asks."""
+    """Write the weights of a member after `after` examples, and count its predictions, if a record asks."""
     of_replica = len(members.halves) // len(records.labels)
     slot, count = records.slots[after], records.counted[after]
     if slot >= 0 and member < of_replica and member % records.stride == 0:
-        assemble(members, member, records.kept[slot, member // records.stride])
+        assemble(members, member, records.weights[slot, member // records.stride])
     if count >= 0:
         assemble(members, member, scratch[0])
         labels = records.labels[member // of_replica, member % records.labels.shape[1]]
@@ -292,7 +292,7 @@ def record(members: Any, records: Any, member: int, after: int, scratch: Array) 
 
 @loop
 def learn(members: Any, signs: Array, records: Any, scratch: Array, begin: int, end: int) -> None:
-    """The members from `begin` to `end` take K examples, int8 signs [R, K, d]."""
+    """Let the members from `begin` to `end` learn K examples, int8 signs [R, K, d]."""
     replicas, count = signs.shape[0], signs.shape[1]
     for member in range(begin, end):
         record(members, records, member, 0, scratch)

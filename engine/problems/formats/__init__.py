@@ -1,4 +1,4 @@
-"""Formats of tables: the beginning of a file says what it holds, before any number is read.
+"""Formats of tables: the beginning of a file determines its content before any number is read.
 
 Files may be packed by gzip. Columns of a pandas DataFrame become numbers or words.
 """
@@ -35,15 +35,15 @@ NOT_NUMBERS = {
     "O": "objects",
     "V": "records of several fields",
 }
-"""Content of arrays that hold no real numbers, by the kind of their type. Truth values are 0 and 1."""
+"""Content of arrays without real numbers, by the kind of their type. Truth values are 0 and 1."""
 
 PIECE = 1 << 20
-"""Numbers that are read or checked at once."""
+"""Number of values that are read or checked at once."""
 
 FLOAT = np.dtype(np.float64).itemsize
 
 LEAST = 2 * FLOAT + 4
-"""Bytes for every number in any run: the table, its rows as they are drawn, and those in float32."""
+"""Bytes per number that every run needs: the table, its rows as drawn, and the rows in float32."""
 
 
 class NotATable(ValueError):
@@ -51,24 +51,24 @@ class NotATable(ValueError):
 
 
 class TooLarge(NotATable):
-    """A table that does not fit into the memory that is free. Its text begins behind the name of the file."""
+    """A table that does not fit into free memory. Its text follows the name of the file."""
 
 
 class IndexFinding(NamedTuple):
     """Columns that only count or name the rows."""
 
     columns: Mapping[int, str] = MappingProxyType({})
-    """Position of each index column, and why it is one."""
+    """Reason why a column is an index, by its position."""
 
     doubt: str = ""
-    """Why the file alone does not say whether its first column is an index; empty if it does."""
+    """Why the file does not determine whether its first column is an index; empty if it does."""
 
 
 NO_INDEX = IndexFinding()
 
 
 class TableCells(NamedTuple):
-    """Numbers and labels as they stand in a file."""
+    """Numbers and labels of a file."""
 
     numbers: NDArray[np.float64]
     """[n, d]."""
@@ -79,67 +79,70 @@ class TableCells(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds, as far as its beginning says."""
+    """Content of a file, as far as its beginning determines it."""
 
     width: int
     """Number of columns."""
 
     read: Callable[[Sequence[int], int | None], TableCells]
-    """Numbers of these columns, and the label column. Raises: NotATable, or what a library raises."""
+    """Returns the numbers of these columns, and of the label column. Raises: NotATable, or errors of a
+    library.
+    """
 
     rows: int | None = None
-    """Number of rows; None if the file must be read to know it."""
+    """Number of rows; None if only reading the file determines it."""
 
     needed: int = 0
-    """Bytes that are held while the file is read, the numbers in float64 among them, at most."""
+    """Upper bound of the bytes held while the file is read, including the numbers in float64."""
 
     names: tuple[str, ...] = ()
-    """Names of the columns; empty if they have none."""
+    """Names of the columns; empty without names."""
 
     has_header: bool | None = None
-    """Whether a text file has a header; None in formats where that is no question."""
+    """Whether a text file has a header; None for other formats."""
 
     index: IndexFinding = NO_INDEX
     empty: tuple[int, ...] = ()
     """Columns at the end without a name and without a value."""
 
     words: Mapping[int, str] = field(default_factory=dict)
-    """Columns that hold words, each with a word and its place as a message quotes it."""
+    """Columns of words, each with a word and its place as messages quote them."""
 
     truth_values: frozenset[int] = frozenset()
-    """Columns that hold truth values, which are read as 0 and 1."""
+    """Columns of truth values, which are read as 0 and 1."""
 
     notes: tuple[str, ...] = ()
-    """How the file is read, where that is not the usual way."""
+    """How the file is read, if that is unusual."""
 
     has_labels: bool = False
     """Whether the format has labels beside the columns."""
 
 
 class Format(NamedTuple):
-    """How files of one kind are read."""
+    """Reader of one kind of file."""
 
     content: Callable[[Path, TableSettings, int | None], Content]
-    """What a file holds, given the number of rows that it must have, if that is known.
+    """Returns the content of a file, given the number of rows that it must have, if known.
 
-    Raises: NotATable, BadField, OSError, or what `faults` says.
+    Raises: NotATable, BadField, OSError, or the errors in `faults`.
     """
 
     faults: Callable[[], tuple[type[Exception], ...]] = lambda: (ValueError,)
-    """What libraries raise of a file that is none of this kind, or is damaged."""
+    """Returns the errors that libraries raise for damaged files and for other kinds."""
 
     settings: frozenset[str] = frozenset({"columns", "index"})
-    """Settings that mean something for this kind of file."""
+    """Settings that apply to this kind of file."""
 
 
 def check_type(kind: np.dtype[Any]) -> None:
-    """Raises: NotATable for a type that is none of real numbers."""
+    """Check that a type has real numbers. Raises: NotATable."""
     if (content := NOT_NUMBERS.get(kind.kind)) is not None:
         raise NotATable(f"it holds {content}, and every entry must be a real number")
 
 
 def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str]) -> None:
-    """Raises: NotATable for a number that is missing or infinite; `place` names its row and column."""
+    """Check that numbers are finite; `place` names row and column. Raises: NotATable."""
+    # In pieces: a mask of the whole table would take an eighth of its memory.
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         finite = np.isfinite(piece := numbers[first : first + rows])
         if not finite.all():
@@ -148,54 +151,54 @@ def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str])
 
 
 def no_number(value: float, place: str) -> NotATable:
-    """What to raise for a number that is missing or infinite."""
+    """Return the error for a missing or infinite number."""
     if np.isnan(value):
         return NotATable(f"{place} has no value (empty, NA or nan); every cell must be a finite number")
     return NotATable(f"{place} holds {value}; every cell must be a finite number")
 
 
 def refuse_settings(settings: TableSettings, file_format: Format, name: str) -> None:
-    """Raises: BadField for a setting that means nothing for the format of the file with this name."""
+    """Check that all settings apply to the format of a file. Raises: BadField."""
     for name_of_setting, value in asdict(settings).items():
         if value is not None and name_of_setting not in file_format.settings:
             raise BadField(name_of_setting, f"this means nothing for the format of {name}; leave it out")
 
 
 MAGIC = b"\x1f\x8b"
-"""What gzip begins its files with."""
+"""First bytes of gzip files."""
 
 FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
-"""What is raised of a file that gzip has not packed to its end."""
+"""Errors for truncated or damaged gzip files."""
 
 
 def is_packed(file: Path) -> bool:
-    """Whether gzip has packed a file."""
+    """Return whether a file is packed by gzip."""
     with file.open("rb") as stream:
         return stream.read(len(MAGIC)) == MAGIC
 
 
 def opened(file: Path) -> io.BufferedReader:
-    """A file, unpacked if gzip has packed it."""
+    """Return an open file, unpacked if it is packed by gzip."""
     return cast("io.BufferedReader", gzip.open(file)) if is_packed(file) else file.open("rb")
 
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.ASCII | re.IGNORECASE)
-"""A number as text. It admits no _ between digits and no digits of other scripts, as Python would."""
+"""A number as text. Unlike Python it admits no _ between digits, and no digits of other scripts."""
 
 BLANKS = " \t\r\n"
-"""Signs around cells that are no part of them, for pandas too."""
+"""Characters around cells that are not part of them, as for pandas."""
 
 SHOWN = 40
-"""Letters of a cell that a message quotes, at most."""
+"""Largest number of characters of a cell in a message."""
 
 Place = Callable[[int, int], str]
-"""Row and column in words, by the number of the row in a DataFrame and the position in the file."""
+"""Returns row and column in words, for the index of a row in a DataFrame and a position in the file."""
 
 
 def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
-    """Columns of numbers as a table [n, d]. The names of the columns are their positions in the file.
+    """Return columns of numbers as a table [n, d]; names of columns are their positions in the file.
 
-    Raises: NotATable, with row and column of the first cell that holds no finite number.
+    Raises: NotATable, with row and column of the first cell without a finite number.
     """
     if all(kind.kind in "iufb" for kind in set(frame.dtypes)):
         numbers: NDArray[np.float64] = frame.to_numpy(np.float64)
@@ -208,7 +211,7 @@ def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
 
 
 def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
-    """A column as words, without spaces around them. Raises: NotATable for a cell without a value."""
+    """Return a column as words, without surrounding spaces. Raises: NotATable for a cell without a value."""
     if (missing := cells.isna().to_numpy()).any():
         row = int(missing.argmax())
         raise NotATable(f"{place(row, column)} has no value (empty, NA or nan), and every row needs a label")
@@ -216,14 +219,14 @@ def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
 
 
 def numbers_in(words: Sequence[str], decimal: str = ".") -> NDArray[np.float64] | None:
-    """Words as numbers, if every word is one."""
+    """Return words as numbers; None if a word is no number."""
     if not all(is_number(word, decimal) for word in words):
         return None
     return np.array([float(word.replace(decimal, ".")) for word in words])
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
-    """Whether a cell holds a number with this decimal sign."""
+    """Return whether a cell holds a number with this decimal sign."""
     if decimal != ".":
         if "." in cell:
             return False
@@ -232,12 +235,12 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 
 
 def quoted_cell(cell: object) -> str:
-    """A cell as a message quotes it."""
+    """Return a cell as messages quote it."""
     return repr(cut(str(cell).strip(), SHOWN))
 
 
 def _column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.float64]:
-    """A column as numbers, NaN where a value is missing. Raises: NotATable."""
+    """Return a column as numbers, NaN for missing values. Raises: NotATable."""
     from pandas.api import types
 
     kind: Any = cells.dtype

@@ -1,4 +1,4 @@
-"""Arrays as numpy writes them: .npy, and one array of an .npz."""
+"""Arrays of numpy: .npy files, and one array of an .npz file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from engine.problems.data_files import TableSettings
 from engine.problems.formats import FLOAT, Content, Format, NotATable, TableCells, check_finite, check_type
 
 HEADER = 1 << 14
-"""A header ends within so many bytes: numpy refuses to read one of more than 10 000 letters."""
+"""Bytes within which a header ends: numpy reads none of more than 10 000 characters."""
 
 SUFFIX = ".npy"
 
@@ -32,21 +32,21 @@ Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 class Header(NamedTuple):
-    """What stands before the numbers of an array."""
+    """Header of an array, before its numbers."""
 
     shape: tuple[int, ...]
     kind: np.dtype[Any]
     end: int
-    """Where the numbers begin."""
+    """Offset of the numbers."""
 
 
 def npy_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """What a .npy file holds. Raises: NotATable."""
+    """Return the content of a .npy file. Raises: NotATable."""
     return _content(lambda: file.open("rb"), file.stat().st_size)
 
 
 def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """What an array of an .npz file holds. Raises: NotATable, BadField, zipfile.BadZipFile."""
+    """Return the content of an array of an .npz file. Raises: NotATable, BadField, zipfile.BadZipFile."""
     with zipfile.ZipFile(file) as archive:
         members = {
             member.filename.removesuffix(SUFFIX): member
@@ -70,7 +70,7 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """What numpy and zipfile raise: of passwords and methods unknown to it the latter says RuntimeError."""
+    """Return the errors of numpy and zipfile, which raises RuntimeError for passwords and unknown methods."""
     return ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError
 
 
@@ -95,7 +95,7 @@ class _Member(AbstractContextManager[IO[bytes]]):
 
 
 def _content(opened: Opener, size: int) -> Content:
-    """What an array in a stream of `size` bytes holds. Raises: NotATable."""
+    """Return the content of an array in a stream of `size` bytes. Raises: NotATable."""
     with opened() as stream:
         header = _header(stream)
     shape = header.shape if len(header.shape) != 1 else (*header.shape, 1)
@@ -130,7 +130,7 @@ def _content(opened: Opener, size: int) -> Content:
 
 
 def _of_words(array: NDArray[np.str_]) -> TableCells:
-    """Labels that are words. Raises: NotATable."""
+    """Return labels that are words. Raises: NotATable."""
     words = [word.strip() for word in array.tolist()]
     if not all(words):
         raise NotATable(f"{_place(words.index(''), 0)} has no value, and every row needs a label")
@@ -142,7 +142,7 @@ def _place(row: int, column: int) -> str:
 
 
 def _header(stream: IO[bytes]) -> Header:
-    """The header of an array at the beginning of a stream. Raises: NotATable, or ValueError by numpy."""
+    """Return the header of an array at the start of a stream. Raises: NotATable, or numpy's ValueError."""
     beginning = io.BytesIO(stream.read(HEADER))
     version = npy.read_magic(beginning)
     if version not in ((1, 0), (2, 0)):

@@ -1,6 +1,6 @@
-"""How a text file writes its table: separator, decimal sign, header and index, decided by its first lines.
+"""Dialect of a text file: separator, decimal sign, header and index, determined by its first lines.
 
-What these lines do not decide is refused, with the setting that does.
+Cases that these lines leave open are refused, with the setting that decides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.problems.data_files import TableSettings
 from engine.problems.formats import BLANKS, IndexFinding, NotATable, is_number, quoted_cell
 
 SEPARATORS = {",": ",", "tab": "\t", ";": ";", "|": "|", "space": " "}
-"""The separators by their names in presets, in the order in which they are tried."""
+"""Separators by their names in presets, in the order of trial."""
 
 SEPARATORS_IN_WORDS = {"\t": "tabs", ";": "semicolons", "|": "bars", " ": "spaces", ",": "commas"}
 
@@ -27,19 +27,19 @@ DECIMALS = (".", ",")
 MISSING = frozenset(
     ["", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "nan", "NaN", "-nan", "NULL", "null", "None"]
 )
-"""Cells without a value: those that pandas takes for it by default."""
+"""Cells without a value, by pandas' defaults."""
 
 COMMENTS = ("#", "%")
-"""Signs that begin a line of comment before the table."""
+"""Characters at the beginning of comment lines before the table."""
 
 INDEX_NAMES = re.compile(r"(unnamed: \d+(\.\d+)*|__index_level_\d+__|level_\d+|index|id|)", re.IGNORECASE)
-"""Names of a first column that holds an index: those that pandas writes, or a plain id."""
+"""Names of a first column that holds an index: those of pandas, or a plain id."""
 
 FEW = 3
-"""From so many rows on, values that repeat show that another one is no further value."""
+"""Number of rows from which on repeated values are evidence against a further value."""
 
 PRECISE = 6
-"""So many digits behind a comma may well be the fraction of a number."""
+"""Number of digits after a comma that suggest the fraction of a number."""
 
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
@@ -48,24 +48,24 @@ Row = Sequence[str]
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a table is written."""
+    """Form of a table in a text file."""
 
     separator: str
     decimal: str
     names: tuple[str, ...] | None
-    """Names of the columns; None without a header. An empty name is that of a column without one."""
+    """Names of the columns, empty for a column without one; None without a header."""
 
     has_header: bool
-    """Whether the first line of the table has names. Names may stand in a comment instead."""
+    """Whether the first line of the table has names. A comment may have them instead."""
 
     lines: int
     """Number of lines before the first row."""
 
     comments: int
-    """Number of these that are comments."""
+    """Number of these lines that are comments."""
 
     rows: tuple[Row, ...]
-    """The first rows of the table."""
+    """First rows of the table."""
 
     index: IndexFinding
     empty: tuple[int, ...]
@@ -73,11 +73,11 @@ class Dialect:
 
     @property
     def width(self) -> int:
-        """Number of columns, empty ones too."""
+        """Number of columns, including empty ones."""
         return len(self.rows[0])
 
     def name(self, column: int) -> str:
-        """A column as a message names it."""
+        """Return a column as messages name it."""
         position = f"column {column}"
         named = self.names is not None and self.names[column]
         return f"{position} ({quoted_cell(self.names[column])})" if self.names and named else position
@@ -88,18 +88,18 @@ class _Records(NamedTuple):
 
     cells: tuple[Row, ...]
     ends: tuple[int, ...]
-    """The number of the last line of each record, counted from 1."""
+    """Number of the last line of each record, counted from 1."""
 
 
 def dialect_of(
     lines: Sequence[str], settings: TableSettings, suffix: str, has_extra_record: Callable[[], bool | None]
 ) -> Dialect:
-    """The dialect of a file that begins with these lines.
+    """Return the dialect of a file that begins with these lines.
 
     Args:
-        suffix: of the name of the file.
+        suffix: suffix of the file's name.
         has_extra_record: whether the file has one record more than it must have rows, so that the first is a
-            header; None where that is not known.
+            header; None if unknown.
 
     Raises: NotATable, BadField.
     """
@@ -134,7 +134,7 @@ def dialect_of(
 
 
 def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
-    """Columns of which most cells are no numbers, with a word."""
+    """Yield the columns in which most cells are no numbers, with a word."""
     for column in range(dialect.width):
         cells = [row[column] for row in dialect.rows]
         words = [cell for cell in cells if cell not in MISSING and not is_number(cell, dialect.decimal)]
@@ -143,19 +143,20 @@ def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
 
 
 def truth_values_in(dialect: Dialect) -> Iterator[int]:
-    """Columns of truth values."""
+    """Yield the columns of truth values."""
     for column in range(dialect.width):
         if _are_truth_values([row[column] for row in dialect.rows]):
             yield column
 
 
 def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]]:
-    """Records that hold anything, with the number of their last line, counted from 1.
+    """Yield the records that are not empty, with the number of their last line, counted from 1.
 
     Raises: NotATable.
     """
     if separator == " ":
         lines = (re.sub(r"[ \t]+", " ", line.strip(BLANKS)) + "\n" for line in lines)
+    # csv.reader knows quotes, within which separators and line breaks are text.
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     try:
         for record in reader:
@@ -167,11 +168,11 @@ def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]
 
 
 def _comments(lines: Sequence[str]) -> tuple[int, str]:
-    """Number of lines of comment before the table, and the separator that one of them declares."""
+    """Return the number of comment lines before the table, and the separator that one of them declares."""
     separator, count = "", 0
     for line in lines:
         text = line.strip(BLANKS)
-        declared = re.fullmatch(r"sep=([,;|\t])", text)  # for spreadsheets
+        declared = re.fullmatch(r"sep=([,;|\t])", text)  # a line for spreadsheet programs
         if text and not text.startswith(COMMENTS) and declared is None:
             break
         separator = declared[1] if declared else separator
@@ -184,9 +185,9 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
 def _written(
     lines: Sequence[str], settings: TableSettings, declared: str, suffix: str
 ) -> tuple[_Records, str, str]:
-    """Records, separator and decimal sign by which most cells are numbers, in rows of one length.
+    """Return records, separator and decimal sign with the most numbers, in rows of equal length.
 
-    Raises: NotATable; BadField where a comma may be a decimal sign or something else.
+    Raises: NotATable; BadField if the meaning of a comma is not clear.
     """
     if settings.separator is not None:
         separators = [SEPARATORS[settings.separator]]
@@ -222,7 +223,7 @@ def _written(
 
 
 def _are_cut_words(records: Sequence[Row]) -> bool:
-    """Whether lines without a separator are no column of numbers with decimal commas."""
+    """Return whether lines without a separator are not a column of numbers with decimal commas."""
     if any(len(row) > 1 for row in records):
         return False
     (first,), *rows = records
@@ -231,7 +232,7 @@ def _are_cut_words(records: Sequence[Row]) -> bool:
 
 
 def _score(records: Sequence[Row], decimal: str) -> float:
-    """Share of cells that are numbers, times the share of rows of the usual length.
+    """Return the share of cells that are numbers, times the share of rows of the usual length.
 
     A header of another length counts against it.
     """
@@ -244,7 +245,7 @@ def _score(records: Sequence[Row], decimal: str) -> float:
 
 
 def _check_thousands(records: Sequence[Row]) -> None:
-    """Raises: BadField where commas may be decimal signs or group thousands."""
+    """Check that commas do not both fit as decimal signs and between thousands. Raises: BadField."""
     cells = [cell for row in records for cell in row if "," in cell and is_number(cell, ",")]
     if cells and all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in cells):
         value = float(cells[0].replace(",", "."))
@@ -256,7 +257,7 @@ def _check_thousands(records: Sequence[Row]) -> None:
 
 
 def _have_fractions(records: Sequence[Row]) -> bool:
-    """Whether pairs of whole numbers look like one number with a decimal comma, as -0,5 or 3,14159265."""
+    """Return whether pairs of integers look like numbers with decimal commas, such as -0,5 or 3,14159265."""
     pairs = records[1:] or records
     if not all(len(row) == 2 and all(map(WHOLE.fullmatch, row)) and row[1].isdigit() for row in pairs):
         return False
@@ -275,7 +276,7 @@ def _one_or_two(row: Row, separator: str) -> BadField:
 def _is_header(
     first: Row, rows: Sequence[Row], decimal: str, has_extra_record: Callable[[], bool | None]
 ) -> bool:
-    """Whether the first record has names. Raises: BadField where that is not decided."""
+    """Return whether the first record has names. Raises: BadField if that is not clear."""
     columns = [[row[column] for row in rows if column < len(row)] for column in range(len(first))]
     are_numbers = [is_number(cell, decimal) for cell in first]
     numbers = [column for column, is_numeric in enumerate(are_numbers) if is_numeric]
@@ -283,7 +284,7 @@ def _is_header(
     if not rows:
         return len(names) == len(first)
     if any(first[column] in columns[column] for column in names):
-        return False  # a word that comes again is a value
+        return False  # a repeated word is a value
     over_numbers = [column for column in names if _are_numbers(columns[column], decimal)]
     if not numbers:
         if not names or over_numbers or all(_repeat(columns[column]) for column in names):
@@ -312,7 +313,7 @@ def _is_header(
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
-    """Whether the first record is one more than there must be rows. Raises: BadField where nobody knows."""
+    """Return whether the first record is one more than the expected rows. Raises: BadField if unknown."""
     if (by_count := has_extra_record()) is None:
         raise _undecided(doubt)
     return by_count
@@ -327,9 +328,9 @@ def _undecided(doubt: str) -> BadField:
 
 
 def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
-    """Whether a whole number on top of a column is unlike all numbers below it.
+    """Return whether an integer above a column is unlike all numbers below it.
 
-    So it is where all of these are written with a decimal sign or an exponent, or are −1 and 1, or bits.
+    It is if all of these have a decimal sign or an exponent, or are −1 and 1, or bits.
     """
     if cell in column:
         return False
@@ -340,7 +341,7 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
 
 
 def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
-    """Why a first record of numbers may be names of columns; empty if nothing speaks for it."""
+    """Return why a first record of numbers may be names of columns; empty without evidence for it."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
         return "its whole numbers count, and rows below it do not"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
@@ -356,14 +357,14 @@ def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str
 
 
 def _steps_by_one(row: Row) -> bool:
-    """Whether cells are consecutive whole numbers."""
+    """Return whether cells are consecutive integers."""
     return all(map(WHOLE.fullmatch, row)) and all(
         float(after) - float(before) == 1 for before, after in itertools.pairwise(row)
     )
 
 
 def _are_numbers(column: Sequence[str], decimal: str) -> bool:
-    """Whether most cells of a column are numbers or truth values."""
+    """Return whether most cells of a column are numbers or truth values."""
     values = [cell for cell in column if cell not in MISSING]
     return 2 * sum(is_number(cell, decimal) for cell in values) > len(values) or _are_truth_values(values)
 
@@ -373,16 +374,16 @@ def _are_truth_values(cells: Sequence[str]) -> bool:
 
 
 def _repeat(column: Sequence[str]) -> bool:
-    """Whether words come again, as classes do."""
+    """Return whether words repeat, as classes do."""
     return 2 * len(set(column)) <= len(column)
 
 
 def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
-    """Names for the columns of rows, empty for one without a name. Raises: NotATable."""
+    """Return names for the columns of rows, empty for one without a name. Raises: NotATable."""
     names, width = list(first), len(rows[0])
     while len(names) > width and not names[-1]:
         names.pop()
-    if len(names) == width - 1:  # as R writes the names of rows, unless all rows end in a separator
+    if len(names) == width - 1:  # R writes row names without a header; but all rows may end in a separator
         names.insert(0 if any(row[-1] for row in rows) else width, "")
     if len(names) != width:
         counted = "1 name" if len(names) == 1 else f"{len(names)} names"
@@ -393,7 +394,7 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
 
 
 def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tuple[str, ...] | None:
-    """Names in the last comment before the table, as `numpy.savetxt` writes them. Raises: NotATable."""
+    """Return names in the last comment before the table, as `numpy.savetxt` has them. Raises: NotATable."""
     marked = [(number, line) for number, line in enumerate(comments, 1) if line.strip(BLANKS)]
     if not marked:
         return None
@@ -409,7 +410,7 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
 
 
 def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[int, ...]:
-    """Columns at the end without a name and without a value: lines end in separators."""
+    """Return columns at the end without a name and without a value, as lines may end in separators."""
     columns: list[int] = []
     for column in reversed(range(1, len(rows[0]))):
         if (names is not None and names[column]) or any(row[column] for row in rows):
@@ -424,11 +425,11 @@ def index_of(
     decimal: str = ".",
     is_short: bool = False,
 ) -> IndexFinding:
-    """Columns at the beginning that only count or name the rows.
+    """Return the columns at the beginning that only count or name the rows.
 
     Args:
-        cells_of: the first cells of a column.
-        is_short: whether the header has a name less than there are columns.
+        cells_of: returns the first cells of a column.
+        is_short: whether the header has one name fewer than there are columns.
     """
     columns: dict[int, str] = {}
     for column, name in enumerate(names[:-1]):
@@ -452,7 +453,7 @@ def index_of(
 
 
 def _counts(cells: Sequence[str], decimal: str) -> str:
-    """0 … n − 1 or 1 … n in words, if cells hold that, with decimals or not; nothing for fewer than three."""
+    """Return 0 … n − 1 or 1 … n in words, if cells are these numbers; empty for fewer than three."""
     if len(cells) < FEW or not all(is_number(cell, decimal) for cell in cells):
         return ""
     numbers = [float(cell.replace(decimal, ".")) for cell in cells]

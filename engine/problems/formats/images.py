@@ -1,4 +1,4 @@
-"""Images of ten classes: IDX files as MNIST has them, CIFAR-10 in binary, or mnist.npz.
+"""Images of ten classes: IDX files such as MNIST's, CIFAR-10 in binary, or mnist.npz.
 
 IDX and CIFAR-10 files may be packed by gzip.
 """
@@ -23,28 +23,28 @@ from engine.problems import formats
 from engine.problems.formats import NotATable
 
 IMAGES, LABELS = 0x803, 0x801
-"""What IDX files of images and of labels begin with, big-endian: bytes in three dimensions, or in one."""
+"""First four bytes of IDX files of images and of labels, big-endian: bytes in three dimensions, or in one."""
 
 CIFAR_PIXELS = 3 * 32 * 32
-"""Bytes of an image of CIFAR-10: 1024 for red, as many for green and blue; its label comes before them."""
+"""Bytes of an image of CIFAR-10: 1024 each for red, green and blue; its label comes before them."""
 
 CLASSES = 10
 
 PIECE = 1 << 24
-"""Bytes that are read at once where no header says how many there are."""
+"""Number of bytes read at once if no header has their number."""
 
 ARCHIVE = b"PK\x03\x04"
-"""What .npz files begin with."""
+"""First bytes of .npz files."""
 
 NPZ_IMAGES, NPZ_LABELS = "x_train", "y_train"
-"""The arrays of mnist.npz that are read."""
+"""Arrays of mnist.npz that are read."""
 
 TAR = slice(257, 262), b"ustar"
-"""Where a .tar archive has a mark, and which."""
+"""Place and content of the mark of a .tar archive."""
 
 
 class Images(NamedTuple):
-    """Images one by one, and the class of each."""
+    """Images, and the class of each."""
 
     pixels: NDArray[np.uint8]
     """[n, d]."""
@@ -53,16 +53,16 @@ class Images(NamedTuple):
     """[n], 0 … 9."""
 
     notes: tuple[str, ...] = ()
-    """Where the file has images and labels, as a report says it."""
+    """Places of images and labels in the file, for a report."""
 
     left_out: tuple[str, ...] = ()
     """Arrays of the file that are not read."""
 
 
 def read(images: Path, labels: Path | None) -> Images:
-    """The images of one file: of IDX, whose labels are another file, or with labels of their own.
+    """Return the images of a file: IDX, whose labels are in another file, or a file with its own labels.
 
-    Raises: BadField, which names the field `images` or `labels` whose file is at fault.
+    Raises: BadField, which names the field `images` or `labels` of the faulty file.
     """
     with _at_fault(images, "images"):
         beginning = _beginning(images)
@@ -94,7 +94,7 @@ def read(images: Path, labels: Path | None) -> Images:
 
 
 def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """(x − mean)/deviation by those of all pixels of some images, counted by their 256 values."""
+    """Return (x − mean)/deviation, with moments of all pixels of some images, from counts of 256 values."""
     counts = np.bincount(of.ravel(), minlength=256).astype(np.float64)
     values = np.arange(256.0)
     mean = float(counts @ values / counts.sum())
@@ -122,7 +122,7 @@ def _beginning(file: Path) -> bytes:
 
 
 def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
-    """The bytes of an IDX file. Raises: NotATable."""
+    """Return the bytes of an IDX file. Raises: NotATable."""
     with formats.opened(file) as stream:
         header = stream.read(4 + 4 * dimensions)[4:]
         if len(header) < 4 * dimensions:
@@ -133,6 +133,7 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
             raise NotATable(f"holds nothing: its header says {in_header}")
         size = math.prod(shape)
         _check_memory(size)
+        # One byte more than announced, to notice a file that continues after its end.
         content = stream.read(size + 1)
     if len(content) != size:
         fault = "is cut off" if len(content) < size else "goes on after its end"
@@ -141,7 +142,7 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
 
 
 def _of_cifar(file: Path) -> Images:
-    """Records of a label and an image. Raises: NotATable."""
+    """Return images from records of a label and an image. Raises: NotATable."""
     with formats.opened(file) as stream:
         content = _all_of(stream)
     place, mark = TAR
@@ -167,7 +168,7 @@ def _of_cifar(file: Path) -> Images:
 
 
 def _of_archive(file: Path) -> Images:
-    """The images for training of mnist.npz. Raises: NotATable, or what numpy raises."""
+    """Return the training images of mnist.npz. Raises: NotATable, or errors of numpy."""
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         for name in (NPZ_IMAGES, NPZ_LABELS):
             if name not in archive:
@@ -189,7 +190,7 @@ def _of_archive(file: Path) -> Images:
 
 
 def _all_of(stream: IO[bytes]) -> bytearray:
-    """All bytes of a stream, as far as memory goes. Raises: NotATable."""
+    """Return all bytes of a stream, within free memory. Raises: NotATable."""
     content = bytearray()
     while piece := stream.read(PIECE):
         _check_memory(len(content) + len(piece))
@@ -198,7 +199,7 @@ def _all_of(stream: IO[bytes]) -> bytearray:
 
 
 def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> None:
-    """Raises: NotATable for labels that are not one of the ten for every image."""
+    """Check that labels are one of the ten classes for every image. Raises: NotATable."""
     if len(classes) != count:
         raise NotATable(f"has {len(classes)} labels for the {count} images of {images}")
     if not 0 <= int(classes.min()) <= int(classes.max()) < CLASSES:
@@ -207,6 +208,6 @@ def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> Non
 
 
 def _check_memory(size: int) -> None:
-    """Raises: NotATable where there is less memory than so many bytes."""
+    """Check that this many bytes are free. Raises: NotATable."""
     if size > (free := free_bytes()):
         raise NotATable(f"has {in_words(size)} of pixels, and {in_words(free)} are free")

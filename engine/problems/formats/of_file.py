@@ -1,4 +1,4 @@
-"""The format of a file, by its name or by its first bytes."""
+"""Format of a file, by its name or by its first bytes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FORMATS = {
 }
 
 MAGIC = {b"\x93NUMPY": arrays.NPY, b"PK": arrays.NPZ, b"PAR1": parquet.PARQUET}
-"""Formats by the bytes with which files begin, for names that say nothing."""
+"""Formats by the first bytes of their files, for names without a known suffix."""
 
 BEGINNING = 1 << 12
-"""Bytes at the beginning of a file that are looked at where its name says nothing."""
+"""Number of bytes that are read to find the format of such a file."""
 
 
 def format_of(file: Path) -> Format:
-    """The format of a file by its name, or else by its first bytes. Raises: NotATable, OSError."""
+    """Return the format of a file by its name, else by its first bytes. Raises: NotATable, OSError."""
     file_format = FORMATS.get(Path(file.name.removesuffix(".gz")).suffix.lower())
     with file.open("rb") as stream:
         beginning = stream.read(BEGINNING)

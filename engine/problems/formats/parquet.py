@@ -1,4 +1,4 @@
-"""Tables by columns as Arrow writes them: .parquet."""
+"""Tables by columns, written by Arrow: .parquet."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from engine.problems.formats import (
 from engine.problems.formats.dialect import index_of
 
 COPIES = 3
-"""How often the numbers are held: as columns of Arrow, of pandas, and as a table."""
+"""Number of copies of the numbers: columns of Arrow, of pandas, and the table."""
 
 FIRST_ROWS = 1000
-"""Rows by which a column is seen to count them."""
+"""Number of rows by which a column is found to count them."""
 
 NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
 """Names that pandas gives to an index without a name."""
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """What a .parquet file holds. Raises: NotATable, or what Arrow raises."""
+    """Return the content of a .parquet file. Raises: NotATable, or errors of Arrow."""
     import pyarrow
     from pyarrow import parquet
 
@@ -41,6 +41,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
     def read(columns: Sequence[int], label: int | None) -> TableCells:
         with parquet.ParquetFile(file) as table:
             arrow = table.read().select([*columns, *([] if label is None else [label])])
+        # By position: names may repeat, and a DataFrame with equal names returns several columns for one.
         arrow = arrow.rename_columns([str(number) for number in range(arrow.num_columns)])
         frame = arrow.to_pandas(ignore_metadata=True)
         labels = None if label is None else _labels(frame.pop(str(len(columns))), label, schema.names)
@@ -62,7 +63,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """What Arrow raises."""
+    """Return the errors of Arrow."""
     import pyarrow
 
     return ValueError, pyarrow.ArrowException
@@ -72,7 +73,7 @@ PARQUET = Format(content, faults)
 
 
 def _labels(cells: Any, column: int, names: Sequence[str]) -> Any:
-    """A column of labels, as numbers or as words. Raises: NotATable."""
+    """Return a column of labels, as numbers or as words. Raises: NotATable."""
     if cells.dtype.kind in "iuf":
         frame = cells.to_frame(column)
         return numbers_of(frame, lambda row, _: _place(row, names[column]))[:, 0]
@@ -80,7 +81,7 @@ def _labels(cells: Any, column: int, names: Sequence[str]) -> Any:
 
 
 def _index(file: Path, schema: Any) -> IndexFinding:
-    """Columns that hold the index of a DataFrame, as it was declared or is called."""
+    """Return the columns with the index of a DataFrame, as declared or by their names."""
     from pyarrow import parquet
 
     def cells_of(column: int) -> list[str]:
@@ -100,7 +101,7 @@ def _index(file: Path, schema: Any) -> IndexFinding:
 
 
 def _words(schema: Any) -> Iterator[tuple[int, str]]:
-    """Columns that hold no numbers, with their type."""
+    """Yield the columns without numbers, with their type."""
     import pyarrow
 
     types = pyarrow.types

@@ -1,4 +1,4 @@
-"""Sparse rows behind their labels, `label index:value …`, as SVMlight and LIBSVM write them."""
+"""Sparse rows after their labels, `label index:value …`, as SVMlight and LIBSVM write them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from engine.problems.formats import (
 )
 
 ROW = re.compile(r"[^\s:,;]+([ \t]+(qid|\d+):\S+)*\s*(#.*)?")
-"""A line: a label, then pairs. A row of zeros has none."""
+"""A line: a label, then pairs; a row of zeros has no pairs."""
 
 
 def has_its_form(lines: Sequence[str]) -> bool:
-    """Whether all lines are rows in this format, and one has pairs."""
+    """Return whether all lines are rows in this format, and one has pairs."""
     rows = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return any(":" in row for row in rows) and all(ROW.fullmatch(row) for row in rows)
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """What a file holds; its sparse rows are read for that. Raises: what scikit-learn raises."""
+    """Return the content of a file, for which its sparse rows are read. Raises: errors of scikit-learn."""
     from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped]
 
     with formats.opened(file) as stream:
@@ -58,7 +58,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 
 def _check_labels(file: Path) -> None:
-    """Raises: NotATable for a line that begins with no number."""
+    """Check that every line begins with a number. Raises: NotATable."""
     with formats.opened(file) as stream:
         for number, line in enumerate(stream, 1):
             label = line.split(b"#")[0].decode(errors="replace").split(maxsplit=1)[:1]
@@ -68,7 +68,7 @@ def _check_labels(file: Path) -> None:
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """What scikit-learn and gzip raise."""
+    """Return the errors of scikit-learn and gzip."""
     return ValueError, *formats.FAULTS
 
 

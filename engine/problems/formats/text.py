@@ -1,4 +1,4 @@
-"""Tables as text, read by pandas: .csv, .tsv and their like, packed by gzip or not."""
+"""Tables as text, read by pandas: .csv, .tsv and similar, packed by gzip or not."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ from engine.problems.formats.dialect import (
 )
 
 SAMPLE, FEWEST_LINES, MOST_LINES = 1 << 16, 5, 1000
-"""Letters and lines at the beginning of a file that decide how it is written."""
+"""Numbers of characters and lines at the beginning of a file that determine its dialect."""
 
 LONGEST_LINE = 1 << 29
-"""Letters of a line at most: a row of 2^24 numbers of full precision is shorter."""
+"""Largest number of characters of a line: a row of 2^24 numbers of full precision is shorter."""
 
 FEWEST_ROWS = 64
-"""Rows of a piece at least: for every piece pandas takes some time for every column."""
+"""Least number of rows of a piece: each piece costs pandas some time per column."""
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-"""Encodings by the bytes with which such files begin."""
+"""Encodings by the first bytes of such files."""
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """What a text file holds, from its first lines. Raises: NotATable, BadField."""
+    """Return the content of a text file, by its first lines. Raises: NotATable, BadField."""
     with _opened(file) as stream:
         lines = list(_first_lines(stream))
     if svmlight.has_its_form(lines):
@@ -91,7 +91,7 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """What pandas, scikit-learn and gzip raise."""
+    """Return the errors of pandas, scikit-learn and gzip."""
     return ValueError, *formats.FAULTS
 
 
@@ -100,7 +100,7 @@ TEXT = Format(content, faults, frozenset({"header", "index", "columns", "separat
 
 @contextmanager
 def _opened(file: Path) -> Iterator[IO[str]]:
-    """The text of a file, unpacked and decoded; lines keep their ends. Raises: NotATable."""
+    """Open a file as text, unpacked and decoded; lines keep their ends. Raises: NotATable."""
     with formats.opened(file) as stream:
         beginning = stream.peek(4)[:4]
         encoding = next((name for mark, name in MARKS.items() if beginning.startswith(mark)), "utf-8")
@@ -111,7 +111,7 @@ def _opened(file: Path) -> Iterator[IO[str]]:
 
 
 def _first_lines(stream: IO[str]) -> Iterator[str]:
-    """Lines that decide how a file is written. Raises: NotATable."""
+    """Yield the lines that determine the dialect of a file. Raises: NotATable."""
     letters = 0
     for number in range(MOST_LINES):
         line = stream.readline(LONGEST_LINE)
@@ -128,9 +128,9 @@ def _first_lines(stream: IO[str]) -> Iterator[str]:
 
 
 def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
-    """Rows of a file that begins with these lines, by the length of its first rows.
+    """Return the number of rows of a file that begins with these lines, by the length of its first rows.
 
-    If the file is packed, the first rows alone count.
+    If the file is packed, only the first rows count.
     """
     letters, before = (sum(map(len, part)) for part in (lines[dialect.lines :], lines[: dialect.lines]))
     rows = len(lines) - dialect.lines
@@ -140,13 +140,13 @@ def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
 
 
 def _count_records(file: Path) -> int:
-    """Lines of a file that hold anything and are no comments."""
+    """Return the number of lines that are neither empty nor comments."""
     with _opened(file) as stream:
         return sum(bool(line.strip(BLANKS)) and not line.startswith(COMMENTS) for line in stream)
 
 
 def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | None) -> TableCells:
-    """Numbers and labels of a file. Raises: NotATable, or what pandas raises."""
+    """Return numbers and labels of a file. Raises: NotATable, or errors of pandas."""
     import pandas as pd
 
     if dialect.width == 1:
@@ -162,6 +162,7 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
                 decimal=dialect.decimal,
                 header=None,
                 skipinitialspace=True,
+                # One list of missing cells for the dialect and for pandas, whose own list can change.
                 keep_default_na=False,
                 na_values=[*MISSING],
                 low_memory=False,
@@ -199,7 +200,7 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
 
 @contextmanager
 def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
-    """The text of a file from its first row on."""
+    """Open the text of a file at its first row."""
     with _opened(file) as stream:
         for _ in range(dialect.lines):
             stream.readline()
@@ -207,14 +208,14 @@ def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
 
 
 class _Place:
-    """Names the line and the column of a cell, which takes another look at the file."""
+    """Names the line and the column of a cell, after another look at the file."""
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
-        """`first` is the number of the first row of a piece."""
+        """Take the index `first` of the first row of a piece."""
         self._file, self._dialect, self._first = file, dialect, first
 
     def __call__(self, row: int, column: int) -> str:
-        """Raises: NotATable if the row has another number of cells than the table."""
+        """Return the place of a cell. Raises: NotATable if its row has another number of cells."""
         with _table(self._file, self._dialect) as stream:
             records = records_of(stream, self._dialect.separator)
             line, cells = next(itertools.islice(records, self._first + row, None), (0, ()))
@@ -226,7 +227,7 @@ class _Place:
 
 
 def _ragged(file: Path, dialect: Dialect) -> NotATable:
-    """What to raise for a file in which a row has another number of cells than the table."""
+    """Return the error for a file with a row that does not have the table's number of cells."""
     with _table(file, dialect) as stream:
         for line, cells in records_of(stream, dialect.separator):
             if len(cells) != dialect.width:
@@ -245,7 +246,7 @@ def _cells(count: int) -> str:
 
 
 def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
-    """Raises: NotATable for a value in a column that was taken for empty."""
+    """Check that columns taken for empty have no value. Raises: NotATable."""
     for column in dialect.empty:
         if (filled := frame[column].notna().to_numpy()).any():
             where = place(int(filled.argmax()), column)
@@ -253,7 +254,7 @@ def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
 
 
 def _check_no_gaps(file: Path, dialect: Dialect) -> None:
-    """Raises: NotATable for an empty line between others: in a single column a value is missing there."""
+    """Check that a single column has no empty line, which is a missing value. Raises: NotATable."""
     gap = 0
     with _table(file, dialect) as stream:
         for number, line in enumerate(stream, dialect.lines + 1):
@@ -264,7 +265,7 @@ def _check_no_gaps(file: Path, dialect: Dialect) -> None:
 
 
 def _notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]:
-    """How a file is read, where that is not the usual way."""
+    """Yield how a file is read, where that is unusual."""
     if dialect.width > 1 and dialect.separator != ("\t" if suffix == ".tsv" else ","):
         yield f"separated by {SEPARATORS_IN_WORDS[dialect.separator]}"
     if dialect.decimal != ".":

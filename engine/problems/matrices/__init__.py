@@ -39,7 +39,7 @@ class Arrangement(NamedTuple):
     """Whether the instances are ½(s h + 1)."""
 
     def repeated(self, times: int) -> Arrangement:
-        """Return the arrangement with 2 · `times` copies of every row in a row, with signs +, −, +, …"""
+        """Return the arrangement with 2 · `times` copies of every row in sequence, with alternating signs."""
         order = self.order.repeat(2 * times, axis=1)
         signs = self.signs.repeat(2 * times, axis=1)
         signs[:, 1::2] *= -1
@@ -63,7 +63,7 @@ class RowNumbers(NamedTuple):
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:
-        """The cluster of each row, [R, n]: its class where classes consist of no clusters."""
+        """Cluster of each row, [R, n]: its class if classes have no clusters."""
         return self.classes if self.subclasses is None else self.subclasses
 
 
@@ -190,7 +190,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def _repeated_values(self) -> Values:
-        """Return the range of entries of repeated rows; the negative of a bit is not a bit."""
+        """Range of entries of repeated rows; the negative of a bit is not a bit."""
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
 
     @property
@@ -218,11 +218,11 @@ class Matrix(Part, frozen=True, kw_only=True):
     """A family of matrices whose rows are the instances.
 
     Every family has two options. `repeat` q shows each row q times with sign + and q times with −, one after
-    the other. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn:
-    a rotation-invariant learner does not notice. Source: WKA21 App. A; theory.md §2.
+    the other. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn,
+    which does not affect a rotation-invariant learner. Source: WKA21 App. A; theory.md §2.
 
     Targets name features. In most families these are the entries of an instance, and both change sign
-    together; a family whose targets name something else computes that by `named`.
+    together; a family with other features computes them in `named`.
     """
 
     repeat: Annotated[
@@ -255,7 +255,7 @@ class Matrix(Part, frozen=True, kw_only=True):
     def second_moment(self) -> float | Floats | None:
         """Σ [d, d], the mean of (1/n) Σ_j x_j x_jᵀ over the n rows before rotation, or σ² where it is σ²I.
 
-        None if it is not known. It is no field of the structure because it may be as large as the instances.
+        None if unknown. It is not a field of the structure because it may be as large as the instances.
         """
         return None
 

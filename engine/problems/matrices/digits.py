@@ -32,17 +32,17 @@ Digit = Annotated[int, Meta(ge=0, le=9)]
 class Digits(Matrix, frozen=True, tag="digits"):
     """Handwritten digits: the 1797 images of 8 × 8 pixels that come with scikit-learn.
 
-    Pixels are standardised by one mean and one standard deviation, those of all pixels of the images chosen:
-    (x − mean)/std. With `normalised` the mean image of those chosen is subtracted, and each is scaled to
-    length 1. `digits` chooses those of some digits; n of them, or all, come in a random order or else in that
-    of the collection, and with `in_turns` the digits take turns, as long as there are images of each. The
-    target `classes` names them, in the order in which `digits` does.
+    Pixels are standardised, (x − mean)/std, by the mean and standard deviation of all pixels of the selected
+    images. With `normalised` the mean selected image is subtracted, and each image is scaled to length 1.
+    `digits` selects images by their digit. n of them, or all, appear in random order, or in the order of the
+    collection; with `in_turns` the digits alternate as long as there are images of each. The target `classes`
+    uses the digits as classes, in the order of `digits`.
 
-    In place of these they may be your own images of ten classes: `images` names an IDX file, as MNIST has
-    them, and `labels` the one of its labels; or `images` alone a batch of CIFAR-10 in its binary form, or
-    mnist.npz, of which x_train and y_train are taken. IDX and CIFAR-10 files may be packed by gzip; paths are
-    relative to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al.
-    1998; Krizhevsky 2009; theory-symmetry.md §23, theory-bias.md §45.
+    You can use your own images of ten classes instead. `images` is an IDX file, the format of MNIST, and
+    `labels` the IDX file of their labels; or `images` alone is a binary batch of CIFAR-10, or mnist.npz, of
+    which x_train and y_train are used. IDX and CIFAR-10 files may be compressed by gzip; paths are relative
+    to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al. 1998; Krizhevsky 2009; theory-symmetry.md
+    §23, theory-bias.md §45.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = "images", "labels"
@@ -89,7 +89,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
     @property
     def _counts(self) -> tuple[int, ...]:
-        """How many images there are of each of the digits chosen. Raises: BadInput for an unusable file."""
+        """Number of images of each chosen digit. Raises: BadInput for an unusable file."""
         if self.images is None:
             return tuple(COUNTS[digit] for digit in self._digits)
         counts = np.bincount(self._collection().classes, minlength=len(COUNTS))
@@ -133,7 +133,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return scaled[order]
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Which of the chosen images every replica sees at each step, [R, n]."""
+        """Return the indices of the chosen images that every replica sees at each step, [R, n]."""
         n, _ = self.size()
         if self.permute:
             orders = streams("order").permutation(sum(self._counts))
@@ -144,7 +144,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return orders[:, :n]
 
     def _turns(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The places of images in an order, by how many of the same digit come before each of them."""
+        """Return places of images in an order, sorted by the number of earlier images of the same digit."""
         numbers = self._numbers()[order]
         before = np.empty(len(order), np.int64)
         for digit in range(len(self._digits)):
@@ -152,14 +152,14 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return np.lexsort((numbers, before))
 
     def _numbers(self) -> NDArray[np.int64]:
-        """The class of every image chosen, in the order of the collection."""
+        """Return the class of every chosen image, in the order of the collection."""
         classes = self._collection().classes
         numbers = np.full(len(COUNTS), -1)
         numbers[list(self._digits)] = np.arange(len(self._digits))
         return np.asarray(numbers[classes[np.isin(classes, self._digits)]])
 
     def _collection(self) -> Images:
-        """All images there are, and their classes. Raises: BadInput for an unusable file."""
+        """Return all images, and their classes. Raises: BadInput for an unusable file."""
         if self.images is None:
             return _bundled()
         images = version_of(self.images, f"{PLACE}.images", "images")
@@ -169,16 +169,16 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
 @lru_cache(maxsize=2)
 def _read(file: Version, labels: Version | None) -> Images:
-    """The images of a user's file, which are held then. Raises: BadInput."""
+    """Return the images of a user's file, and hold them. Raises: BadInput."""
     try:
         return read(file.file, None if labels is None else labels.file)
     except BadField as error:
-        raise BadInput(f"{PLACE}.{error.field}", error.what) from error
+        raise BadInput(f"{PLACE}.{error.field}", error.fault) from error
 
 
 @cache
 def _bundled() -> Images:
-    """All images [1797, 64] and the digit that each shows, without loading the scikit-learn that has them."""
+    """Return all images [1797, 64] of scikit-learn, and their digits, without loading it."""
     package = find_spec("sklearn")
     assert package is not None, "it is installed with this program"
     assert package.origin is not None, "a package has a file"

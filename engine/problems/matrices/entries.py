@@ -15,10 +15,9 @@ from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, Rows
 class Entries(Matrix, frozen=True, tag="entries"):
     """The entries of a matrix W, one by one: instances e_i e_jᵀ, of which a prediction is W_ij.
 
-    All of them, each once: entry (i, j) of a matrix with c columns is feature c·i + j, and its instance has a
-    1 there and 0 elsewhere. In random order, or without `permute` row by row. Training on the first few of
-    them is matrix completion. Expressions elsewhere may name `rows` and `columns`. Source: WGL20;
-    theory-bias.md §49.
+    Every entry occurs once: entry (i, j) of a matrix with c columns is feature c·i + j, and its instance has
+    a 1 there and 0 elsewhere. The order is random, or row by row without `permute`. Training on the first few
+    is matrix completion. Other expressions may use `rows` and `columns`. Source: WGL20; theory-bias.md §49.
     """
 
     factors: Annotated[

@@ -31,12 +31,12 @@ PLACE = "problem.matrix"
 class File(Matrix, frozen=True, tag="file"):
     """Your own instances, one row each: .csv, .tsv, .txt, .parquet, .npy, .npz or .svm (SVMlight, LIBSVM).
 
-    A path is relative to the preset file. Text may be packed by gzip. Separator, decimal sign, header and
-    index are detected, and every run says how the file was read; a file that is not clear is refused with the
-    setting that decides. `label` names the column of labels, which is no feature then: the target `file`
-    without a path learns it, where two words are −1 and +1 and more words are a target each, and the target
-    `classes` takes its words or whole numbers for classes. With `permute` the rows come in a random order,
-    each with its label. Every replica sees the same rows.
+    A path is relative to the preset file. Text may be compressed by gzip. Separator, decimal sign, header and
+    index are detected, and every run reports how the file was read. An ambiguous file is refused, with the
+    setting that resolves the ambiguity. `label` names the column of labels, which is then not a feature. The
+    target `file` without a path uses it as label: two words become −1 and +1, and more words become one
+    target each. The target `classes` uses its words or whole numbers as classes. With `permute` the rows are
+    in random order, each with its label. Every replica sees the same rows.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)

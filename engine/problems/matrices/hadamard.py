@@ -57,26 +57,26 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
 
 
 def arranged(streams: Streams, n: int, permute: bool, row_signs: bool) -> Arrangement:
-    """Rows 0 … n−1 in their order or a random one, with + or random signs."""
+    """Return rows 0 … n−1 in their order or a random one, with + or random signs."""
     order = streams("order").permutation(n) if permute else np.tile(np.arange(n), (len(streams.seeds), 1))
     signs = streams("signs").signs(n) if row_signs else np.ones(order.shape, np.int8)
     return Arrangement(order, signs)
 
 
 def placed(matrix: NDArray[np.int8], arrangement: Arrangement) -> Rows:
-    """The rows of a matrix where an arrangement has them, with its signs."""
+    """Return the rows of a matrix in the order of an arrangement, with its signs."""
     rows = matrix[arrangement.order].astype(np.float32)
     rows *= arrangement.signs.astype(np.float32)[:, :, None]
     return rows
 
 
 def is_power_of_two(d: int) -> bool:
-    """Whether Sylvester's matrix has this order."""
+    """Return whether Sylvester's matrix has this order."""
     return d & (d - 1) == 0
 
 
 def check_order(d: int, field: str = "d") -> None:
-    """Raises: BadField if there is no construction of a Hadamard matrix of order d here."""
+    """Check that there is a construction of a Hadamard matrix of order d. Raises: BadField."""
     if not reached(d):
         below, above = nearest(d)
         raise BadField(

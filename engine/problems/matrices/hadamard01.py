@@ -17,10 +17,10 @@ from engine.problems.matrices.hadamard import arranged, check_order, is_power_of
 class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     """The Hadamard problem shifted to features 0 and 1: X = ½(diag(s) H + 1) without the constant row of H.
 
-    The n = d − 1 rows that are left are orthogonal to the constant one, so that XXᵀ = ¼ d (I + 1) whatever
-    the signs s: inner products of instances tell nothing about labels. With `permute` the rows come in a
-    uniformly random order; with `row_signs` every s_i is a fair coin, and else 1. The label moves with its
-    row: feature j is ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory.md §2.
+    The remaining n = d − 1 rows are orthogonal to the constant one, so XXᵀ = ¼ d (I + 1) for all signs s:
+    inner products of instances contain no information on labels. With `permute` the rows are in a uniformly
+    random order; with `row_signs` every s_i is a fair coin, otherwise 1. The label is shifted with its row:
+    feature j is ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory.md §2.
     """
 
     d: Annotated[
@@ -46,8 +46,10 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
 
     @property
     def second_moment(self) -> Floats:
-        """¼((dI − 11ᵀ)/(d − 1) + 11ᵀ), as Σ_j h_j h_jᵀ = dI − 11ᵀ over the rows; and without random signs
-        ¼(h̄1ᵀ + 1h̄ᵀ) more, with the mean h̄ of the rows: (d − 1)h̄ is d e_0 − 1."""
+        """¼((dI − 11ᵀ)/(d − 1) + 11ᵀ), as Σ_j h_j h_jᵀ = dI − 11ᵀ over the rows.
+
+        Without random signs, ¼(h̄1ᵀ + 1h̄ᵀ) is added, with the mean h̄ of the rows: (d − 1)h̄ is d e_0 − 1.
+        """
         d = self.d
         moment: Floats = ((d * np.eye(d) - 1) / (d - 1) + 1) / 4
         if not self.row_signs:

@@ -18,9 +18,9 @@ MOST_GIVEN = 4096
 class Interval(Matrix, frozen=True, tag="interval"):
     """Points of an interval from a to b, one number each: d = 1, for functions of one variable.
 
-    They are drawn uniformly, independent of one another, or equally spaced from a to b, both included, in
-    this order. With `first` these points come first, and the others fill up n: to train on some that are
-    given, and to look at a function between them. Source: theory-nets.md §§32, 39; theory-bias.md §51.
+    They are drawn independently and uniformly, or equally spaced from a to b, both included, in this order.
+    The points in `first` come first, and the others fill up n: for training on given points and observing the
+    function between them. Source: theory-nets.md §§32, 39; theory-bias.md §51.
     """
 
     n: Annotated[Count, Meta(title="points n", description="instances, of one entry each")] = 12
@@ -77,5 +77,5 @@ class Interval(Matrix, frozen=True, tag="interval"):
         return np.concatenate((np.tile(self.first, (replicas, 1)), rest), 1)[:, :, None]
 
     def _spaced(self) -> Floats:
-        """The points that are not given, where they are equally spaced."""
+        """Return the equally spaced points beside the given ones."""
         return np.linspace(self.low, self.high, self.n - len(self.first))

@@ -15,10 +15,10 @@ from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, Rows,
 class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     """Scaled unit vectors, X = √d·I: orthogonal rows as long as those of a Hadamard matrix.
 
-    A rotation-invariant learner cannot tell them from Hadamard rows: H = √d·I·(H/√d). The label of a feature
-    is √d on one row and 0 on the others. With `permute` the rows come in a uniformly random order; with
-    `row_signs` every instance and its label are flipped together by a fair coin. With `rotate` they are the
-    rows of a random orthogonal matrix. Source: WKA21 §3; theory.md §2.
+    A rotation-invariant learner cannot distinguish them from Hadamard rows: H = √d·I·(H/√d). The label of a
+    feature is √d on one row and 0 on the others. With `permute` the rows are in a uniformly random order;
+    with `row_signs` every instance and its label are flipped together by a fair coin. With `rotate` they are
+    the rows of a random orthogonal matrix. Source: WKA21 §3; theory.md §2.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features and rows")] = 128

@@ -23,13 +23,15 @@ BY_DEFAULT = (8, 8)
 class Outer(Matrix, frozen=True, tag="outer"):
     """Outer products x¹ ⊗ … ⊗ xʳ of one row each of r Hadamard matrices: all D = d₁⋯d_r of them.
 
-    Two factors are matrix instances x zᵀ, of which a prediction is xᵀWz. The entries of an instance are
-    numbered with the last factor first, feature a d₂ + b of two being entry (a, b). `factors` says their
-    sizes, or `side` and `count` how many there are of one size; by default 8 and 8. Expressions elsewhere may
-    name the sizes of two, `rows` and `columns`. With `row_signs` every row of every factor has a random sign,
-    Σ d_l of them, and so a feature labels a product of rows with the product of r unknown signs: the rows are
-    those of a Hadamard matrix of order D, but their signs are not D independent ones, and the bounds that
-    require these do not apply. A single factor is `hadamard`. Source: theory-open.md §17.
+    With two factors they are matrix instances x zᵀ, with predictions xᵀWz. The last factor varies fastest in
+    the order of an instance's entries: with two factors feature a d₂ + b is entry (a, b). `factors` lists
+    their sizes, or `side` and `count` give one size and the number of factors; the default is 8 and 8. With
+    two factors other expressions may use the sizes `rows` and `columns`.
+
+    With `row_signs` every row of every factor has a random sign, Σ d_l signs in total. A feature then labels
+    a product of rows with the product of r unknown signs. The rows are those of a Hadamard matrix of order D,
+    but their signs are not D independent ones, and bounds that require independent signs do not apply. A
+    single factor is `hadamard`. Source: theory-open.md §17.
     """
 
     factors: Factors = None
@@ -51,7 +53,7 @@ class Outer(Matrix, frozen=True, tag="outer"):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The size of every factor."""
+        """Size of every factor."""
         return factor_sizes(self.factors, self.side, self.count) or BY_DEFAULT
 
     def structure(self) -> MatrixStructure:
@@ -94,5 +96,5 @@ class Outer(Matrix, frozen=True, tag="outer"):
         return placed(reduce(np.kron, map(hadamard, self.sizes)), self.arrangement(streams))
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """The number of the product that comes at every step, [R, D]."""
+        """Return the index of the product at every step, [R, D]."""
         return arranged(streams, math.prod(self.sizes), self.permute, row_signs=False).order

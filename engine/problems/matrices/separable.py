@@ -14,10 +14,10 @@ from engine.problems.matrices import Floats, Matrix, Rows
 
 
 class Separable(Matrix, frozen=True, tag="separable"):
-    """Gaussian entries, of which one is pushed away from 0 by a margin: x_i = z_i + μ sign z_i, z ~ N(0, I).
+    """Gaussian entries, one of them shifted away from 0 by a margin: x_i = z_i + μ sign z_i, z ~ N(0, I).
 
-    No entry i is in (−μ, μ), so that the sign of feature i is a label that a line through 0 separates with a
-    margin of μ at least. E x_i² = 1 + 2μ√(2/π) + μ², and 1 of the other entries. Source: theory-nets.md §35.
+    No entry i is in (−μ, μ), so a hyperplane through 0 separates the signs of feature i with a margin of at
+    least μ. E x_i² = 1 + 2μ√(2/π) + μ², and 1 for the other entries. Source: theory-nets.md §35.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features")] = 5

@@ -33,7 +33,7 @@ class Combination(NamedTuple):
         return cls(chosen, np.full(chosen.shape, size))
 
     def labels(self, columns: Callable[[NDArray[np.int64]], Rows]) -> Rows:
-        """Labels [R, m, n]; `columns` has the features [R, m, n] on all rows for their numbers [R, m]."""
+        """Return labels [R, m, n]; `columns` returns features [R, m, n] of all rows by index [R, m]."""
         parts, rounded = range(self.places.shape[2]), self.sizes.astype(np.float32)
         if len(parts) == 1 and np.array_equal(rounded, self.sizes):
             return rounded * columns(self.places[:, :, 0])

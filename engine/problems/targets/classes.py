@@ -23,14 +23,15 @@ Floats = NDArray[np.float64]
 class Classes(Target, frozen=True, tag="classes"):
     """The class of an instance is its label: +1 and −1 for two classes, and one-hot for more.
 
-    Of two classes the first has +1, unless they have a target `each`. K > 2 classes are K targets, each 1 for
-    one class and 0 for the others: learned by a net each, or by one net with K outputs. With `size` √K it is
-    √K in place of 1, so that the K labels of an instance have the mean square 1. Of them the 0/1 error is the
-    share of instances whose largest prediction is that of another class. A share `corrupted` of the instances
-    of every cluster, or of every class where there are no clusters, has the label of another class, each as
-    likely as the others: one drawn at random from each of so many equal stretches of them, so that the rows
-    to train on have that share, too. Measures take these labels, but for the error on the true ones. Source:
-    theory-bias.md §§44–46, theory-symmetry.md §23.
+    With two classes the first is +1, unless `each` gives each class its own target. K > 2 classes are K
+    targets, each 1 for one class and 0 for the others, learned by separate nets or by one net with K outputs.
+    `size` √K replaces 1 by √K, so that the K labels of an instance have the mean square 1. The 0/1 error of
+    these targets is the share of instances with the largest prediction at a wrong class.
+
+    A share `corrupted` of the instances of every cluster, or of every class if there are no clusters, has the
+    label of another class, chosen uniformly. One instance is drawn from each of that many equal stretches, so
+    that training rows have the same share. Measures use these labels, except for the error on true labels.
+    Source: theory-bias.md §§44–46, theory-symmetry.md §23.
     """
 
     corrupted: Annotated[
@@ -76,7 +77,7 @@ class Classes(Target, frozen=True, tag="classes"):
         return report.of_labels(self.columns(matrix), f"labels: {classes}", classes)
 
     def _labels(self, numbers: Numbers, matrix: Matrix) -> Rows:
-        """Labels [R, m, n] of classes [R, n]."""
+        """Return labels [R, m, n] of classes [R, n]."""
         if not self._one_hot(matrix):
             return np.where(numbers[:, None] == 0, 1.0, -1.0)
         count = matrix.structure().class_count
@@ -85,7 +86,7 @@ class Classes(Target, frozen=True, tag="classes"):
         return one_hot if self.size == "1" else np.sqrt(count) * one_hot
 
     def _corrupted(self, numbers: Numbers, matrix: Matrix, streams: Streams) -> Numbers:
-        """Classes [R, n] of which a share in every cluster is another one."""
+        """Return classes [R, n], with a share of every cluster replaced by another class."""
         count, clusters = matrix.structure().class_count, matrix.row_numbers(streams).clusters
         assert count is not None, "check() admits no other family"
         assert clusters is not None, "check() admits no other family"
@@ -109,14 +110,14 @@ class Classes(Target, frozen=True, tag="classes"):
 
 
 def _classes(matrix: Matrix, streams: Streams) -> Numbers:
-    """The class of each row, [R, n]."""
+    """Return the class of each row, [R, n]."""
     classes = matrix.row_numbers(streams).classes
     assert classes is not None, "check() admits no other family"
     return classes
 
 
 def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
-    """A share of some places, one of each of as many equal stretches: where the number by chance is least."""
+    """Return a share of some places, one per equal stretch: the one with the least number in `by_chance`."""
     size = len(by_chance)
     count = round(share * size)
     ends = [stretch * size // max(1, count) for stretch in range(count + 1)]

@@ -12,8 +12,8 @@ from engine.problems.targets import Combination, Target, TargetStructure
 class Doubled(Target, frozen=True, tag="doubled"):
     """Every feature and its negative is a target, [H, −H]: 2d problems, the loss averaged over them.
 
-    The average label of every row is 0, so that no start of the weights is of use. Source: WKA21 Thms 10, 12;
-    theory.md §2.
+    The average label of every row is 0, so no start of the weights has an advantage. Source: WKA21 Thms 10,
+    12; theory.md §2.
     """
 
     def structure(self, matrix: Matrix) -> TargetStructure:

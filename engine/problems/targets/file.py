@@ -34,10 +34,10 @@ class File(Target, frozen=True, tag="file"):
     """Your own labels: one row per instance, one column per target, of a file or the file of the instances.
 
     Without a path they are the column `label` of the matrix `file`. A path is relative to the preset file,
-    and its file is read as that of a matrix. Of two words the first in sorted order is −1 and the other +1;
-    more words are a target each, 1 for their own instances and 0 for the rest. Labels belong to the rows of a
-    matrix file, in the order of that file; the other matrix families draw their own rows and refuse labels
-    from outside.
+    and the file is read as that of a matrix. Of two words the first in sorted order is −1 and the other +1;
+    more words are one target each, 1 for their own instances and 0 for the rest. Labels belong to the rows of
+    a matrix file, in the order of that file; other matrix families draw their own rows and refuse external
+    labels.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)
@@ -97,7 +97,7 @@ class File(Target, frozen=True, tag="file"):
         )
 
     def _labels(self, matrix: Matrix) -> RowLabels:
-        """Raises: BadInput for an unusable file, or where there is none."""
+        """Return the labels of the rows. Raises: BadInput for an unusable file, or without one."""
         if self.path is not None:
             labels = table.read(self._request(matrix), PLACE).labels
             assert labels is not None, "all columns are labels"

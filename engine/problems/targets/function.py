@@ -44,7 +44,7 @@ class Function(Target, frozen=True, tag="function"):
 
 
 def of_one_entry(matrix: Matrix) -> None:
-    """Raises: BadInput where instances have more entries than a function of x takes."""
+    """Check that instances have one entry, as a function of x needs. Raises: BadInput."""
     if (count := matrix.feature_count()) != 1:
         raise BadInput(
             "problem.target.kind",

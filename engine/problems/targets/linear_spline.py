@@ -23,10 +23,9 @@ Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class LinearSpline(Target, frozen=True, tag="linear-spline"):
-    """Straight lines between given points (x, y) make the label, and the outer ones go on beyond the points.
+    """The label is piecewise linear between given points (x, y); the outer lines continue beyond the points.
 
-    The points stand from the least x on, at least two of them, and instances have one entry. Source: SESS19;
-    theory-bias.md §51.
+    Points are sorted by x, at least two, and instances have one entry. Source: SESS19; theory-bias.md §51.
     """
 
     points: Annotated[

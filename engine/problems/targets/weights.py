@@ -68,6 +68,6 @@ class Weights(Target, frozen=True, tag="weights"):
 
 
 def _never_cancel(sizes: list[float]) -> bool:
-    """Whether no signs of these sizes add up to 0: one exceeds all others, or oddly many are equal."""
+    """Return whether no signs of these sizes add up to 0: one exceeds all others, or oddly many are equal."""
     dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
     return dominated or (len(sizes) % 2 == 1 and len(set(sizes)) == 1)

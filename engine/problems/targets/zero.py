@@ -12,10 +12,10 @@ from engine.problems.targets import Target, TargetStructure
 
 
 class Zero(Target, frozen=True, tag="zero"):
-    """No signal: every label is 0, so that with label noise all there is to fit is noise N(0, σ²).
+    """No signal: every label is 0; with label noise the labels are only noise N(0, σ²).
 
-    With labels drawn by chance, `bernoulli`, they are fair coins. Source: Abbe, Sandon 2020; theory-bias.md
-    §41, theory-nets.md §33.
+    With random labels `bernoulli` they are fair coins. Source: Abbe, Sandon 2020; theory-bias.md §41,
+    theory-nets.md §33.
     """
 
     def structure(self, matrix: Matrix) -> TargetStructure:

@@ -1,0 +1,162 @@
+"""Presets to choose from, the person's own and the shipped ones, and the words that find them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from engine.core.catalogue import members
+from engine.core.parts import BadInput, summary_of
+from engine.spec.experiment import SUBJECTS
+from engine.spec.preset_index import PresetEntry, entry_of, index
+from engine.spec.presets import name_of
+from hadamard_tui.state import state_file
+from hadamard_tui.tours import ESSENTIALS, is_path, talks
+
+THEOREM = "thm"
+"""Form that all spellings of the word are replaced by."""
+
+
+def has_words(query: str, text: str, source: str) -> bool:
+    """Whether a text or its source has a word that begins with each typed word; numbers must be equal.
+
+    A theorem is searched in sources only, in any spelling.
+    """
+    typed = _words(query)
+    text_words = _words(source) if THEOREM in typed else _words(text) | _words(source)
+    return bool(typed) and all(
+        word in text_words if word.isdigit() else any(candidate.startswith(word) for candidate in text_words)
+        for word in typed
+    )
+
+
+def has_phrase(query: str, source: str) -> bool:
+    """Whether a source has the typed words, at least two, one after the other.
+
+    "thm 3" is in "Thm 3" and in "Thms 2 and 3", and not in "Thm 2; theory.md §3".
+    """
+    typed, source_words = _in_order(query), _in_order(source)
+    places = range(len(source_words) - len(typed) + 1)
+    return len(typed) > 1 and any(source_words[at : at + len(typed)] == typed for at in places)
+
+
+@lru_cache(maxsize=2048)
+def _in_order(text: str) -> tuple[str, ...]:
+    """Return the words of a text in order, with the word for theorems before each of several numbers.
+
+    A separator of sources is a word of its own.
+    """
+    words: list[str] = []
+    for word in re.findall(r"\w+|[;.§(]", text.casefold()):
+        last = words[-2:]
+        if word.isdigit() and last[:1] == [THEOREM] and last[-1].isdigit():
+            words.append(THEOREM)
+        elif word == "and" and last[:1] == [THEOREM]:
+            continue
+        words.append(_plain(word))
+    return tuple(words)
+
+
+@lru_cache(maxsize=2048)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(map(_plain, re.findall(r"\w+", text.casefold())))
+
+
+def _plain(word: str) -> str:
+    return THEOREM if word in ("theorem", "theorems", "thms") else word
+
+
+YOURS = "Yours"
+"""Heading of the person's own presets."""
+
+PATHS = "Guided paths"
+"""Heading of the paths."""
+
+NEW = "new experiment"
+"""Name of the line that starts an experiment from nothing."""
+
+NEW_TITLE = "Choose a problem and a learner, then run"
+NEW_STORY = "Every part can be exchanged afterwards, in the first row and in the set-up."
+
+Group = tuple[str, Sequence[PresetEntry]]
+"""A heading and its entries."""
+
+
+def groups(opened: str | None = None) -> list[Group]:
+    """Return the person's presets, those to begin with, the guided paths, and all others by subject.
+
+    The person's presets start with a new experiment, and include the file of the opened preset.
+    """
+    opened_files = [opened] if opened is not None and opened.endswith(".toml") else []
+    new = PresetEntry(NEW, NEW_TITLE, NEW_STORY, "", YOURS, (), (), frozenset(), "")
+    own_entries = [new, *(_own(path) for path in dict.fromkeys([*opened_files, *state_file.own_presets()]))]
+    entries_by_name = {entry.name: entry for entry in index()}
+    essentials = talks()[ESSENTIALS]
+    first = [entries_by_name.pop(stop.preset) for stop in essentials.stops if stop.preset in entries_by_name]
+    all_groups: list[Group] = [(YOURS, own_entries), (essentials.title, first), (PATHS, [*_paths()])]
+    for subject in SUBJECTS:
+        entries = [entry for entry in entries_by_name.values() if entry.subject == subject]
+        all_groups.append((subject, entries))
+    return [group for group in all_groups if group[1]]
+
+
+def _paths() -> Iterator[PresetEntry]:
+    """Yield the guided paths, which are found by the words of their questions."""
+    for name, talk in talks().items():
+        if is_path(talk):
+            questions = " ".join(stop.predict for stop in talk.stops)
+            yield PresetEntry(name, talk.title, questions, "", PATHS, (), (), frozenset(), "")
+
+
+def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
+    """Return the presets whose names, texts, claims, learners, parts or sources have the typed words.
+
+    For architectures the one-line summary counts, too.
+    """
+    if not typed.split():
+        return list(all_groups)
+    matches = (
+        (heading, [entry for entry in entries if _has(entry, heading, typed)])
+        for heading, entries in all_groups
+    )
+    return [group for group in matches if group[1]]
+
+
+def best(matches: Iterable[Group], typed: str) -> PresetEntry | None:
+    """Return the best match: the first preset whose name has the typed words, or else the first."""
+    all_entries = [entry for _, entries in matches for entry in entries]
+    return next(
+        (entry for entry in all_entries if has_words(typed, shown_name(entry), "")),
+        next(iter(all_entries), None),
+    )
+
+
+def shown_name(entry: PresetEntry) -> str:
+    """Return the name of a preset, or of its file without the folder."""
+    return name_of(entry.name)
+
+
+def _has(entry: PresetEntry, heading: str, typed: str) -> bool:
+    words = (
+        shown_name(entry),
+        entry.title,
+        entry.story,
+        *entry.claims,
+        *entry.learners,
+        *entry.kinds,
+        *(summary_of(member) for kind, member in members("architectures").items() if kind in entry.kinds),
+        heading,
+        entry.subject,
+    )
+    return has_words(typed, " ".join(words), entry.source)
+
+
+def _own(path: str) -> PresetEntry:
+    """Return an entry for a preset of the person; if it cannot be read, the entry states why."""
+    try:
+        return entry_of(path)
+    except BadInput as error:
+        wrong = f"{Path(path).name} cannot be opened: {error.fault}"
+        return PresetEntry(path, wrong, "", "", SUBJECTS[-1], (), (), frozenset(), "")

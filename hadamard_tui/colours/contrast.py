@@ -1,0 +1,77 @@
+"""Parse colours, and contrast with their ground: fainter colours that stand out, and colours for text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from rich.color import Color, ColorParseError
+
+from hadamard_tui.colours import palette
+from hadamard_tui.colours.palette import luminance
+
+
+@lru_cache(maxsize=256)
+def parse_colour(colour: str) -> Color:
+    """A Rich colour from "#e69f00", a Rich name ("bright_blue") or a Textual one ("orange", "hsl(…)")."""
+    try:
+        return Color.parse(colour)
+    except ColorParseError:
+        # Here, because printed charts need no Textual for most colours.
+        from textual.color import Color as TextualColor
+
+        return TextualColor.parse(colour).rich_color
+
+
+def triplet(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue, 0 … 255."""
+    red, green, blue = parse_colour(colour).get_truecolor()
+    return red, green, blue
+
+
+LEAST = 3.0
+"""Least contrast of a line with its ground. Source: WCAG 2.2, 1.4.11."""
+
+LEGIBLE = 5.1
+"""Least contrast of text with the ground; with panels, whose colour is closer to the text, it is then 4.5.
+
+Source: WCAG 2.2, 1.4.3.
+"""
+
+_STEPS, _MOST = 20, 0.5
+
+
+def contrast(colour: str, other: str) -> float:
+    """Return the ratio of the luminances of two colours, 1 … 21. Source: WCAG 2.2."""
+    low, high = sorted(luminance(np.array([triplet(colour), triplet(other)])).tolist())
+    return float((high + 0.05) / (low + 0.05))
+
+
+def faded(colour: str) -> str:
+    """Return a colour half way to the ground, or as close to it as the least contrast of a line allows."""
+    return _faded(colour, palette.current().ground)
+
+
+@lru_cache(maxsize=256)
+def _faded(colour: str, ground: str) -> str:
+    for step in range(_STEPS, 0, -1):
+        fainter = mixed(colour, ground, _MOST * step / _STEPS)
+        if contrast(fainter, ground) >= LEAST:
+            return fainter
+    return colour
+
+
+def legible(colour: str) -> str:
+    """Return the colour for text: unchanged, or moved away from the ground until it is legible."""
+    return _legible(colour, palette.current().ground, palette.current().theory)
+
+
+@lru_cache(maxsize=256)
+def _legible(colour: str, ground: str, far: str) -> str:
+    shades = (mixed(colour, far, step / _STEPS) for step in range(_STEPS + 1))
+    return next(shade for shade in shades if contrast(shade, ground) >= LEGIBLE)
+
+
+def mixed(colour: str, ground: str, share: float) -> str:
+    pairs = zip(triplet(colour), triplet(ground), strict=True)
+    return "#" + "".join(f"{round(front + share * (back - front)):02x}" for front, back in pairs)

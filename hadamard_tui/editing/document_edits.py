@@ -1,0 +1,240 @@
+"""Edits of a document: added, removed and renamed items, and the claims that still fit it."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+
+from engine.core.expressions import BadExpression, names_in
+from engine.core.parts import BadInput
+from engine.spec import changes, reading
+from engine.spec.axis import AxisName
+from engine.spec.changes import put_numbers
+from engine.spec.check import BadClaims
+from engine.spec.documents import TAKEN, axes_of
+
+if TYPE_CHECKING:
+    from engine.spec.axis import Axis
+    from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
+
+
+LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
+
+
+def add_axis(raw: Raw) -> None:
+    """Add an axis with two values and split the curves of all pictures by it."""
+    used_names = {axis.get("name") for axis in raw["axes"]}
+    name = next(letter for letter in LETTERS if letter not in used_names)
+    raw["axes"].append({"name": name, "values": [1, 2]})
+    for picture in raw["pictures"]:
+        if picture.get("y") is None:
+            picture["curves"] = [*_split_by(picture), name]
+        else:
+            picture["at"] = {**picture.get("at", {}), name: 1}
+
+
+def remove_axis(raw: Raw, number: int, clock: str) -> None:
+    """Remove an axis: its first value replaces its names, and pictures along it go along the clock."""
+    name = raw["axes"][number].get("name")
+    numbers = _first_numbers(raw, number)
+    names = {name, *numbers}
+    for picture in raw["pictures"]:
+        along = names & _names_in(picture.get("x"))
+        if along:
+            picture["x"] = clock
+        if names & _names_in(picture.get("y")):
+            picture["y"], picture["contours"] = None, []
+        picture["curves"] = [
+            curve_name for curve_name in _split_by(picture) if curve_name != name
+        ] or "learner"
+        picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
+        read = picture.get("read")
+        if along or (isinstance(read, dict) and read.get("over") == name):
+            picture["read"] = None  # along the clock every evaluation point is shown
+    put_numbers(raw, numbers)
+    del raw["axes"][number]
+
+
+def give_axis_by(raw: Raw, number: int, kind: str) -> None:
+    """Write the values of an axis as a list, or as a range from the first to the last."""
+    axis = raw["axes"][number]
+    try:
+        grid = list(axes_of(raw)[number].grid)
+    except BadInput:
+        grid = list(axis.get("values") or [1, 2])
+    ends = [value for value in grid if isinstance(value, int | float)] or [1, 2]
+    if kind == "range":
+        axis |= {"values": None, "from": ends[0], "to": ends[-1], "points": len(grid)}
+    else:
+        axis |= {"values": grid, "from": None, "to": None, "points": None}
+
+
+def add_picture(raw: Raw, clock: str) -> None:
+    """Add a picture of the loss against the clock, with curves split by all axes."""
+    curves = [axis.get("name") for axis in raw["axes"]] or "learner"
+    raw["pictures"].append({"x": clock, "measure": {"kind": "loss"}, "curves": curves})
+
+
+def remove_picture(raw: Raw, number: int) -> None:
+    """Remove a picture. Claims about the first picture keep naming it, and do not move to the next."""
+    gone = raw["pictures"].pop(number)
+    if number == 0 and raw["pictures"]:
+        name = gone.get("name") or "the first one"
+        for claim in raw["claims"]:
+            if claim.get("picture") is None:
+                claim["picture"] = name
+
+
+def add_claim(raw: Raw, experiment: Experiment) -> None:
+    """Add a claim about the last value of the first curve."""
+    rows = experiment.n
+    raw["claims"].append(
+        {
+            "kind": "value",
+            "text": "The loss is small in the end",
+            "curve": experiment.learners[0].name,
+            "at": experiment.protocol.extent(rows).last,
+            "below": 0.1,
+        }
+    )
+
+
+def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
+    """Values of the names of an axis at its first point; empty while the axes are invalid."""
+    try:
+        axis: Axis = axes_of(raw)[number]
+    except BadInput:
+        return {}
+    return axis.bound(axis.grid[0])
+
+
+def _split_by(picture: dict[str, Any]) -> list[str]:
+    curves = picture.get("curves") or []
+    names = [curves] if isinstance(curves, str) else list(curves)
+    return [name for name in names if name != "learner"]
+
+
+def _names_in(text: Any) -> set[str]:
+    try:
+        return names_in(text) if isinstance(text, str) else set()
+    except BadExpression:
+        return set()
+
+
+RENAME = {
+    "learners": changes.rename_learner,
+    "axes": changes.rename_axis,
+    "pictures": changes.rename_picture,
+}
+
+
+class Names:
+    """Renames references once the new name is valid.
+
+    A name that is being typed may be empty or equal to another name for a moment. Until it is valid,
+    references keep the former name.
+    """
+
+    def __init__(self) -> None:
+        self._former: dict[str, str] = {}
+        self._last = ""
+
+    def forget(self) -> None:
+        """Forget former names, because the places changed."""
+        self._former.clear()
+        self._last = ""
+
+    def blamed(self, raw: Raw, place: str) -> str:
+        """Return the place to blame for a refused name: of two equal names the one that was typed last."""
+        refused, where, point = place.partition(" where ")
+        part = refused.partition("[")[0]
+        named = refused.endswith("].name") and self._last.startswith(f"{part}[")
+        same = named and reading.value_at(refused, raw) == reading.value_at(self._last, raw)
+        return self._last + where + point if same else place
+
+    def follow(self, raw: Raw, place: str, new: Any) -> None:
+        """Rename the references to a name that is about to be put at a place."""
+        match = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
+        if match is None:
+            return
+        part, number = match[1], int(match[2])
+        self._last = place
+        name = self._former.pop(place, raw[part][number].get("name"))
+        if not name:
+            return
+        other_names = [
+            item.get("name") for other_number, item in enumerate(raw[part]) if other_number != number
+        ]
+        if new in other_names or not _can_be_name(part, new):
+            self._former[place] = name
+        else:
+            RENAME[part](raw, name, new)
+
+
+def _can_be_name(part: str, name: Any) -> bool:
+    if part != "axes":
+        return isinstance(name, str) and bool(name)
+    try:
+        return msgspec.convert(name, AxisName) not in TAKEN
+    except msgspec.ValidationError:
+        return False
+
+
+Read = TypeVar("Read")
+
+
+class LeftOutClaim(NamedTuple):
+    """A claim that does not fit the set-up, as it is written, and the reason."""
+
+    claim: dict[str, Any]
+    why: BadInput
+
+
+class Fitting(NamedTuple):
+    """Claims that fit, by their place among all, and claims that do not."""
+
+    kept: list[int]
+    left_out: dict[int, LeftOutClaim]
+
+
+def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
+    """Read a document without the claims that `read` refuses.
+
+    Returns: what `read` returns, the document without these claims, and the claims.
+
+    Raises: BadInput for anything else that `read` refuses.
+    """
+    claims = raw.get("claims") or []
+    fitting_numbers = list(range(len(claims)))
+    left_out: dict[int, LeftOutClaim] = {}
+    while True:
+        document = {**raw, "claims": [claims[number] for number in fitting_numbers]}
+        try:
+            return read(document), document, Fitting(fitting_numbers, left_out)
+        except BadInput as first:
+            refusals = [first, *(first.further_refusals if isinstance(first, BadClaims) else ())]
+            left_out |= dict(_left_out(refusal, claims, fitting_numbers) for refusal in refusals)
+            fitting_numbers = [number for number in fitting_numbers if number not in left_out]
+
+
+def _left_out(
+    refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
+) -> tuple[int, LeftOutClaim]:
+    """Return the claim that is refused, and its place among all claims.
+
+    Args:
+        numbers: the places among all claims of the claims in the refused document.
+
+    Raises: `refusal` itself if it is about no claim.
+    """
+    place = re.match(r"claims\[(\d+)\]", refusal.where)
+    if place is None:
+        raise refusal
+    number = numbers[int(place[1])]
+    where = f"claims[{number}]{refusal.where[place.end() :]}"
+    return number, LeftOutClaim(claims[number], BadInput(where, refusal.fault))

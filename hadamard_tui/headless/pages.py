@@ -1,0 +1,222 @@
+"""Pages made of real runs: a report of presets, the stops of a path, and a sheet for a class."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.console import Console
+
+import engine
+import hadamard_tui
+from engine.core import files
+from engine.core.parts import BadInput
+from engine.results.headlines import headline
+from engine.results.views import view
+from engine.spec import presets
+from engine.spec.experiment import drawn
+from hadamard_tui.charts.series_builder import mark
+from hadamard_tui.headless import summary
+from hadamard_tui.headless.compute import computed
+from hadamard_tui.running.guesses import LEVEL
+from hadamard_tui.sharing.web_page import IndexEntry, SharedStop, index_page, path_page, web_page
+from hadamard_tui.tours import command_of_stop
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
+    from hadamard_tui.headless.compute import Done
+    from hadamard_tui.tours import Stop
+
+
+INDEX = "index.html"
+
+MADE_PAGES = "report.json"
+"""File of a folder that says from what each of its pages was made."""
+
+
+class StoredPage(msgspec.Struct, frozen=True):
+    """A page that an earlier report wrote.
+
+    Args:
+        key: digest of the preset's document and of the program's code.
+    """
+
+    key: str
+    entry: IndexEntry
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A preset whose page is written, or the reason why there is none."""
+
+    preset: str
+    entry: IndexEntry | None
+    why_not: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is a page, and every claim on it holds."""
+        return self.entry is not None and self.entry.holding == self.entry.claims
+
+    @property
+    def in_words(self) -> str:
+        """Number of claims that hold, or the reason why there is no page."""
+        if self.entry is None:
+            return self.why_not
+        return f"{self.entry.holding} of {self.entry.claims} claims hold"
+
+
+def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> Iterator[Reported]:
+    """Write a page for each preset into a folder, and update the index after each page.
+
+    Pages of shipped presets that an earlier report wrote, points and runs are reused unless `fresh`, so a
+    report that was stopped goes on. Raises: BadInput if a file cannot be written.
+    """
+    with files.faults(str(folder), "cannot be made"):
+        folder.mkdir(parents=True, exist_ok=True)
+    stored = {} if fresh else dict(_stored_pages(folder))
+    entries: list[IndexEntry] = []
+    for name in names:
+        try:
+            document = presets.document(name)
+            page, key = stored.get(name), _key(document)
+            if page is None or page.key != key or not (folder / page.entry.file).exists():
+                page = StoredPage(key, _write_page(folder, name, document, errors, fresh))
+        except BadInput as error:
+            yield Reported(name, None, str(error))
+            continue
+        entries.append(page.entry)
+        files.write(folder / INDEX, index_page(entries))
+        if name in presets.names():  # the data of other presets may change behind the names of their files
+            stored[name] = page
+            files.write(folder / MADE_PAGES, msgspec.json.encode(stored))
+        yield Reported(name, page.entry)
+
+
+def _write_page(folder: Path, name: str, document: Raw, errors: Console, fresh: bool) -> IndexEntry:
+    """Run a preset, write its page, and return its entry in the index. Raises: BadInput."""
+    done = computed(name, document, errors, fresh, store_single_runs=True)
+    file = f"{presets.name_of(name)}.html"
+    files.write(folder / file, web_page(done.results, done.outcomes, name, document))
+    return IndexEntry.of(done.results, done.outcomes, file)
+
+
+def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
+    """Return the pages of earlier reports by preset; none if the file that lists them is absent or broken."""
+    try:
+        return msgspec.json.decode((folder / MADE_PAGES).read_bytes(), type=dict[str, StoredPage])
+    except (OSError, msgspec.MsgspecError):
+        return {}
+
+
+def _key(document: Raw) -> str:
+    """Return the digest of what a page is made from."""
+    written = msgspec.json.encode(document, order="deterministic")
+    return hashlib.sha256(written + _code().encode()).hexdigest()
+
+
+@cache
+def _code() -> str:
+    """Return the digest of the program's own files."""
+    digest = hashlib.sha256()
+    for package in (engine, hadamard_tui):
+        folder = Path(str(package.__file__)).parent
+        for file in sorted(path for kind in ("py", "js", "css") for path in folder.rglob(f"*.{kind}")):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def shared_path(
+    title: str, stops: Sequence[Stop], errors: Console, device: str | None, fresh: bool
+) -> tuple[bytes, int]:
+    """Return the page and the largest exit code of the runs. Raises: BadInput for too large a page."""
+    on_device = [] if device is None else [f"run.device={json.dumps(device)}"]
+    shared, exit_code = [], 0
+    for number, stop in enumerate(stops, start=1):
+        errors.print(f"{number} of {len(stops)}: {stop.preset}", soft_wrap=True)
+        document = presets.document(stop.preset, (*stop.changes, *on_device))
+        done = computed(stop.preset, document, errors, fresh)
+        exit_code = max(exit_code, done.exit_code)
+        breaks = (
+            None if stop.breaks is None else (command_of_stop(stop.preset, stop.breaks), stop.breaks.text)
+        )
+        shared.append(
+            SharedStop(stop.preset, document, done.results, done.outcomes, stop.predict, stop.line, breaks)
+        )
+    return path_page(title, shared), exit_code
+
+
+STYLE = """
+body { font: 16px/1.45 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem;
+  color-scheme: light dark; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 1.6rem 0 .3rem; } p { margin: .3rem 0; }
+table { border-collapse: collapse; margin: .5rem 0; } td { padding: .2rem .8rem .2rem 0; }
+.box { border: 1px solid; height: 1.6rem; min-width: 9rem; }
+.line { border: 1px solid; height: 3rem; margin: .5rem 0; }
+code { overflow-wrap: anywhere; }
+section { break-inside: avoid; }
+@media print { body { margin: 0; } .answers { break-before: page; } }
+"""
+
+
+def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
+    """Return the sheet as one HTML page without external resources. Each stop is run for its headline."""
+    questions = [_question(number, stop) for number, stop in enumerate(stops, 1)]
+    answers = [_answer(number, stop, errors) for number, stop in enumerate(stops, 1)]
+    return "\n".join(
+        (
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
+            f"<h1>{escape(title)}</h1><p>Write down your guesses before anything is run.</p>",
+            *questions,
+            f'<div class="answers"><h1>Answers: {escape(title)}</h1>',
+            *answers,
+            "</div></body></html>\n",
+        )
+    )
+
+
+def _question(number: int, stop: Stop) -> str:
+    """Return the question of a stop, with a box for the answer and one per learner whose loss is guessed."""
+    experiment = presets.load(stop.preset, stop.changes)
+    question = stop.predict or "What will this run show?"
+    boxes = ""
+    if not drawn(experiment):
+        names = [learner.name for learner in experiment.learners if learner.role == "learner"]
+        lettered = (f"{mark(number)}: {escape(name)}" for number, name in enumerate(names))
+        rows = "".join(f'<tr><td>{name}</td><td class="box"></td></tr>' for name in lettered)
+        clock = escape(experiment.protocol.clock)
+        boxes = f"<p>From which {clock} on does the loss stay below {LEVEL:g}?</p><table>{rows}</table>"
+    line = f'<p>{escape(question)}</p><div class="line"></div>'
+    return _section(number, experiment.title, line, boxes)
+
+
+def _answer(number: int, stop: Stop, errors: Console) -> str:
+    """Return what a run shows, why, and what breaks it."""
+    done = computed(stop.preset, presets.document(stop.preset, stop.changes), errors)
+    return _section(number, done.experiment.title, *_answers(stop, done))
+
+
+def _answers(stop: Stop, done: Done) -> Iterator[str]:
+    experiment = done.experiment
+    if done.has_pictures:
+        seen = view(drawn(experiment)[0], done.results)
+    else:
+        seen = summary.loss_views(experiment, done.trace)["loss"]
+    yield f"<p><strong>{escape(headline(seen, experiment, done.outcomes))}.</strong></p>"
+    yield f"<p>{escape(stop.line or ' '.join(experiment.story.split()))}</p>"
+    if stop.breaks is not None:
+        yield f"<p>Break it: <code>{escape(command_of_stop(stop.preset, stop.breaks))}</code></p>"
+        yield f"<p>{escape(stop.breaks.text)}</p>"
+
+
+def _section(number: int, title: str, *parts: str) -> str:
+    return f"<section><h2>{number}. {escape(title)}</h2>{''.join(parts)}</section>"

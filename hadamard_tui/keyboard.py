@@ -1,0 +1,456 @@
+"""Every action of the app and its keys, once: footer, help and palette are made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec.structs import replace
+from textual.binding import Binding
+
+from hadamard_tui.panels import ABOUT, DIGITS, WORDS
+
+
+class Motion(msgspec.Struct, frozen=True):
+    """What a key does in lists, tables, heat maps and texts. `id` is its name in the configuration."""
+
+    id: str
+    keys: str
+    help: str
+
+    def binding(self, action: str) -> Binding:
+        """The key with what it does in one kind of widget."""
+        return Binding(self.keys, action, show=False, id=self.id)
+
+
+MOTIONS = (
+    Motion("move-down", "down,j", "Go down"),
+    Motion("move-up", "up,k", "Go up"),
+    Motion("move-left", "left,h", "Go left (heat map, first row)"),
+    Motion("move-right", "right,l", "Go right (heat map, first row)"),
+    Motion("move-first", "home,g", "Go to the first line"),
+    Motion("move-last", "end,G", "Go to the last line"),
+    Motion("move-page-down", "pagedown,ctrl+d", "Go a page down; in the list of presets, scroll the preview"),
+    Motion("move-page-up", "pageup,ctrl+u", "Go a page up; in the list of presets, scroll the preview"),
+    Motion("choose", "enter", "Choose the line"),
+    Motion("filter", "slash", "Return to the typed filter (list of presets)"),
+    Motion("close", "escape,q", "Close the page"),
+    Motion("copy-failure", "c", "Copy the failure (on its page)"),
+)
+
+_BY_ID = {motion.id: motion for motion in MOTIONS}
+
+
+def motions(**actions: str) -> list[Binding]:
+    """The keys of a widget: what each motion does there, as `move_down="cursor_down"`."""
+    return [_BY_ID[name.replace("_", "-")].binding(action) for name, action in actions.items()]
+
+
+IN_LISTS = motions(
+    move_down="cursor_down",
+    move_up="cursor_up",
+    move_first="first",
+    move_last="last",
+    move_page_down="page_down",
+    move_page_up="page_up",
+    choose="select",
+)
+
+IN_TEXTS = motions(
+    move_down="scroll_down",
+    move_up="scroll_up",
+    move_first="scroll_home",
+    move_last="scroll_end",
+    move_page_down="page_down",
+    move_page_up="page_up",
+)
+
+
+class Action(msgspec.Struct, frozen=True):
+    """Something a person can do. `name` is the method `action_<name>` of the laboratory, or `app.<name>`.
+
+    Args:
+        group: under which heading the help page has it.
+    """
+
+    name: str
+    keys: str
+    label: str
+    help: str
+    group: str
+    key_display: str | None = None
+
+    def binding(self) -> Binding:
+        """The action as Textual wants it."""
+        return Binding(
+            self.keys, self.name, self.label, show=self.id in FOOTER, key_display=self.key_display, id=self.id
+        )
+
+    @property
+    def id(self) -> str:
+        """The name by which the configuration gives the action other keys."""
+        return self.name.removeprefix("app.").replace("(", "-").replace(")", "")
+
+
+GLYPHS = {
+    "plus": "+",
+    "equals_sign": "=",
+    "minus": "-",
+    "greater_than_sign": ">",
+    "less_than_sign": "<",
+    "tilde": "~",
+    "question_mark": "?",
+    "colon": ":",
+    "full_stop": ".",
+    "right_square_bracket": "]",
+    "left_square_bracket": "[",
+    "left": "←",
+    "right": "→",
+    "up": "↑",
+    "down": "↓",
+    "escape": "esc",
+    "slash": "/",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "circumflex_accent": "^",
+    "dollar_sign": "$",
+    "pagedown": "pgdn",
+    "pageup": "pgup",
+}
+
+
+def printed_key(keys: str) -> str:
+    """Keys as the help page prints them."""
+    shown = []
+    for key in keys.split(","):
+        *held, last = key.strip().split("+")
+        shown.append("+".join([*held, GLYPHS.get(last, last)]))
+    return " ".join(shown)
+
+
+RUN, LOOK, COMPARE, CHANGE, KEEP = "Run", "Look", "Compare", "Change the set-up", "Keep and share"
+TALK, WAY = "Give a talk (hadamard-tui demo)", "Find your way"
+GROUPS = (RUN, LOOK, COMPARE, CHANGE, KEEP, TALK, WAY)
+"""What a person wants to do, in the order of the help page."""
+
+FOOTER = (
+    "next_stop", "previous_stop", "leave", "run", "pause", "halt", "step", "next_learner", "vary", "predict",
+    "pin", "export", "next_picture", "full", "presets", "setup", "recipe", "view", "back", "jump", "zoom",
+    "runs", "command_palette", "help", "quit",
+)  # fmt: skip
+"""The actions of the footer, by id, from left to right."""
+
+ALWAYS = "next_stop", "previous_stop", "leave", "help", "quit", "run"
+IN_A_RUN = (*ALWAYS, "pause", "halt", "step", "next_learner", "full", "presets", "setup", "view", "jump")
+AT_REST = (
+    *ALWAYS, "presets", "next_learner", "vary", "predict", "pin", "export", "setup", "full",
+    "command_palette", "pause", "recipe", "next_picture", "view", "back", "jump", "runs", "zoom", "step",
+    "halt",
+)  # fmt: skip
+"""The actions that the footer has room for first, while a run goes on and at any other time."""
+
+ACTIONS = (
+    Action(
+        "app.presets",
+        "p",
+        "Presets",
+        "List the presets by subject, each with its chart; type to filter",
+        RUN,
+    ),
+    Action("run", "r", "Run", "Run the set-up from the start, or restart the current run", RUN),
+    Action(
+        "pause",
+        "space",
+        "Pause",
+        "Pause or resume the run; start one if there is none; replay one that has ended",
+        RUN,
+        key_display="space",
+    ),
+    Action(
+        "predict",
+        "g",
+        "Predict",
+        "Guess when each learner falls below a tenth: arrows move the mark, enter sets it, then it runs",
+        RUN,
+    ),
+    Action("step", "n", "Step", "Pause the run and show one more evaluation point", RUN),
+    Action("halt", "h", "Halt", "Stop the run and keep the curves that are shown", RUN),
+    Action("reset", "R", "Reset", "Clear the run and keep the set-up", RUN),
+    Action("faster", "plus,equals_sign", "Faster", "Double the playback rate", RUN),
+    Action("slower", "minus", "Slower", "Halve the playback rate", RUN),
+    Action(
+        "unlimited",
+        "f",
+        "As fast as it can",
+        "Show records as soon as they are computed, or at the former pace again",
+        RUN,
+    ),
+    Action(
+        "back",
+        "left,H",
+        "Look back",
+        "Move the playhead back by one evaluation point, or by one place of a picture",
+        LOOK,
+        key_display="←→",
+    ),
+    Action(
+        "forward",
+        "right,L",
+        "Look on",
+        "Move the playhead on by one evaluation point, or by one place of a picture",
+        LOOK,
+    ),
+    Action(
+        "far_back",
+        "shift+left,ctrl+left,left_curly_bracket",
+        "Look far back",
+        "Move the playhead back by a tenth of the run",
+        LOOK,
+    ),
+    Action(
+        "far_forward",
+        "shift+right,ctrl+right,right_curly_bracket",
+        "Look far on",
+        "Move the playhead on by a tenth of the run",
+        LOOK,
+    ),
+    Action("first", "home,circumflex_accent", "To the start", "Move the playhead to the start", LOOK),
+    Action(
+        "latest",
+        "end,dollar_sign",
+        "To the end",
+        "Move the playhead to the end, where it follows the run",
+        LOOK,
+    ),
+    Action("x_log", "x", "Logarithmic x", "Switch the x-axis between logarithmic and linear", LOOK),
+    Action("y_log", "y", "Logarithmic y", "Switch the y-axis between logarithmic and linear", LOOK),
+    Action("zoom", "z", "Zoom", "Zoom into the x-axis around the playhead", LOOK),
+    Action("unzoom", "Z", "Zoom out", "Zoom out of the x-axis, at last to all of it", LOOK),
+    Action("smooth", "m", "Smooth", "Draw running means over the curves, which become faint", LOOK),
+    Action("band", "b", "Bands", "Show or hide the bands of ± one standard error over replicas", LOOK),
+    Action("multiples", "M", "Small multiples", "Draw one chart per learner, all with the same scale", LOOK),
+    Action(
+        "next_picture", "i", "Picture", "Show the next picture: the run as it goes on, or its results", LOOK
+    ),
+    Action("full", "F", "Full", "Show only the chart or the open panel; press again or esc to go back", LOOK),
+    Action("view", "v", "Panel", "Open the next panel below the chart", LOOK),
+    Action("previous_view", "V", "Panel before", "Open the previous panel below the chart", LOOK),
+    *(
+        Action(f"panel({number})", str(number % 10), f"Tab: {WORDS[name]}", f"{WORDS[name]}: {about}", LOOK)
+        for number, (name, about) in enumerate(list(ABOUT.items())[:DIGITS], start=1)
+    ),
+    Action(
+        "next_learner",
+        "right_square_bracket",
+        "Next learner",
+        "Select the next learner, and show its weights, theory and fields",
+        LOOK,
+        key_display="]",
+    ),
+    Action(
+        "previous_learner",
+        "left_square_bracket",
+        "Previous learner",
+        "Select the previous learner",
+        LOOK,
+        key_display="[",
+    ),
+    Action(
+        "remedy",
+        "enter",
+        "Record and run",
+        "Turn on what the dimmed panel needs, and run again",
+        LOOK,
+    ),
+    Action("page_down", "pagedown,ctrl+d", "Read on", "Scroll a panel of words down", LOOK),
+    Action("page_up", "pageup,ctrl+u", "Read back", "Scroll a panel of words up", LOOK),
+    Action(
+        "pin",
+        "c",
+        "Compare",
+        "Pin this run, so that later runs are drawn over it; in the list of runs, pin or unpin the selected",
+        COMPARE,
+    ),
+    Action(
+        "difference",
+        "X",
+        "Difference",
+        "Subtract the curves of the last pinned run, or draw the curves as they are",
+        COMPARE,
+    ),
+    Action("runs", "l", "Runs", "Open or leave the list of all runs that have ended", COMPARE),
+    Action("another_seed", "A", "Another seed", "Run the set-up again with the seeds that follow", COMPARE),
+    Action("rename_run", "N", "Rename run", "Rename the run that is selected in the list", COMPARE),
+    Action("delete_run", "D", "Delete run", "Delete the run that is selected in the list", COMPARE),
+    Action(
+        "app.next_stop",
+        "greater_than_sign",
+        "Next",
+        "Go to the next stop of a tour; page down does so, too",
+        TALK,
+    ),
+    Action(
+        "app.previous_stop",
+        "less_than_sign",
+        "Back",
+        "Go to the previous stop of a tour; page up does so, too",
+        TALK,
+    ),
+    Action(
+        "app.back_to_stop",
+        "backspace",
+        "Back to the tour",
+        "Show the preset of this stop again, as the tour has it",
+        TALK,
+    ),
+    Action(
+        "app.break_stop",
+        "B",
+        "Break it",
+        "Run the preset with one change that takes its theorem away",
+        TALK,
+    ),
+    Action("app.blank", "full_stop", "Blank", "Blank the screen until a key is pressed", TALK),
+    Action(
+        "app.new_experiment",
+        "E",
+        "New experiment",
+        "Start an experiment from nothing: choose a problem and a learner, then run; undo goes back",
+        CHANGE,
+    ),
+    Action("app.add_learner", "a", "Add learner", "Add a learner to the set-up", CHANGE),
+    Action("app.copy_learner", "d", "Duplicate learner", "Add a copy of the selected learner", CHANGE),
+    Action("app.remove_learner", "delete", "Remove learner", "Remove the selected learner", CHANGE),
+    Action(
+        "app.switch_learner",
+        "o",
+        "Learner on/off",
+        "Leave the selected learner out of the run, or put it back",
+        CHANGE,
+    ),
+    Action(
+        "larger",
+        "up,ctrl+up",
+        "Larger",
+        "Increase the number in the field and run at once; + does so, too, until you type",
+        CHANGE,
+    ),
+    Action(
+        "smaller",
+        "down,ctrl+down",
+        "Smaller",
+        "Decrease the number in the field and run at once; − does so, too, until you type",
+        CHANGE,
+    ),
+    Action(
+        "vary",
+        "tilde",
+        "Sweep",
+        "Sweep the number under the cursor, or the size of the matrix, over an axis of five values",
+        CHANGE,
+    ),
+    Action("undo", "u", "Undo", "Undo the last change of the set-up", CHANGE),
+    Action("redo", "ctrl+r", "Redo", "Redo the last change of the set-up that was undone", CHANGE),
+    Action(
+        "recipe",
+        "k",
+        "Choose",
+        "Go to the first row, where arrows move along preset, matrix, learner, architecture and protocol",
+        CHANGE,
+    ),
+    Action("setup", "s", "Set-up", "Show or hide the set-up, with all its fields", CHANGE),
+    Action(
+        "app.focus_next",
+        "tab",
+        "Next field",
+        "Go to the next field of the set-up; shift+tab goes back, enter or a letter opens a list",
+        CHANGE,
+    ),
+    Action(
+        "app.export",
+        "e",
+        "Export",
+        "Save a picture of the chart (an SVG, PNG or PDF image), the curves or the set-up to a file",
+        KEEP,
+    ),
+    Action(
+        "app.save_preset",
+        "S",
+        "Save preset",
+        "Save the set-up as a preset file, which run and --preset accept",
+        KEEP,
+    ),
+    Action(
+        "app.copy_command",
+        "w",
+        "Copy command",
+        "Copy the command line that opens the app on this set-up again",
+        KEEP,
+    ),
+    Action(
+        "app.screenshot", "P", "Screenshot", "Save a picture of the screen (an SVG image) to a file", KEEP
+    ),
+    Action("app.theme", "t", "Theme", "Change the colours: dark, light, high contrast", WAY),
+    Action(
+        "jump",
+        "j,ctrl+g",
+        "Jump",
+        "Put a key on every field, button, tab and panel in sight, which goes there; ctrl+g works in a field",
+        WAY,
+    ),
+    Action(
+        "leave",
+        "escape",
+        "Leave",
+        "Leave the field, or close what lies over the chart",
+        WAY,
+        key_display="esc",
+    ),
+    Action("help", "question_mark", "Help", "Show this page", WAY, key_display="?"),
+    Action("app.command_palette", "colon,ctrl+p", "Search", "Search all of these by name", WAY),
+    Action(
+        "quit",
+        "q,ctrl+q,ctrl+c",
+        "Quit",
+        "End the program, and stop the current run",
+        WAY,
+    ),
+)
+
+
+EVERY: tuple[Action | Motion, ...] = (*ACTIONS, *MOTIONS)
+"""All that has keys, which the configuration may change."""
+
+_others: Mapping[str, str] = {}
+
+
+def use(keys: Mapping[str, str]) -> None:
+    """Give actions and motions other keys from now on, by their ids."""
+    global _others
+    _others = keys
+
+
+def placed(action: Action) -> Action:
+    """The action with the keys that it has now."""
+    return replace(action, keys=_others.get(action.id, action.keys))
+
+
+def shown_keys(id: str) -> str:
+    """The keys of an action or a motion, as the help page prints them."""
+    return printed_key(next(_others.get(id, binding.keys) for binding in EVERY if binding.id == id))
+
+
+def key(id: str) -> str:
+    """The first key of an action or a motion, as it is printed."""
+    return shown_keys(id).split()[0]
+
+
+def panel_key(panel: str) -> str:
+    """The key of a panel; of one without a key that of the next panel, which comes to it in the end."""
+    number = list(ABOUT).index(panel) + 1
+    return key(f"panel-{number}" if number <= DIGITS else "view")
+
+
+def action_of(key: str) -> Action | None:
+    """The action that a key has."""
+    return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)

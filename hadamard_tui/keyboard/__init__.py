@@ -1,1 +1,0 @@
-"""Every action of the app, and the keys that it has."""

@@ -1,0 +1,144 @@
+"""Workers that train the learners of a run again in a thread: for certificates, and for snapshots."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from typing import TYPE_CHECKING
+
+from engine.core.stopping import Stopped, stopped_by
+from engine.results.judgement import Judgement, judgement
+from engine.results.snapshots import Snapshots, take, why_not
+
+if TYPE_CHECKING:
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
+
+
+class CertificateWorker:
+    """Judges the learners of a finished run, the requested one first.
+
+    Each learner trains three more times, or twelve times if rotations change its predictions. `judged` and
+    `failed` grow while the thread works; panels read them whenever they draw.
+    """
+
+    def __init__(self, experiment: Experiment, trace: Trace) -> None:
+        self.judged: dict[str, Judgement] = {}
+        self.failed: dict[str, str] = {}
+        self.at: str | None = None
+        """Name of the learner that is being measured."""
+        self.percent = 0
+        """Share of its measurement that is done."""
+        self._experiment, self._trace = experiment, trace
+        self._first: str | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="certificates", daemon=True)
+        self._thread.start()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stop.is_set()
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """Value that changes whenever there is something new to show."""
+        return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
+
+    def request(self, learner: str) -> None:
+        """Measure this learner next."""
+        self._first = learner
+
+    def stop(self) -> None:
+        """End after the current record; finished measurements stay."""
+        self._stop.set()
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether there may be more to show."""
+        return self._thread.is_alive()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the thread, at most `seconds`, and return whether it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _going(self, done: float) -> None:
+        if self._stop.is_set():
+            raise Stopped
+        self.percent = int(100 * done)
+
+    def _work(self) -> None:
+        waiting = {learner.name: learner for learner in self._experiment.learners}
+        while waiting and not self.stopped:
+            name = self._first if self._first in waiting else next(iter(waiting))
+            learner = waiting.pop(name)
+            self.at, self.percent = name, 0
+            try:
+                with stopped_by(self._stop.is_set):
+                    self.judged[name] = judgement(self._experiment, self._trace, learner, self._going)
+            except Stopped:
+                break
+            except Exception:
+                self.failed[name] = traceback.format_exc().strip().rsplit("\n", 1)[-1]
+        self.at = None
+
+
+class SnapshotWorker:
+    """Trains the learners of a run once more, one after the other, and keeps snapshots of them.
+
+    `found` and its snapshots grow while the thread works; panels read them whenever they draw.
+    """
+
+    def __init__(self, experiment: Experiment, trace: Trace, target: int | None, first: str) -> None:
+        self.found: dict[str, Snapshots] = {}
+        """Snapshots by learner."""
+
+        self.reasons: dict[str, str] = {}
+        """Why a learner has no snapshots, by learner."""
+
+        self._experiment, self._trace, self._target, self._first = experiment, trace, target, first
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="snapshots", daemon=True)
+        self._thread.start()
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """Value that changes whenever there is something new to show."""
+        return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.found.values()))
+
+    def stop(self) -> None:
+        """End after the current record; finished snapshots stay."""
+        self._stop.set()
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether there may be more to show."""
+        return self._thread.is_alive()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the thread, at most `seconds`, and return whether it has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _going(self, done: float) -> None:
+        if self._stop.is_set():
+            raise Stopped
+
+    def _work(self) -> None:
+        for learner in sorted(self._experiment.learners, key=lambda learner: learner.name != self._first):
+            if reason := why_not(self._experiment):
+                self.reasons[learner.name] = reason
+                continue
+
+            def store(snapshots: Snapshots, name: str = learner.name) -> None:
+                self.found[name] = snapshots
+
+            try:
+                rate = self._trace.curve(learner.name).rate
+                with stopped_by(self._stop.is_set):
+                    take(self._experiment, learner, rate, self._target, store, self._going)
+            except Stopped:
+                return
+            except Exception:
+                self.reasons[learner.name] = traceback.format_exc().strip().rsplit("\n", 1)[-1]

@@ -1,0 +1,285 @@
+"""The run on the screen: its keys start, pause, step, stop and discard it, and its events arrive here.
+
+The engine is imported when a run begins, because the first paint does not need it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.message import Message
+from textual.screen import Screen
+from textual.types import NoActiveAppError
+
+from engine.core.parts import BadInput
+from engine.pictures.view import DIVERGED, WHY_INACCURATE
+from hadamard_tui.charts.look import ChartOptions
+from hadamard_tui.keyboard import key
+from hadamard_tui.running.runs import Runs
+from hadamard_tui.terminal.textual_internals import forget_drawn_widgets
+from hadamard_tui.terminal.timing import call_after
+from hadamard_tui.widgets.setup import SetupPane
+
+if TYPE_CHECKING:
+    from engine.results.trace import Curve, Trace
+    from engine.runtime import worker as engine
+    from engine.runtime.run import Diverged
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.running.playback import Pace
+    from hadamard_tui.running.session import Session
+
+
+REST = 0.1
+"""Seconds between two runs while numbers are stepped."""
+
+
+class EngineSpoke(Message):
+    """Message that carries an event from the engine's thread to the screen's."""
+
+    def __init__(self, session: Session, event: engine.Event) -> None:
+        super().__init__()
+        self.session, self.event = session, event
+
+
+class RunControl(Screen[None]):
+    """Runs the experiment of the set-up."""
+
+    def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
+        super().__init__()
+        self._editable, self._pace = editable, pace
+        self.session: Session | None = None
+        self.runs = Runs()
+        """Runs that are kept for comparison."""
+
+        self._turn = threading.Lock()
+        self.ghost: Session | None = None
+        """The previous run, while numbers of the set-up are stepped."""
+
+        self.chart_options = ChartOptions()
+        self._resting: asyncio.TimerHandle | None = None
+        self._wanted = False
+
+    @property
+    def editable(self) -> EditableExperiment:
+        """Set-up."""
+        return self._editable
+
+    @property
+    def _trace(self) -> Trace | None:
+        return None if self.session is None else self.session.trace
+
+    def _curve(self, trace: Trace) -> Curve:
+        """Return the curve of the selected learner, or of the nearest one if the set-up has changed since."""
+        names = [curve.learner for curve in trace.curves]
+        nearest = sorted(
+            enumerate(self._editable.learners), key=lambda learner: abs(learner[0] - self._selected)
+        )
+        return trace.curves[
+            next((names.index(learner["name"]) for _, learner in nearest if learner["name"] in names), 0)
+        ]
+
+    @property
+    def _selected(self) -> int:
+        """Number of the selected learner: the panels may already belong to another set-up."""
+        return min(self.query_one(SetupPane).learner, len(self._editable.learners) - 1)
+
+    def _pick(self, number: int) -> None:
+        self.query_one(SetupPane).pick(number)
+
+    def show_set_up(self) -> None:
+        """Show in the empty laboratory what a run would show."""
+        raise NotImplementedError
+
+    def redraw(self) -> None:
+        """Draw the run on the screen anew, or the set-up where there is none."""
+        raise NotImplementedError
+
+    def run_changed(self, session: Session) -> None:
+        """Hook after the engine has changed the state of the run on the screen."""
+
+    def run_begun(self, at_once: bool) -> None:
+        """Hook after a run was begun, by hand or `at_once` after a stepped number."""
+
+    def action_run(self) -> None:
+        self._begin()
+
+    def action_pause(self) -> None:
+        if self.session is None:
+            self._begin()
+        else:
+            self.session.toggle()
+            self._say_if_stopped(self.session)
+
+    def action_step(self) -> None:
+        if self.session is None:
+            self._begin(paused=True)
+        else:
+            self.session.step()
+            self._say_if_stopped(self.session)
+
+    def action_halt(self) -> None:
+        if self.session is not None:
+            self.session.stop()
+
+    def action_reset(self) -> None:
+        self._editable.give_letters()
+        self.query_one(SetupPane).show_list()
+        self._forget()
+
+    def action_faster(self) -> None:
+        self._pace.change(2)
+
+    def action_slower(self) -> None:
+        self._pace.change(1 / 2)
+
+    def action_unlimited(self) -> None:
+        self._pace.unlimited = not self._pace.unlimited
+
+    @on(SetupPane.Stepped)
+    def _stepped(self) -> None:
+        self._follow_steps()
+
+    def _follow_steps(self) -> None:
+        """Run the set-up at once; steps within the next moment are run together after it."""
+        if self._resting is not None:
+            self._wanted = True
+            return
+        if self._editable.error is None:
+            self._begin(at_once=True)
+        self._resting = call_after(REST, self, self._rested)
+
+    def _rested(self) -> None:
+        self._resting = None
+        if self._wanted:
+            self._wanted = False
+            self._follow_steps()
+
+    def _begin(self, paused: bool = False, at_once: bool = False) -> None:
+        """Run the set-up; with `at_once` the previous run stays, faint, until there is more to show."""
+        from hadamard_tui.running.session import Session
+        from hadamard_tui.state import kept_points
+
+        if self.refused():
+            return
+        if not at_once:
+            self._forget()
+        elif self.session is not None:
+            self.session.end()
+            self.ghost = self.session if self.session.trace is not None else self.ghost
+        forget_drawn_widgets()
+        spare = max(1, (os.cpu_count() or 2) - 1)
+        editable, setup = self._editable, self.query_one(SetupPane)
+        fitted = dict(editable.left_out)
+        try:
+            sweep = editable.sweep()
+        except BadInput as error:
+            setup.show_list()
+            setup.complain(editable.error)
+            self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
+            return
+        if editable.left_out != fitted:
+            setup.show_list()
+        left_out = list(editable.left_out.values())
+        self.session = Session(
+            sweep,
+            editable.document,
+            self._receive,
+            spare,
+            self._pace,
+            editable.preset,
+            self._turn,
+            left_out,
+            editable.running_letters,
+            at_once,
+            kept_points.store_for(sweep),
+        )
+        self.session.start(paused)
+        self.run_begun(at_once)
+
+    def refused(self) -> bool:
+        """Whether the set-up cannot run; a notification states the reason."""
+        if (error := self._editable.error) is not None:
+            self.notify(str(error), title="This set-up cannot run", severity="error")
+        return error is not None
+
+    def _say_if_stopped(self, session: Session) -> None:
+        if session.state == "stopped" and not session.playback.looking_back:
+            run = key("run")
+            self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
+
+    def _receive(self, session: Session, event: engine.Event) -> None:
+        """Called in the engine's thread, which may outlive an app that fails."""
+        with suppress(NoActiveAppError):
+            self.post_message(EngineSpoke(session, event))
+
+    @on(EngineSpoke)
+    def _engine_spoke(self, message: EngineSpoke) -> None:
+        from engine.runtime import worker as engine
+        from engine.runtime.run import Diverged, NotKept
+        from hadamard_tui.running.session import refusal
+
+        if message.session is not self.session:
+            return
+        message.session.receive(message.event)
+        if error := refusal(message.event):
+            self.query_one(SetupPane).complain(error)
+            self.notify(str(error), title="This set-up cannot run", severity="error", timeout=10)
+        match message.event:
+            case Diverged() as diverged:
+                self.notify(divergence_message(diverged, message.session), severity="warning")
+            case NotKept(why):
+                self.notify(why, title="Finished points are not kept", severity="warning", timeout=10)
+            case engine.Failed(traceback):
+                from hadamard_tui.screens.modal import Failure
+
+                self.app.push_screen(Failure(traceback))
+        self.run_changed(message.session)
+
+    def _forget(self) -> None:
+        """End the run on the screen and show an empty laboratory."""
+        if self.session is not None:
+            self.session.end()
+        self.session = self.ghost = None
+        self.show_set_up()
+
+    def end(self, seconds: float) -> bool:
+        """Stop the engine, and return whether its threads ended within `seconds`."""
+        return self.session is None or self.session.end(seconds)
+
+    async def present(self, editable: EditableExperiment, run: bool = True) -> None:
+        """Show another set-up, and run it or wait for the person to do so."""
+        await self._take(editable)
+        if run:
+            self._begin()
+        else:
+            self._forget()
+
+    async def _take(self, editable: EditableExperiment) -> None:
+        """Show another set-up on the panels; the selected learner stays if there are as many."""
+        selected = min(self._selected, len(editable.learners) - 1)
+        self._editable = editable
+        await self.query_one(SetupPane).show(editable)
+        self._pick(selected)
+
+
+def divergence_message(diverged: Diverged, session: Session) -> str:
+    """Return which learner diverged or lost accuracy, where, and which learners go on."""
+    experiment = session.experiment
+    who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
+    if session.point.label:
+        where += f", {session.point.label}"
+    continuation = "; the others go on" if len(experiment.learners) > 1 else ""
+    why = "" if diverged.fate == DIVERGED else f". Accuracy: {WHY_INACCURATE}"
+    if diverged.total == 1:
+        return f"{who} {diverged.fate} {where}{continuation}{why}."
+    if diverged.replicas == diverged.total:
+        return (
+            f"{who} {diverged.fate} in all {diverged.total} replicas, in the last {where}{continuation}{why}."
+        )
+    replicas = f"{diverged.replicas} of {diverged.total} replicas"
+    return f"{who} {diverged.fate} in {replicas} {where}; the others go on{why}."

@@ -1,0 +1,338 @@
+"""Looking at a run: the playhead, axes, zoom, smoothing and bands, and the panels below the chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from msgspec.structs import replace
+from textual import on
+
+from engine.core.parts import BadInput
+from engine.pictures.view import along_records
+from hadamard_tui.charts.look import ChartOptions, Pinned, why_not_log
+from hadamard_tui.charts.view_axes import view_axes
+from hadamard_tui.charts.view_plot import view_series
+from hadamard_tui.colours import palette
+from hadamard_tui.panels import ABOUT, verdict
+from hadamard_tui.running.runs import compare
+from hadamard_tui.screens.run_control import RunControl
+from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.heat_map_view import HeatMapView
+from hadamard_tui.widgets.setup import SetupPane
+from hadamard_tui.widgets.stage import HEAT, PanelView, Stage
+
+if TYPE_CHECKING:
+    from engine.spec.reading import Raw
+    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.series import Series
+    from hadamard_tui.colours.palette import Palette
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.panels.panel import Remedy
+    from hadamard_tui.running.playback import Pace
+    from hadamard_tui.running.runs import Kept
+    from hadamard_tui.running.session import Session
+    from hadamard_tui.running.stored import Stored
+
+
+RUN_BEFORE = "the run before"
+"""Name in the legend of the previous run, before its differences."""
+
+LEAPS, ZOOM = 10, 1 / 2
+"""Leaps of the playhead per run, and share of the x-axis that a zoom keeps."""
+
+
+class ViewControl(RunControl):
+    """Moves the playhead and chooses the picture, the options of charts, and the panel."""
+
+    def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
+        super().__init__(editable, pace)
+        self._cursor: float | None = None
+        self._height: float | None = None
+        self._incomplete: list[Kept] = []
+        """Pinned runs that were reported as not drawn."""
+        self._stored: Stored | None = None
+        """Stored pictures of the set-up that was looked up last."""
+        self._curves_of_stored: Sequence[Series] = ()
+        self._looked_up: tuple[Raw | None, Palette | None] = None, None
+        """That set-up, and the colours of the curves."""
+
+    @property
+    def look(self) -> Look | None:
+        """Look at the chosen picture, or at the run if that picture cannot be drawn."""
+        session = self.session
+        return None if session is None or session.trace is None else self.picture_of(session)[0]
+
+    def picture_of(self, session: Session) -> tuple[Look, str]:
+        """Return the look at the chosen picture of a run with a trace, and why it cannot be drawn."""
+        number = self.query_one(Stage).picture
+        try:
+            pinned = self.runs.views(session, session.point.picture(number), all_points=number > 0)
+            self._say_what_is_not_drawn()
+            ghost, stored = self._run_before(session, number), self._stored_curves(session)
+            place = self._cursor, self._height
+            return session.look(number, self.chart_options, pinned, *place, ghost, stored), ""
+        except BadInput as error:
+            pinned = self.runs.views(session, session.point.picture(0), all_points=False)
+            return session.look(0, self.chart_options, pinned), str(error)
+
+    def _say_what_is_not_drawn(self) -> None:
+        """Notify once of each pinned run that lacks replicas for a picture."""
+        for run in self.runs.pinned:
+            if run.missing and run not in self._incomplete:
+                self._incomplete.append(run)
+                self.notify(f"{run.name} is pinned and not drawn: {run.missing}", severity="warning")
+
+    def _run_before(self, session: Session, number: int) -> Pinned | None:
+        """Return a picture of the previous run; None if it has no such picture, or is pinned."""
+        ghost = self.ghost
+        if ghost is None or ghost.trace is None or any(run.trace is ghost.trace for run in self.runs.pinned):
+            return None
+        name, _ = compare(ghost.document, session.document, ghost.experiment)
+        try:
+            return Pinned(", ".join(filter(None, (RUN_BEFORE, name))), ghost.look(number).view)
+        except (BadInput, IndexError):
+            return None
+
+    def stored_beside(self, session: Session | None) -> Stored | None:
+        """Return the stored pictures of the set-up, unless the run on the screen is of another set-up."""
+        document = self._editable.document
+        if self._editable.error is not None or (session is not None and session.document != document):
+            return None
+        colours = palette.current()
+        if self._looked_up[0] is not document or self._looked_up[1] is not colours:
+            from hadamard_tui.running.stored import stored_of
+
+            stored = stored_of(self._editable)
+            self._looked_up, self._stored = (document, colours), stored
+            self._curves_of_stored = () if stored is None or stored.first is None else stored.first.ghost()
+        return self._stored
+
+    def _stored_curves(self, session: Session) -> Sequence[Series]:
+        """Return the stored curves of the picture on the screen, until the run is over."""
+        is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
+        if not (is_live and self.query_one(Stage).has_first_chosen):
+            return ()
+        return () if self.stored_beside(session) is None else self._curves_of_stored
+
+    @property
+    def options_of_panels(self) -> ChartOptions:
+        """Options for the charts of panels, which ignore a zoom into another x-axis than the run's clock."""
+        return self.chart_options if self._is_of_run else replace(self.chart_options, window=None)
+
+    @property
+    def _is_of_run(self) -> bool:
+        """Whether the x-axis of the chosen picture is the clock of the run."""
+        return (look := self.look) is None or look.view.picture.x == look.view.axes.clock
+
+    def run_changed(self, session: Session) -> None:
+        super().run_changed(session)
+        window, look = self.chart_options.window, self.look
+        if (
+            window is not None
+            and look is not None
+            and len(look.view.places)
+            and window[1] > look.view.places[-1]
+        ):
+            self.chart_options = replace(self.chart_options, window=None)
+
+    def action_next_picture(self) -> None:
+        self.query_one(Stage).next_picture()
+        self._look_anew()
+
+    def action_picture(self, number: int) -> None:
+        self.query_one(Stage).choose_picture(number)
+        self._look_anew()
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._look_where_the_run_is()
+
+    def _look_where_the_run_is(self) -> None:
+        self._cursor = self._height = None
+        self.query_one(f"#{HEAT}", HeatMapView).take_cursor_away()
+
+    def _look_anew(self) -> None:
+        """Show the full picture, at the present place of the run."""
+        self._look_where_the_run_is()
+        self.chart_options = replace(self.chart_options, window=None)
+
+    def action_back(self) -> None:
+        self._move(-1)
+
+    def action_forward(self) -> None:
+        self._move(1)
+
+    def action_far_back(self) -> None:
+        self._leap(-1)
+
+    def action_far_forward(self) -> None:
+        self._leap(1)
+
+    def action_first(self) -> None:
+        self._go(to_the_end=False)
+
+    def action_latest(self) -> None:
+        self._go(to_the_end=True)
+
+    def _leap(self, times: int) -> None:
+        if (look := self.look) is not None:
+            count = len(look.view.places if along_records(look.view) else look.view.known_places)
+            self._move(times * max(1, count // LEAPS))
+
+    def _move(self, places: int) -> None:
+        """Move so many places on, or back if negative."""
+        session, look = self.session, self.look
+        if session is None or look is None:
+            return
+        if look.view.heats:
+            self.query_one(f"#{HEAT}", HeatMapView).action_move(places, 0)
+        elif along_records(look.view):
+            session.playback.move(places)
+        elif look.x is not None:
+            position = int(np.searchsorted(look.view.known_places, look.x))
+            self._cursor = float(
+                look.view.known_places[min(max(position + places, 0), len(look.view.known_places) - 1)]
+            )
+        self._follow()
+
+    def _go(self, to_the_end: bool) -> None:
+        """Go to the first or the last record of a run, or place of a picture."""
+        session, look = self.session, self.look
+        if session is None or look is None:
+            return
+        if along_records(look.view):
+            session.playback.seek(session.playback.last if to_the_end else 0)
+        elif len(look.view.known_places):
+            self._cursor = float(look.view.known_places[-1 if to_the_end else 0])
+        self._follow()
+
+    def _follow(self) -> None:
+        if (look := self.look) is not None and look.x is not None:
+            self._zoom_as(look, look.resolved.following(look.x, look.view.places))
+
+    def _zoom_as(self, look: Look, options: ChartOptions) -> None:
+        self.chart_options = replace(look.options, window=options.window)
+
+    @on(ChartView.Pointed)
+    def _pointed(self, event: ChartView.Pointed) -> None:
+        session, look = self.session, self.look
+        if session is None or look is None or self.query_one(Stage).has_law_chosen:
+            return
+        log = bool(look.resolved.x_log)
+        if (
+            not self.query_one(Stage).is_of_picture(event.chart)
+            or look.view.picture.x == look.view.axes.clock
+        ):
+            session.playback.seek(session.point.record_at(event.x, log))
+        elif not along_records(look.view):
+            self._cursor = look.nearest(event.x) if len(look.view.known_places) else None
+        elif (clock := look.clock_at(event.x)) is not None:
+            session.playback.seek(session.point.record_at(clock))
+        self._follow()
+
+    @on(HeatMapView.Pointed)
+    def _pointed_at_cell(self, event: HeatMapView.Pointed) -> None:
+        if event.view.id == HEAT:
+            self._cursor, self._height = event.reading.x, event.reading.y
+
+    @on(ChartView.Wheeled)
+    def _wheeled(self, event: ChartView.Wheeled) -> None:
+        if self.query_one(Stage).is_of_picture(event.chart) or self._is_of_run:
+            self._zoom(ZOOM if event.up else 1 / ZOOM, event.x)
+
+    def action_zoom(self) -> None:
+        self._zoom(ZOOM)
+
+    def action_unzoom(self) -> None:
+        self._zoom(1 / ZOOM)
+
+    def _zoom(self, by: float, around: float | None = None) -> None:
+        look = self.look
+        if look is None or look.x is None:
+            self.notify("There is nothing to zoom into before a run.")
+            return
+        place = look.x if around is None else around
+        self._zoom_as(look, look.resolved.zoomed(by, place, look.view.places))
+
+    def action_x_log(self) -> None:
+        look = self.look
+        wanted = not (self.chart_options if look is None else look.resolved).x_log
+        refused = why_not_log("x", look.view.places) if look is not None and wanted else ""
+        is_default = look is not None and wanted == look.view.axes.x_log
+        self._change_chart_options(refused, x_log=None if is_default else wanted)
+
+    def action_y_log(self) -> None:
+        look = self.look
+        wanted = not (self.chart_options if look is None else look.resolved).y_log
+        refused = ""
+        if look is not None and wanted:
+            tried = replace(look, options=replace(look.options, y_log=True), pinned=())
+            _, refused = view_axes(tried, view_series(tried))
+        is_default = look is not None and wanted == look.view.axes.y_log
+        self._change_chart_options(refused, y_log=None if is_default else wanted)
+
+    def action_smooth(self) -> None:
+        self._change_chart_options(smooth=not self.chart_options.smooth)
+
+    def action_multiples(self) -> None:
+        self._change_chart_options(multiples=not self.chart_options.multiples)
+
+    def action_band(self) -> None:
+        curves = [] if (look := self.look) is None else look.view.curves
+        alone = bool(curves) and all(curve.stderr is None for curve in curves)
+        reason = "One replica has no standard error; set replicas to 2 or more for a band."
+        self._change_chart_options(reason if alone else "", band=not self.chart_options.band)
+
+    def _change_chart_options(self, refused: str = "", **changes: bool | None) -> None:
+        if refused:
+            self.notify(refused, severity="warning")
+        else:
+            self.chart_options = replace(self.chart_options, **changes)
+
+    # The panels
+
+    def action_view(self) -> None:
+        self.query_one(Stage).next()
+        self._announce()
+
+    def action_previous_view(self) -> None:
+        self.query_one(Stage).next(-1)
+        self._announce()
+
+    def action_panel(self, number: int) -> None:
+        self.query_one(Stage).choose(list(ABOUT)[number - 1])
+        self._announce()
+
+    def _announce(self) -> None:
+        stage, session = self.query_one(Stage), self.session
+        if session is None or session.trace is None:
+            stage.announce()
+        elif stage.panel is verdict.PANEL:
+            session.retraining.measure_certificates(self._curve(session.trace).learner, again=True)
+
+    def action_remedy(self) -> None:
+        """Change the set-up so that the visible panel has something to show, and run it again."""
+        if (remedy := self._remedy()) is not None:
+            self.query_one(SetupPane).change(remedy.place, remedy.value)
+            self.action_run()
+
+    def _remedy(self) -> Remedy | None:
+        """Return what the visible panel needs."""
+        panel = self.query_one(Stage).panel
+        experiment = self._editable.experiment if self.session is None else self.session.experiment
+        lack = None if panel is None else panel.lacks(experiment)
+        return None if lack is None else lack.remedy
+
+    def action_page_down(self) -> None:
+        self.query_one(PanelView).scroll(1)
+
+    def action_page_up(self) -> None:
+        self.query_one(PanelView).scroll(-1)
+
+    def action_next_learner(self) -> None:
+        self._pick((self._selected + 1) % len(self._editable.learners))
+
+    def action_previous_learner(self) -> None:
+        self._pick((self._selected - 1) % len(self._editable.learners))

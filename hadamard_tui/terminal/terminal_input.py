@@ -1,0 +1,132 @@
+"""Input from a terminal: read without polling, and sent on as messages for keys, clicks and pastes."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+from textual import constants, events
+from textual.message import Message
+
+from hadamard_tui.terminal.textual_internals import TerminalParser
+
+CHUNK = 4096
+"""Bytes per read."""
+
+
+class ExitEvent(threading.Event):
+    """An event that ends a wait for input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reader, self._writer = socket.socketpair()
+
+    def set(self) -> None:
+        if not self.is_set():
+            super().set()  # first: the thread that the byte wakes asks whether the event is set
+            self._writer.send(b"x")
+
+    def clear(self) -> None:
+        if self.is_set():
+            self._reader.recv(1)
+        super().clear()
+
+    def fileno(self) -> int:
+        """The descriptor that is readable while the event is set."""
+        return self._reader.fileno()
+
+
+def chunks(fileno: int, ended: ExitEvent, patience: Callable[[], float | None]) -> Iterator[bytes]:
+    """Yield the bytes that come in, until `ended` is set or nobody can send any more.
+
+    Args:
+        patience: seconds after which an empty chunk is yielded if nothing comes in; None for never.
+    """
+    with selectors.DefaultSelector() as selector:
+        selector.register(fileno, selectors.EVENT_READ)
+        selector.register(ended, selectors.EVENT_READ)
+        while True:
+            ready = [key.fileobj for key, _ in selector.select(patience())]
+            if ended in ready:
+                return
+            if not ready:
+                yield b""
+                continue
+            try:
+                data = os.read(fileno, CHUNK)
+            except OSError:  # the terminal is gone
+                return
+            if not data:
+                return
+            yield data
+
+
+BRACKETED_PASTE_START, BRACKETED_PASTE_END = "\x1b[200~", "\x1b[201~"
+LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
+
+
+class InputReader:
+    """Reader of a terminal's input, which drops garbled sequences and takes pastes for text.
+
+    Textual's parser reads escape sequences inside a paste and sends the unknown ones as keys, of which `q`
+    ends the app. It gets the brackets of a paste here, and never the text between them.
+    """
+
+    def __init__(self) -> None:
+        self._parser = TerminalParser()
+        self._recent = ""
+        """Latest letters, which may end in a bracket of a paste."""
+        self._pasted: list[str] | None = None
+        """Letters of the paste that is being received."""
+
+    @property
+    def patience(self) -> float | None:
+        """Seconds after which time decides the meaning of the latest letters, as of a lone escape."""
+        return constants.ESCAPE_DELAY if self._parser.is_waiting else None
+
+    def messages(self, text: str) -> list[Message]:
+        """Return the messages of `text`, and those that passed time adds to the text before it.
+
+        Letters are parsed one by one, so that a garbled sequence takes none of its neighbours with it.
+        """
+        messages: list[Message] = []
+        for letter in text:
+            messages += self._parsed(letter) if self._pasted is None else self._collected(letter)
+        messages += self._parsed("")
+        return [message for message in messages if not _surrogate(message)]
+
+    def _parsed(self, letter: str) -> list[Message]:
+        """Messages of one letter outside a paste, or of passed time if it is empty."""
+        self._follow(letter)
+        try:
+            messages = list(self._parser.feed(letter) if letter else self._parser.tick())
+        except Exception:  # numbers beyond all letters, and whatever else a line may garble
+            self._parser = TerminalParser()
+            messages = []
+        if self._pasted is None and self._recent.endswith(BRACKETED_PASTE_START):
+            self._pasted = []
+        return messages
+
+    def _collected(self, letter: str) -> list[Message]:
+        """The paste, if this letter ends it."""
+        assert self._pasted is not None
+        self._follow(letter)
+        self._pasted.append(letter)
+        if not self._recent.endswith(BRACKETED_PASTE_END):
+            return []
+        text = "".join(self._pasted[: -len(BRACKETED_PASTE_END)])
+        self._pasted = None
+        list(self._parser.feed(BRACKETED_PASTE_END))  # it makes an empty paste, in place of which ours goes
+        return [events.Paste(text.replace("\x00", ""))]
+
+    def _follow(self, letter: str) -> None:
+        self._recent = (self._recent + letter)[-LONGEST_BRACKET:]
+
+
+def _surrogate(message: Message) -> bool:
+    """Whether this is a key for half of a letter, which no file can keep."""
+    letters = (message.character or "") if isinstance(message, events.Key) else ""
+    return any("\ud800" <= letter <= "\udfff" for letter in letters)

@@ -1,0 +1,74 @@
+"""Time in the app: calls after a delay, messages that stay for a while, and frames per second.
+
+A timer of Textual never fires if its time is over before it begins to wait, as on a busy machine; with a
+negative time it uses the processor without end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from textual.message_pump import MessagePump
+from textual.notifications import Notification
+
+
+def call_after(seconds: float, pump: MessagePump, call: Callable[[], object]) -> asyncio.TimerHandle:
+    """Call a function of a widget or an app after so many seconds; `cancel()` prevents the call."""
+    return asyncio.get_running_loop().call_later(seconds, lambda: pump.call_later(call))
+
+
+PERIOD = 1.0
+"""Seconds over which frames are counted."""
+
+TOLERANCE = 0.1
+"""Relative change below which the shown rate stays, so that a screen at rest stays at rest."""
+
+
+class Frames:
+    """Counts frames; the rate it reports moves once per period at most."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+        self._count, self._seconds = 0, 0.0
+
+    def count(self, seconds: float) -> None:
+        """Count a frame, `seconds` after the one before."""
+        self._count += 1
+        self._seconds += seconds
+        if self._seconds >= PERIOD:
+            measured = self._count / self._seconds
+            if abs(measured - self.rate) > TOLERANCE * self.rate:
+                self.rate = measured
+            self._count, self._seconds = 0, 0.0
+
+
+LEAST = 0.05
+"""Least seconds that a message is visible."""
+
+
+@dataclass
+class SteadyNotification(Notification):
+    """A message whose time follows a steady clock, and may be over before it is shown.
+
+    Textual checks whether its time is over, and then makes a timer of the rest; a negative rest uses the
+    processor without end.
+    """
+
+    raised_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the message disappears."""
+        return max(self._left, LEAST)
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether the message's time is over."""
+        return self._left <= 0
+
+    @property
+    def _left(self) -> float:
+        return self.raised_at + self.timeout - time.monotonic()

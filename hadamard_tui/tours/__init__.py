@@ -1,1 +1,0 @@
-"""Guided tours through presets: their stops, and the talks that list them."""

@@ -1,0 +1,282 @@
+"""Lists of the set-up: learners, axes, pictures and claims, with the form of the open item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Button, OptionList, Static
+
+from engine.spec.axis import Axis
+from engine.spec.fields import fields_of
+from hadamard_tui.charts.series_builder import colour, mark
+from hadamard_tui.colours.contrast import legible
+from hadamard_tui.editing.typed_text import text_of
+from hadamard_tui.keyboard import key
+from hadamard_tui.widgets.controls import Choice, Lines, Small, compact
+from hadamard_tui.widgets.form import Fields, PartForm
+
+if TYPE_CHECKING:
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+
+class LearnerList(Lines):
+    """One line per learner; moving in it selects. It notifies only of what a person does."""
+
+    DEFAULT_CSS = """
+    LearnerList {
+        height: auto; max-height: 9; border: none; padding: 0;
+        background: transparent; scrollbar-size-vertical: 1;
+    }
+    LearnerList:focus { border: none; }
+    """
+
+    def show(self, editable: EditableExperiment, selected: int) -> None:
+        """Show the learners of a set-up."""
+        with self.prevent(OptionList.OptionHighlighted):
+            self.write([learner_line(editable, number) for number in range(len(editable.learners))])
+            self.highlighted = selected
+
+
+def learner_line(editable: EditableExperiment, number: int) -> Text:
+    """Return a learner in one line: its letter in charts, its name, and how it learns."""
+    values = editable.learners[number]
+    place = editable.place_in_run(number)
+    if editable.refused(number):
+        sign, style = "▲", "bold"
+    elif place is None:
+        sign, style = "○", "dim"
+    else:
+        kind_place = editable.kind_places.get(str(values["name"]))
+        sign, style = mark(editable.letters[number]), f"bold {legible(colour(kind_place))}"
+    off = "off, " if place is None else ""
+    return Text.assemble(
+        (f"{sign} ", style), str(values["name"]), (f"  {off}{learner_method(values)}", "dim")
+    )
+
+
+def learner_method(values: dict[str, Any]) -> str:
+    """Return the parts of a learner by their names in preset files."""
+    parts = (values.get(part) for part in ("architecture", "update", "solver"))
+    return " · ".join(str(part["kind"]) for part in parts if part)
+
+
+VALUES, RANGE = "values", "range"
+"""Ways to write the values of an axis: as a list, or by its ends."""
+
+AXIS_FIELDS = {
+    VALUES: ("name", "values", "log", "set"),
+    RANGE: ("name", "from", "to", "points", "log", "set"),
+}
+
+
+class AxisForm(Vertical):
+    """The fields of an axis, for the way in which its values are written."""
+
+    DEFAULT_CSS = "AxisForm { height: auto; }"
+
+    def __init__(self, place: str, values: dict[str, Any]) -> None:
+        super().__init__()
+        self._place, self._values = place, values
+
+    def compose(self) -> ComposeResult:
+        by = VALUES if self._values.get("from") is None and self._values.get("to") is None else RANGE
+        with Horizontal(classes="line"):
+            yield Static("given by", classes="title")
+            options = [("its values", VALUES), ("its ends", RANGE)]
+            yield Choice(options, value=by, id="given-by")
+        fields = {field.name: field for field in fields_of(Axis)}
+        yield Fields(self._place, [fields[name] for name in AXIS_FIELDS[by]], self._values)
+
+
+def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
+    """Yield the fields of a picture and of its measure."""
+    from engine.pictures.picture import Picture
+
+    yield PartForm(f"{place}.measure", "measure", "measures", values["measure"])
+    yield Fields(place, fields_of(Picture), values)
+
+
+def axis_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
+    """Yield the fields of an axis."""
+    yield AxisForm(place, values)
+
+
+def claim_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
+    """Yield the fields of a claim."""
+    yield PartForm(place, "claim", "claims", values)
+
+
+def axis_line(values: dict[str, Any]) -> str:
+    """Return an axis in one line."""
+    if values.get("values") is not None:
+        return f"{values.get('name')}: {text_of(values['values'])}"
+    return f"{values.get('name')}: {text_of(values.get('from'))} … {text_of(values.get('to'))}"
+
+
+def picture_line(values: dict[str, Any]) -> str:
+    """Return a picture in one line."""
+    against = f"{values['measure']['kind']} against {values.get('x')}"
+    return str(values.get("title") or values.get("name") or against)
+
+
+def claim_line(values: dict[str, Any]) -> str:
+    """Return a claim in one line."""
+    return str(values.get("text"))
+
+
+class ItemKind(msgspec.Struct, frozen=True):
+    """Items of a section: their name, their purpose, their line and their form."""
+
+    one: str
+    about: str
+    line: Callable[[dict[str, Any]], str]
+    form: Callable[[str, dict[str, Any]], Iterator[Widget]]
+
+    @property
+    def with_article(self) -> str:
+        """Name behind the indefinite article."""
+        return f"{'an' if self.one[0] in 'aeiou' else 'a'} {self.one}"
+
+
+KINDS = {
+    "axes": ItemKind("axis", "runs the experiment for each of its values", axis_line, axis_form),
+    "pictures": ItemKind(
+        "picture", "draws a measure against examples, steps or an axis", picture_line, picture_form
+    ),
+    "claims": ItemKind(
+        "claim", "is a statement about the curves that every run judges", claim_line, claim_form
+    ),
+}
+"""Kinds by the part of the document that holds the items."""
+
+
+class ItemForm(Vertical):
+    """The form of one axis, picture or claim."""
+
+    DEFAULT_CSS = "ItemForm { height: auto; border-left: outer $panel; padding: 0 0 0 1; }"
+
+    def __init__(self, part: str, number: int, values: dict[str, Any]) -> None:
+        super().__init__()
+        self._part, self._number, self._values = part, number, values
+
+    def compose(self) -> ComposeResult:
+        yield from KINDS[self._part].form(f"{self._part}[{self._number}]", self._values)
+
+
+class ItemList(Vertical):
+    """A list with a line for each item; enter opens its form or closes it again."""
+
+    DEFAULT_CSS = """
+    ItemList { height: auto; }
+    ItemList > Lines {
+        height: auto; max-height: 9; border: none; padding: 0;
+        background: transparent; scrollbar-size-vertical: 1;
+    }
+    ItemList > Lines:focus { border: none; }
+    """
+
+    class Requested(Message):
+        """Message: a person adds, removes, opens or closes an item, or writes an axis in another way."""
+
+        def __init__(self, items: ItemList, action: str, number: int = 0) -> None:
+            super().__init__()
+            self.items, self.part, self.action, self.number = items, items.part, action, number
+
+    def __init__(self, part: str) -> None:
+        super().__init__(id=f"{part}-items")
+        self.part = part
+        self.open: int | None = None
+        """Number of the open item."""
+
+        self._editable: EditableExperiment | None = None
+
+    def on_mount(self) -> None:
+        if self._editable is not None:
+            self.show(self._editable)
+
+    def compose(self) -> ComposeResult:
+        kind = KINDS[self.part]
+        yield compact(Lines(id=f"{self.part}-list"))
+        with Horizontal(classes="line"):
+            for name, action in (("add", f"Add {kind.with_article}"), ("remove", f"Remove this {kind.one}")):
+                tooltip = f"{action} ({key(f'{name}_learner')} in the list)"
+                yield Small(name, classes=name, tooltip=tooltip)
+
+    @property
+    def selected(self) -> int | None:
+        """Number of the highlighted item, or of the open one."""
+        number = self.query_one(Lines).highlighted
+        return self.open if number is None else number
+
+    def show(self, editable: EditableExperiment) -> None:
+        """List the items once the list is mounted: keys may come earlier."""
+        self._editable = editable
+        if not self.query(Lines):
+            return
+        lines = self.query_one(Lines)
+        place = lines.highlighted
+        items = editable.raw[self.part]
+        with self.prevent(OptionList.OptionHighlighted):
+            lines.write([self._line(editable, number) for number in range(len(items))])
+            lines.highlighted = min(place, len(items) - 1) if place is not None and items else None
+        lines.display = bool(items)
+
+    def _line(self, editable: EditableExperiment, number: int) -> Text:
+        """Return an item in one line, and why it does not fit the set-up, if so."""
+        sign = "▾ " if number == self.open else "▸ "
+        line = KINDS[self.part].line(editable.raw[self.part][number])
+        left_out = editable.left_out.get(number) if self.part == "claims" else None
+        if left_out is None:
+            place = f"{self.part}[{number}]"
+            wrong = editable.error is not None and editable.error.where.startswith(place)
+            return Text.assemble(("▲ " if wrong else sign, "bold"), line)
+        return Text.assemble(("▲ left out: ", "bold"), line, (f" – {left_out.why.fault}", "italic"))
+
+    async def turn(self, editable: EditableExperiment, number: int | None) -> None:
+        """Open the form of an item, or none, and remove the form that was open."""
+        self.open = number
+        await self.query(ItemForm).remove()
+        if number is not None:
+            await self.mount(ItemForm(self.part, number, editable.raw[self.part][number]), after=0)
+        self.show(editable)
+
+    def enter(self) -> None:
+        """Focus the first field of the open form."""
+        if fields := self.query("ItemForm Input, ItemForm Choice"):
+            self.screen.set_focus(fields.first())
+
+    @on(OptionList.OptionSelected)
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Requested(self, "turn", event.option_index))
+
+    @on(OptionList.OptionHighlighted)
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()  # the set-up would take it for one of its learners
+
+    @on(Choice.Changed, "#given-by")
+    def _given_by(self, event: Choice.Changed) -> None:
+        event.stop()
+        if self.open is not None:
+            self.post_message(self.Requested(self, str(event.value), self.open))
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        self.request("add" if event.button.has_class("add") else "remove")
+
+    def request(self, action: str) -> None:
+        """Request to add or remove an item."""
+        number = self.selected
+        if action == "add" or number is not None:
+            self.post_message(self.Requested(self, action, number or 0))
+        else:
+            self.notify(f"No {KINDS[self.part].one} is selected; enter in the list opens one.")

@@ -1,0 +1,163 @@
+"""Lines around the stage: headline, data files, the set-up's error, and the footer with keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual import events
+from textual.content import Content
+from textual.reactive import reactive
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import Static
+
+from engine.core.parts import BadInput
+from hadamard_tui.charts.raster import elided
+from hadamard_tui.editing.history import place_in_words
+from hadamard_tui.keyboard import AT_REST, FOOTER, IN_A_RUN
+
+if TYPE_CHECKING:
+    from engine.problems.problem import Problem
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+
+class Caption(Static):
+    """A line of words, or two if they are too long for one; what is too long for two ends in an ellipsis."""
+
+    DEFAULT_CSS = """
+    Caption { height: 1; padding: 0 1; text-style: bold; text-wrap: wrap; text-overflow: ellipsis; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._said = ""
+
+    def say(self, words: str) -> None:
+        """Show these words."""
+        if words != self._said:
+            self._said = words
+            self._fit()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take a second line if one is too short, and cut what is longer."""
+        width = self.content_size.width
+        lines = 2 if 0 < width < cell_len(self._said) else 1
+        first_line, *more_lines = wrap(self._said, width) if lines == 2 else [self._said]
+        text = f"{first_line} {elided(' '.join(more_lines), width)}".rstrip()
+        self.update(text, layout=False)
+        if self.size.height != lines:
+            self.styles.height = lines
+
+
+class DataLine(Static):
+    """Words about how instances and labels were read; without files it takes no room."""
+
+    DEFAULT_CSS = """
+    DataLine { display: none; height: auto; max-height: 2; padding: 0 1; color: $text-muted; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._problem: Problem | None = None
+        self._sentence = ""
+
+    def show(self, problem: Problem) -> None:
+        """Show how the data of a problem were read, if the problem has changed."""
+        if problem is self._problem:
+            return
+        self._problem = problem
+        try:
+            sentence = problem.data_sentence
+        except BadInput:  # a file is gone meanwhile, which the set-up says
+            sentence = ""
+        if sentence != self._sentence:  # to lay out the screen anew takes longer than to draw a step
+            self._sentence, self.display = sentence, bool(sentence)
+            self.update(f"data: {sentence}")
+
+
+class Status(Static):
+    """Shows which value of the set-up cannot run, and why: its field may be out of sight."""
+
+    DEFAULT_CSS = """
+    Status {
+        display: none; height: 1; padding: 0 1; background: $boost; color: $text-error;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._message = ""
+
+    def show(self, editable: EditableExperiment) -> None:
+        """Show what is wrong with a set-up, if that has changed."""
+        error = editable.error
+        message = "" if error is None else f"▲ fix {place_in_words(editable, error.where)}: {error.fault}"
+        if message != self._message:
+            self._message, self.display = message, bool(message)
+            self.update(message)
+
+
+_GAP = 2
+
+FooterEntry = tuple[str, str, str]
+"""Key, label and action of an entry."""
+
+
+class Keys(Widget):
+    """One line of keys; a click on a key does what the key does. No entry is cut."""
+
+    DEFAULT_CSS = """
+    Keys {
+        height: 1; padding: 0 1; link-style: none;
+        background: $footer-background; color: $footer-description-foreground;
+    }
+    """
+
+    entries: reactive[dict[str, FooterEntry]] = reactive[dict[str, FooterEntry]](dict)
+    """Labels of the footer's actions, by id."""
+
+    in_a_run: reactive[bool] = reactive(False)
+    """Whether a run is going on."""
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
+        self.call_after_refresh(self._bindings_changed, self.screen)
+
+    def _bindings_changed(self, screen: Screen[object]) -> None:
+        entries: dict[str, FooterEntry] = {}
+        for _, binding, enabled, _ in screen.active_bindings.values():
+            if enabled and binding.id in FOOTER and binding.id not in entries:
+                action = binding.action if "." in binding.action else f"screen.{binding.action}"
+                entries[binding.id] = self.app.get_key_display(binding), binding.description, action
+        self.entries = entries
+
+    def render(self) -> Content:
+        ranked = IN_A_RUN if self.in_a_run else AT_REST
+        return Content("  ").join(
+            Content.assemble(
+                Content.from_markup(f"[bold $footer-key-foreground @click={action}]$key[/]", key=key),
+                " ",
+                Content.from_markup(f"[@click={action}]$label[/]", label=label),
+            )
+            for key, label, action in fitting(self.entries, ranked, self.content_size.width)
+        )
+
+
+def fitting(entries: Mapping[str, FooterEntry], ranked: Sequence[str], width: int) -> list[FooterEntry]:
+    """Return the first ranked entries that fit, in the order of the footer."""
+    fitting_ids: set[str] = set()
+    for id in ranked:
+        if id in entries:
+            key, label, _ = entries[id]
+            needed = cell_len(key) + 1 + cell_len(label) + (_GAP if fitting_ids else 0)
+            if needed <= width:
+                fitting_ids.add(id)
+                width -= needed
+    return [entries[id] for id in FOOTER if id in fitting_ids]
