@@ -43,14 +43,14 @@ class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
         return 3 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
-        data, net = probe.data, probe.architecture
+        net = probe.architecture
         start = net.structure().signals
         assert start is not None, "others are refused"
         correlations = []
-        layers = net.preactivations(probe.tensors, data.instances)
+        layers = net.preactivations(probe.tensors, probe.data.instances)
         for signals, cw, cb in zip(layers, start.cw[1:], start.cb[1:], strict=True):
             sent = transfer(start.activation, signals[..., :2]).double()  # [B, units, 2]
             kernel = cb + cw * sent.mT @ sent / sent.shape[1]
             scale = kernel.diagonal(dim1=1, dim2=2).prod(1).sqrt()
             correlations.append(kernel[:, 0, 1] / scale)
-        return data.over_targets(torch.stack(correlations)).movedim(0, -1)
+        return probe.data.over_targets(torch.stack(correlations)).movedim(0, -1)

@@ -139,10 +139,10 @@ def test_layer_correlation_is_that_of_loops_over_layers_and_units(activation):
     described = experiment({"kind": "gaussian", "n": 4}, "coin", learners, d=6, **settings)
     measured = run(described).curves[0].array("layer-correlation").values
     assert measured.shape == (1, 2, 2)
-    data, streams = data_of(described), Streams([0, 1])
+    rows, streams = data_of(described).instances.rows, Streams([0, 1])
     start = described.learners[0].architecture.start(streams("init"), 6)
     for replica in range(2):
-        sent = data.instances.rows[replica, :2].double().numpy()
+        sent = rows[replica, :2].double().numpy()
         for number in (1, 2):
             weights, biases = (start[f"{name}{number}"][replica] for name in ("W", "b"))
             signals = sent @ weights.T + biases.reshape(-1)

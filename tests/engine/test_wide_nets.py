@@ -134,7 +134,7 @@ def test_two_inputs_drawn_layer_by_layer_have_the_joint_law_of_a_dense_net(cosin
     for kind, inputs in (("layer-by-layer", {"inputs": 2}), ("dense", {})):
         net = catalogue.make("architectures", kind, **words, **inputs)
         start = net.start(Streams(range(2000))("init"), 4)
-        params = {name: torch.from_numpy(value) for name, value in start.items()}
+        params = {name: torch.from_numpy(tensor) for name, tensor in start.items()}
         sent = [relu(signal.numpy()) for signal in net.preactivations(params, instances)]
         last = net.predict(params, instances).numpy()
         products = [(layer[..., 0] * layer[..., 1]).mean(1) for layer in sent]
@@ -147,7 +147,7 @@ def test_two_inputs_drawn_layer_by_layer_have_the_joint_law_of_a_dense_net(cosin
 def test_instances_beyond_the_joint_inputs_are_drawn_in_groups():
     net = catalogue.make("architectures", "layer-by-layer", depth=2, width=5, cw=2.0, inputs=2)
     start = net.start(Streams(range(3))("init"), 4)
-    params = {name: torch.from_numpy(value) for name, value in start.items()}
+    params = {name: torch.from_numpy(tensor) for name, tensor in start.items()}
     rows = torch.from_numpy(np.random.default_rng(0).normal(size=(3, 5, 4)))
     together = net.predict(params, DenseInstances(rows))
     groups = [net.predict(params, DenseInstances(part)) for part in rows.split(2, 1)]
