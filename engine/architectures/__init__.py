@@ -39,6 +39,9 @@ class Signals(NamedTuple):
     unscaled: bool
     """Whether the trained weights act without a factor."""
 
+    joint_inputs: int | None = None
+    """Number of instances in a row that have this law jointly; None for all."""
+
 
 class HiddenLayers(NamedTuple):
     """Layers whose signals `preactivations` returns, input layer first."""

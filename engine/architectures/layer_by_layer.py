@@ -1,4 +1,4 @@
-"""The distribution of a fully connected net at its start on a single instance, drawn layer by layer."""
+"""The distribution of a fully connected net at its start on a few instances, drawn layer by layer."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from engine.architectures import Architecture, ArchitectureStructure, HiddenLaye
 from engine.core.activations import Activation, transfer
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import LARGEST, MOST_LAYERS, Count, Verdict
+from engine.core.parts import LARGEST, MOST_LAYERS, SELDOM, Count, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
+MOST_INPUTS = 8
+"""Largest number of inputs that are drawn jointly: their K has a root by as many steps."""
+
+DEPENDENT = 64
+"""An input depends on those before it if its rest is at most so many roundings of its variance."""
+
 
 class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
-    """A dense net at its start, as one instance sees it: z^{l+1} = √(C_b + C_w mean σ(z^l)²) g_{l+1}.
+    """A dense net at its start, as k instances see it: each unit of a layer draws k signals from N(0, K).
 
-    g_l ~ N(0, I) has one entry for each unit of layer l, and z¹ has ‖x‖²/d in place of the mean: given a
-    layer, the signals of the next are independent N(0, C_b + C_w mean σ²). For a single instance this is
-    exactly the law of a fully connected net with Gaussian weights, at n numbers a layer instead of n². For
-    several instances it holds for each one separately, but not jointly. Training changes the g_l, which are
+    K_ab = C_b + C_w mean σ(z_a)σ(z_b) over the units below, and x_aᵀx_b/d in place of the mean at first. The
+    draws are √K g with g ~ N(0, I), and the g are the tensors g_l. For k instances this is exactly the law of
+    a fully connected net with Gaussian weights, at kn numbers a layer instead of n². More instances are drawn
+    in groups of k: each group has this law, but all groups share the g_l. Training changes the g_l, which are
     not weights of a net. Source: theory-nets.md §0.
     """
 
@@ -33,6 +39,16 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         float, Meta(gt=0, le=LARGEST, title="C_w", description="variance of weights times fan-in")
     ] = 1.0
     cb: Annotated[float, Meta(ge=0, le=LARGEST, title="C_b", description="variance of biases")] = 0.0
+    inputs: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MOST_INPUTS,
+            title="inputs k",
+            description="so many instances in a row have the law of a net jointly",
+            extra=SELDOM,
+        ),
+    ] = 1
 
     def structure(self) -> ArchitectureStructure:
         layers = self.depth + 1
@@ -46,6 +62,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
                 (self.cw,) * layers,
                 (self.cb,) * layers,
                 False,
+                self.inputs,
             ),
             hidden_layers=HiddenLayers(self.activation, (self.cw,) * self.depth),
         )
@@ -58,10 +75,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         return [self.width] * self.depth + [1]
 
     def start(self, stream: Stream, d: int) -> Start:
-        return {layer: stream.normal(n, 1) for layer, n in zip(self.layers, self._units(), strict=True)}
+        return {layer: stream.normal(*shape) for layer, shape in self.layout(d).shapes.items()}
 
     def layout(self, d: int) -> Layout:
-        shapes = {layer: (n, 1) for layer, n in zip(self.layers, self._units(), strict=True)}
+        shapes = {layer: (n, self.inputs) for layer, n in zip(self.layers, self._units(), strict=True)}
         return Layout(shapes, units=self.depth * self.width)
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -75,13 +92,40 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
         """Yield the signals before σ of every layer, [B, n_l, n], input first; the last are predictions."""
         rows = instances.rows
-        mean = rows.square().mean(-1).repeat_interleave(len(params["g1"]) // len(rows), 0)  # [B, n]
+        n = rows.shape[1]
+        rows = rows.repeat_interleave(len(params["g1"]) // len(rows), 0)
+        products = self._products(rows.mT) / rows.shape[2]
         for layer in self.layers:
-            least = torch.finfo(mean.dtype).tiny  # keeps √ away from 0, where it has no slope
-            variance = (self.cb + self.cw * mean).clamp(min=least)
-            signal = params[layer] * variance.sqrt()[:, None]
-            yield signal
-            mean = transfer(self.activation, signal).square().mean(1)
+            root = _root(self.cb + self.cw * products)
+            signals = torch.einsum("buj,bgij->bugi", params[layer], root).flatten(2)[..., :n]
+            yield signals
+            products = self._products(transfer(self.activation, signals)) / signals.shape[1]
+
+    def _products(self, sent: torch.Tensor) -> torch.Tensor:
+        """Return inner products of the columns of `sent` [B, units, n], for k in a row: [B, ⌈n/k⌉, k, k]."""
+        missing = -sent.shape[2] % self.inputs
+        padded = torch.nn.functional.pad(sent, (0, missing))
+        groups = padded.view(*sent.shape[:2], -1, self.inputs)
+        return torch.einsum("bugi,bugj->bgij", groups, groups)
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(True, "all that it sees of an instance is its length, which no rotation changes")
+        if self.inputs == 1:
+            return Verdict(True, "all that it sees of an instance is its length, which no rotation changes")
+        seen = "all that it sees of instances are lengths and angles"
+        return Verdict(True, f"{seen}, which no rotation changes")
+
+
+def _root(kernel: torch.Tensor) -> torch.Tensor:
+    """Return a lower triangular L with L Lᵀ = K [..., k, k], also where inputs have merged."""
+    least = torch.finfo(kernel.dtype).tiny  # keeps √ away from 0, where it has no slope
+    rest, columns = kernel, []
+    for number in range(kernel.shape[-1]):
+        pivot = rest[..., number, number]
+        scale = pivot.clamp(min=least).sqrt()
+        smallest = DEPENDENT * torch.finfo(kernel.dtype).eps * kernel[..., number, number]
+        below = torch.where((pivot > smallest)[..., None], rest[..., number + 1 :, number], 0)
+        before = below.new_zeros((*below.shape[:-1], number))
+        column = torch.cat((before, scale[..., None], below / scale[..., None]), -1)
+        rest = rest - column[..., :, None] * column[..., None, :]
+        columns.append(column)
+    return torch.stack(columns, -1)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     """A heat map is below a number where a theory line is below its level, and above it where it is above.
 
+    With `falls` it is the other way round: the map falls where the line rises.
     At least a share of the places satisfy it; places where line and level agree do not count. A place without
     a value is on neither side.
     """
@@ -30,6 +31,9 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
 
     contour: Annotated[Name, Meta(title="contour", description="the line that a contour is of")]
     at_value: Annotated[Number, Meta(title="value", description="what the map has on the contour")]
+    falls: Annotated[
+        bool, Meta(title="falls", description="whether the map is above the number where the line is below")
+    ] = False
     share: Annotated[
         float, Meta(gt=0, le=1, title="share", description="of the places where it is so, at least")
     ] = 1.0
@@ -53,7 +57,8 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
         if not is_defined.any():
             return self.fails(f"{self.contour} has no value beside {contour.level:g} on the map")
         below = contour.values[is_defined] < contour.level
-        so = np.where(below, heat.z[is_defined] < self.at_value, heat.z[is_defined] > self.at_value)
+        low = below != self.falls
+        so = np.where(low, heat.z[is_defined] < self.at_value, heat.z[is_defined] > self.at_value)
         if below.all() or not below.any():
             side = "below" if below.all() else "above"
             return self.fails(f"{self.contour} is {side} {contour.level:g} everywhere on the map")

@@ -1,4 +1,4 @@
-"""Signals of fully connected nets at their start, for one input: infinite width, and corrections of width n.
+"""Signals of fully connected nets at their start: infinite width, for one or two inputs, and finite width n.
 
 Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)², whose
 mean is over the units of layer l. In infinitely wide nets V_l is a number. Source: RYH ch. 2, 5;
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,12 @@ Transfer = Callable[[Floats], Floats]
 
 NODES = 200
 """Nodes of Gauss–Hermite quadrature; an even number, so that none lies on a kink at 0."""
+
+
+POLAR_NODES, FARTHEST = 48, 10.0
+"""Nodes of Gauss–Legendre quadrature for each range of angles and for radii, and the largest radius.
+
+A Gaussian point of the plane lies beyond it with probability e⁻⁵⁰."""
 
 
 def gaussian_mean(function: Transfer, variance: float) -> float:
@@ -52,6 +59,56 @@ def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
     return cw * gaussian_mean(lambda z: slope(z) ** 2, variance)
 
 
+def product_mean(transfer: Transfer, covariances: Floats) -> Floats:
+    """Return E σ(z₁) σ(z₂) for (z₁, z₂) ~ N(0, Σ), for covariances Σ [P, 2, 2] with variances > 0: [P].
+
+    With z₁ = √Σ₁₁ r cos θ and z₂ = √Σ₂₂ r cos(θ − φ), where cos φ is the correlation, a Gaussian point of the
+    plane has the density r e^(−r²/2)/(2π). The angles are divided where z₁ or z₂ is 0: between these, σ has
+    no kink, and Gauss–Legendre quadrature converges fast.
+    """
+    scales = np.sqrt(covariances.diagonal(axis1=1, axis2=2))  # [P, 2]
+    angle = np.arccos(np.clip(covariances[:, 0, 1] / scales.prod(1), -1, 1))[:, None]
+    nodes, weights = _legendre()
+    radii = FARTHEST * (nodes + 1) / 2
+    of_radii = FARTHEST / 2 * weights * radii * np.exp(-(radii**2) / 2)
+    total = np.zeros(len(covariances))
+    for sign in (1, -1):  # the half plane where z₁ has this sign, and its parts where z₂ has either sign
+        start = -math.pi / 2 if sign > 0 else math.pi / 2
+        ends = (start + 0 * angle, start + angle, start + math.pi + 0 * angle)
+        for first, last in pairwise(ends):
+            theta = first + (last - first) * (nodes + 1) / 2  # [P, angles]
+            of_angles = (last - first) / 2 * weights
+            first_signals = scales[:, 0, None, None] * np.cos(theta)[..., None] * radii
+            second_signals = scales[:, 1, None, None] * np.cos(theta - angle)[..., None] * radii
+            products = transfer(first_signals) * transfer(second_signals)
+            total += np.einsum("par,pa,r->p", products, of_angles, of_radii)
+    return total / (2 * math.pi)
+
+
+def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], cb: Sequence[float]) -> Floats:
+    """Return c_l, the correlation of the signals of layer l + 1 on two inputs, for l = 1 … L: [P, L].
+
+    Args:
+        first: covariances of the signals of the first layer, C_b + C_w x_aᵀx_b/d, [P, 2, 2].
+        cw: C_w of the layer after layer l, [L].
+        cb: its C_b, [L].
+    """
+    correlations, covariances = [], first
+    for weights, biases in zip(cw, cb, strict=True):
+        diagonal = [_of_one_input(transfer, covariances[:, input_, input_]) for input_ in (0, 1)]
+        between = product_mean(transfer, covariances)
+        following = np.stack([diagonal[0], between, between, diagonal[1]], -1).reshape(-1, 2, 2)
+        covariances = biases + weights * following
+        scales = np.sqrt(covariances.diagonal(axis1=1, axis2=2)).prod(1)
+        correlations.append(covariances[:, 0, 1] / scales)
+    return np.stack(correlations, -1)
+
+
+def _of_one_input(transfer: Transfer, variances: Floats) -> Floats:
+    """Return E σ(z)², z ~ N(0, K), by the nodes of `product_mean`, so that equal inputs stay equal: [P]."""
+    return product_mean(transfer, variances[:, None, None] * np.ones((2, 2)))
+
+
 def spread(transfer: Transfer) -> float:
     """Return the variance of σ(z)² relative to its squared mean: 5 for ReLU, 2 for the identity.
 
@@ -78,3 +135,9 @@ def _quadrature() -> tuple[Floats, Floats]:
 
     places, weights = roots_hermitenorm(NODES)
     return places, weights / weights.sum()
+
+
+@cache
+def _legendre() -> tuple[Floats, Floats]:
+    """Return nodes and weights of the integral over [−1, 1]."""
+    return np.polynomial.legendre.leggauss(POLAR_NODES)

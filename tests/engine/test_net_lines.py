@@ -131,6 +131,40 @@ def test_the_recursion_of_susceptibilities_is_exact_at_layer_1_only(words):
     assert (away[1:] > 5).all()
 
 
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_layer_correlation_is_that_of_loops_over_layers_and_units(activation):
+    words = {"widths": [5, 3], "activation": activation, "cw": 1.5, "cb": 0.3}
+    learners = {"it": gd(0.1, kind="dense", **words)}
+    settings = {"protocol": "at-init", "measures": [{"kind": "layer-correlation"}], "replicas": 2}
+    described = experiment({"kind": "gaussian", "n": 4}, "coin", learners, d=6, **settings)
+    measured = run(described).curves[0].array("layer-correlation").values
+    assert measured.shape == (1, 2, 2)
+    rows, streams = data_of(described).instances.rows, Streams([0, 1])
+    start = described.learners[0].architecture.start(streams("init"), 6)
+    for replica in range(2):
+        sent = rows[replica, :2].double().numpy()
+        for number in (1, 2):
+            weights, biases = (start[f"{name}{number}"][replica] for name in ("W", "b"))
+            signals = sent @ weights.T + biases.reshape(-1)
+            sent = np.maximum(signals, 0) if activation == "relu" else np.tanh(signals)
+            kernel = 0.3 + 1.5 * sent @ sent.T / sent.shape[1]
+            correlation = kernel[0, 1] / np.sqrt(kernel[0, 0] * kernel[1, 1])
+            assert measured[0, replica, number - 1] == pytest.approx(correlation, rel=1e-6)
+
+
+@pytest.mark.parametrize(("matrix", "architecture", "reason"), [
+    ({"kind": "sphere", "n": 1}, {"kind": "dense", "widths": [4]}, "there is one row"),
+    ({"kind": "pair"}, {"kind": "layer-by-layer"}, "draws each by itself"),
+    ({"kind": "pair"}, {"kind": "neuron"}, "requires a fully connected net"),
+])  # fmt: skip
+def test_the_recursion_of_correlations_says_what_it_needs(matrix, architecture, reason):
+    described = experiment(matrix, "coin", {"it": gd(0.1, **architecture)}, d=4, protocol="at-init")
+    line = line_of_kind("correlation-recursion")
+    findings = line.holds(described), line.binds(described.learners[0], described)
+    assert reason in " ".join(finding.reason for finding in findings)
+    assert not all(finding.holds for finding in findings)
+
+
 @pytest.mark.slow
 def test_the_correction_is_for_homogeneous_nets():
     described = net(width=16, activation="relu", cw=2.0)

@@ -122,6 +122,22 @@ def susceptible(described: Experiment) -> Naive:
     return Naive(np.array([np.mean(of_rows, 0)]), 1e-6)
 
 
+def correlated(described: Experiment) -> Naive:
+    """Correlation of the signals of two rows in every layer of a ReLU net, averaged over replicas."""
+    net, of_replicas = described.learners[0].architecture, []
+    for rows in instances(described):
+        kernel, layers = net.cb + net.cw * rows[:2] @ rows[:2].T / rows.shape[1], []
+        for _ in range(len(net.widths)):
+            scales = np.sqrt(kernel.diagonal())
+            cosine = float(kernel[0, 1] / scales.prod())
+            ramps = scales.prod() * pairs(cosine)[0]
+            means = np.array([[kernel[0, 0] / 2, ramps], [ramps, kernel[1, 1] / 2]])
+            kernel = net.cb + net.cw * means
+            layers.append(kernel[0, 1] / np.sqrt(kernel.diagonal().prod()))
+        of_replicas.append(layers)
+    return Naive(np.array([np.mean(of_replicas, 0)]), 1e-6)
+
+
 def net(**words) -> dict[str, object]:
     return {"learners": {"net": gd(0.1, kind="dense", **words)}}
 
@@ -165,6 +181,16 @@ TWINS = (
             **net(widths=[6, 6, 6], activation="tanh", cw=1.5, cb=0.2),
         },
         susceptible,
+    ),
+    Twin(
+        "correlation-recursion",
+        {
+            "matrix": {"kind": "gaussian", "n": 3, "d": 4},
+            "replicas": 2,
+            **AT_INIT,
+            **net(widths=[6, 6, 6], activation="relu", cw=1.5, cb=0.2),
+        },
+        correlated,
     ),
 )
 

@@ -126,6 +126,63 @@ def test_nets_with_explicit_matrices_have_these_moments(transfer, cw):
     assert (abs(sample.var(1) / variance - 1) < ERRORS * np.sqrt(2 / draws) + 3 * variance).all()
 
 
+@pytest.mark.parametrize("cosine", [0.0, 0.6, 1.0])
+def test_two_inputs_drawn_layer_by_layer_have_the_joint_law_of_a_dense_net(cosine):
+    words = {"depth": 3, "width": 4, "activation": "relu", "cw": 2.0, "cb": 0.1}
+    pair = torch.tensor([[2.0, 0.0, 0.0, 0.0], [2 * cosine, 2 * np.sqrt(1 - cosine**2), 0.0, 0.0]])
+    instances, moments = DenseInstances(pair.double().expand(2000, 2, 4)), []
+    for kind, inputs in (("layer-by-layer", {"inputs": 2}), ("dense", {})):
+        net = catalogue.make("architectures", kind, **words, **inputs)
+        start = net.start(Streams(range(2000))("init"), 4)
+        params = {name: torch.from_numpy(tensor) for name, tensor in start.items()}
+        sent = [relu(signal.numpy()) for signal in net.preactivations(params, instances)]
+        last = net.predict(params, instances).numpy()
+        products = [(layer[..., 0] * layer[..., 1]).mean(1) for layer in sent]
+        moments.append(np.column_stack([*products, last.prod(1), np.square(last).prod(1), products[2] ** 2]))
+    (joint, dense), count = moments, 2000
+    errors = np.sqrt((joint.var(0) + dense.var(0)) / count)
+    assert (np.abs(joint.mean(0) - dense.mean(0)) < ERRORS * errors).all()
+
+
+def test_instances_beyond_the_joint_inputs_are_drawn_in_groups():
+    net = catalogue.make("architectures", "layer-by-layer", depth=2, width=5, cw=2.0, inputs=2)
+    start = net.start(Streams(range(3))("init"), 4)
+    params = {name: torch.from_numpy(tensor) for name, tensor in start.items()}
+    rows = torch.from_numpy(np.random.default_rng(0).normal(size=(3, 5, 4)))
+    together = net.predict(params, DenseInstances(rows))
+    groups = [net.predict(params, DenseInstances(part)) for part in rows.split(2, 1)]
+    assert torch.allclose(together, torch.cat(groups, 1), rtol=1e-12)
+
+
+def of_pair(cosine, variance=1.0):
+    return variance * np.array([[[1.0, cosine], [cosine, 1.0]]])
+
+
+@pytest.mark.parametrize("cosine", [-0.9, 0.0, 0.3, 0.9999, 1.0])
+def test_the_mean_of_a_product_is_the_arc_cosine_formula_for_relu(cosine):
+    covariances = np.array([[[2.0, cosine * np.sqrt(6.0)], [cosine * np.sqrt(6.0), 3.0]]])
+    mean = np.sqrt(6.0) * (np.sqrt(1 - cosine**2) + cosine * (np.pi - np.arccos(cosine))) / (2 * np.pi)
+    assert wide_nets.product_mean(relu, covariances)[0] == pytest.approx(mean, abs=1e-13)
+
+
+@pytest.mark.parametrize("variance", [0.5, 2.0])
+def test_the_mean_of_a_product_is_the_double_integral_for_tanh(variance):
+    places, weights = np.polynomial.hermite_e.hermegauss(150)
+    weights = weights / weights.sum()
+    second = np.tanh(np.sqrt(variance) * (0.6 * places[:, None] + 0.8 * places)) @ weights
+    expected = weights @ (np.tanh(np.sqrt(variance) * places) * second)
+    assert wide_nets.product_mean(np.tanh, of_pair(0.6, variance))[0] == pytest.approx(expected, abs=1e-11)
+
+
+def test_correlations_are_those_of_the_page():
+    (of_relu,) = wide_nets.layer_correlations(relu, of_pair(0.0, 2.0), [2.0] * 100, [0.0] * 100)
+    assert of_relu[[0, 1, 9, 99]] == pytest.approx([1 / np.pi, 0.49373, 0.87154, 0.996423], abs=5e-6)
+    assert (1 - of_relu[99]) * 2 * 100**2 / (9 * np.pi**2) == pytest.approx(0.805, abs=5e-4)
+    for start, end in ((0.5, 0.44066), (0.9, 0.86746), (0.0, 0.0)):
+        (of_tanh,) = wide_nets.layer_correlations(np.tanh, of_pair(start), [1.0] * 400, [0.0] * 400)
+        assert of_tanh[399] == pytest.approx(end, abs=6e-6)
+
+
 def test_layers_drawn_one_after_the_other_have_the_law_of_those_of_a_dense_net():
     words = {"depth": 3, "width": 6, "activation": "relu", "cw": 2.0, "cb": 0.1}
     x = torch.full((2000, 1, 4), 0.5, dtype=torch.float64)

@@ -40,8 +40,14 @@ from engine.spec.documents import sweep_of
 
 FOLDER = Path(__file__).resolve().parent / "digests"
 
-PLAIN = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "OPENBLAS_CORETYPE": "Nehalem"}
-"""Environment that restricts libraries to instructions of every x86-64 processor.
+PLAIN = {
+    "ATEN_CPU_CAPABILITY": "default",
+    "MKL_CBWR": "COMPATIBLE",
+    "OPENBLAS_CORETYPE": "Nehalem",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
+    "NUMBA_CPU_NAME": "generic",
+}
+"""Environment that restricts torch, MKL, OpenBLAS, numpy and numba to the instructions of every x86-64.
 
 Other instructions round otherwise, and runs at the edge of stability magnify the difference."""
 

@@ -1,0 +1,56 @@
+"""Layer correlation: how alike every hidden layer makes two inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.activations import transfer
+from engine.core.lazy import torch
+from engine.measures import Index, Measure, MeasureNeeds, Probe
+from engine.measures.layer_variance import LayerVariance
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
+    """c_l, the correlation that layer l = 1 … L gives to the signals of the next for the first two rows.
+
+    c_l = K₁₂/√(K₁₁ K₂₂) with K_ab = C_b + C_w · mean σ(z^l_a) σ(z^l_b), where the mean is over the units of
+    the layer, z^l_a are their signals on row a before σ, and C_w and C_b are those of layer l + 1: over
+    draws of its weights alone, c_l is the correlation of two of its signals. At 1 the rows have merged.
+    Averaged over targets. Source: RYH ch. 5; theory-nets.md §24.
+    """
+
+    label: ClassVar[str] = "correlation of two inputs"
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        return LayerVariance().index(learner, problem)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        start = None if learner.architecture is None else learner.architecture.structure().signals
+        if start is None:
+            return "the learner is a dense net with a Gaussian start"
+        if start.joint_inputs == 1:
+            return "the learner draws two inputs jointly, as by inputs = 2"
+        return "there are two rows" if problem.matrix.shape()[0] < 2 else None
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return 3 * batch * signals
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        net = probe.architecture
+        start = net.structure().signals
+        assert start is not None, "others are refused"
+        correlations = []
+        layers = net.preactivations(probe.tensors, probe.data.instances)
+        for signals, cw, cb in zip(layers, start.cw[1:], start.cb[1:], strict=True):
+            sent = transfer(start.activation, signals[..., :2]).double()  # [B, units, 2]
+            kernel = cb + cw * sent.mT @ sent / sent.shape[1]
+            scale = kernel.diagonal(dim1=1, dim2=2).prod(1).sqrt()
+            correlations.append(kernel[:, 0, 1] / scale)
+        return probe.data.over_targets(torch.stack(correlations)).movedim(0, -1)

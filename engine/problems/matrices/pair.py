@@ -1,0 +1,43 @@
+"""Two inputs at a given angle."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import Dimension
+from engine.core.streams import Streams
+from engine.problems.matrices import Floats, Matrix, Rows
+
+
+class Pair(Matrix, frozen=True, tag="pair"):
+    """Two inputs of length √d with cosine c: √d e₁ and √d (c e₁ + √(1 − c²) e₂).
+
+    They are the inputs at which the kernels of a net at its start are compared: lengths and cosine are the
+    same in every replica. Source: theory-nets.md §§24, 26.
+    """
+
+    cosine: Annotated[
+        float, Meta(ge=-1, le=1, title="cosine c", description="of the angle between the two inputs")
+    ] = 0.0
+    d: Annotated[Dimension, Meta(title="d", description="features")] = 2
+
+    def size(self) -> tuple[int, int]:
+        return 2, self.d
+
+    @property
+    def second_moment(self) -> Floats:
+        (rows,) = self._rows(1)
+        moment: Floats = rows.T @ rows / 2
+        return moment
+
+    def rows(self, streams: Streams) -> Rows:
+        return self._rows(len(streams.seeds))
+
+    def _rows(self, replicas: int) -> Floats:
+        rows = np.zeros((replicas, 2, self.d))
+        rows[:, :, :2] = (1.0, 0.0), (self.cosine, np.sqrt(1 - self.cosine**2))
+        scaled: Floats = np.sqrt(self.d) * rows
+        return scaled
