@@ -1,4 +1,4 @@
-"""A chart in characters: frame, picture and legend, for any size on the screen and for standard output."""
+"""Chart in characters: frame, picture and legend, for any size of screen or for standard output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LEAST_ROWS_PER_LEGEND_LINE, _LEAST_CHART = 3, 11
 
 
 class ChartSheet(NamedTuple):
-    """The parts of a chart; the legend is below the frame, `legend_lines` before the end."""
+    """Parts of a chart. The legend is below the frame and starts `legend_lines` above the end."""
 
     surround: Frame
     picture: Raster
@@ -51,12 +51,12 @@ def compose(
     """Lay out a chart in width × height characters.
 
     The legend depends on the painted picture, and the room for the picture depends on the legend. If the
-    legend turns out longer or shorter than tried, the picture is painted again.
+    legend needs another number of lines than tried, the picture is painted again.
 
     Args:
-        legend_lines: the lines of the legend that are tried first.
-        most_legend_lines: the most lines of the legend, for charts beside a table of names; by default as
-            many as the legend needs, if the chart has room.
+        legend_lines: the first number of legend lines to try.
+        most_legend_lines: the maximum of legend lines, for charts beside a table of names; by default as
+            many as needed, if the chart has room.
     """
     tried: set[int] = set()
     while True:
@@ -111,9 +111,9 @@ _SHADE = 4, 2  # columns and rows from one cell to the next that shows a region
 def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
     """Return a chart of `height` lines of `width` cells, with the legend at its foot and without errors.
 
-    Every curve has its own marker (its `mark` if it has one), so that it reads without colour; curves that
-    run along each other take turns. Curves are thinned to the columns of the chart before plotext sees
-    them, which also keeps NaN and ±inf from it.
+    Every curve has a marker of its own, which is its `mark` if it has one, so that curves differ without
+    colour. Curves that run along each other alternate. Curves are thinned to the columns of the chart before
+    plotext gets them, which also removes NaN and ±inf.
     """
     markers = _markers(series)
     lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
@@ -143,7 +143,7 @@ def _layers(
     layout: FrameLayout,
     groups: Sequence[tuple[int, ...]],
 ) -> list[Layer]:
-    """Return regions, then each curve where it is its turn."""
+    """Return the regions, then each curve in its columns."""
     lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
     seen = lines.shown & ~repeated(series, lines, groups)
     for group in groups:
@@ -165,7 +165,7 @@ def _layers(
 
 
 def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
-    """Return some of the cells of a region."""
+    """Return a sparse selection of the cells of a region."""
     inside = [
         (column, rows - 1 - row)
         for column in np.flatnonzero(bands.shown[index]).tolist()
@@ -178,7 +178,7 @@ def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
 
 
 def _markers(series: Sequence[Series]) -> list[str]:
-    """Return a marker for each series: its mark, or a marker that no other series has while there are any."""
+    """Return a marker for each series: its mark, or a marker that is unused while any is."""
     used_markers = {curve.mark for curve in series}
     free = cycle([marker for marker in _MARKERS if marker not in used_markers] or _MARKERS)
     marker_by_index = {
@@ -192,7 +192,7 @@ def _markers(series: Sequence[Series]) -> list[str]:
 def _layer(
     curve: Series, marker: str, top: np.ndarray, bottom: np.ndarray, seen: np.ndarray, rows: int
 ) -> Layer:
-    """Return the cells of one curve in the columns where it is seen."""
+    """Return the cells of a curve in the columns where it is seen."""
     shown, period = np.flatnonzero(seen), _SPARSE.get(curve.style, 1)
     if curve.mark and curve.style == BOUND_STYLE:
         shown, period = shown[shown % _GAP_EVERY > 0], 1

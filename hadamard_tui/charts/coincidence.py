@@ -1,4 +1,4 @@
-"""Find curves that run along each other, so that one would hide the others."""
+"""Search for curves that run along each other, where one would hide the other."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.spans import Spans
 
 NEAR = 1
-"""Dots between two curves that are seen as one."""
+"""Largest distance in dots between curves that look like one."""
 
 ROUNDING = 1e-5
-"""Relative difference of equal curves: of the largest value, on a logarithmic axis of each value."""
+"""Relative difference of equal curves: to the largest value, or on a logarithmic axis to each value."""
 
 CLOSE, FACTOR = 0.01, 1.1
-"""Largest difference of close curves: a share of the axis and, on a logarithmic axis, also a factor."""
+"""Largest difference of close curves: a share of the axis, and on a logarithmic axis also a factor."""
 
 LEAST_SHARE = 1 / 8
-"""Share of the chart's width over which two curves must be near to run along each other."""
+"""Least share of the chart's width over which two curves must be near to run along each other."""
 
 
 def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
@@ -58,8 +58,8 @@ def _are_near(lines: Spans, index: int, other: int) -> bool:
 def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
     """Return the columns in which both lines are shown and near each other.
 
-    With `steep` lines may be further apart where they are steep, by half of their runs: there a dot to the
-    side is many dots up or down.
+    With `steep`, steep lines may be further apart by half of their runs: there, a dot to the side is many
+    dots up or down.
     """
     near: np.ndarray = lines.shown[index] & lines.shown[other]
     room: np.ndarray | int = NEAR
@@ -71,9 +71,9 @@ def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarr
 
 
 def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int, ...]] = ()) -> np.ndarray:
-    """Return where lines beside the curves fill the gaps between another line's dashes, [series, columns].
+    """Return the columns where a line would fill the gaps of another line's dashes, [series, columns].
 
-    There only the line with the longest dashes is drawn; of several, the first.
+    There, only the line with the longest dashes is drawn; of several, the first.
 
     Args:
         groups: positions of series that are drawn as one line anyway.
@@ -93,7 +93,7 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """Return the series with gaps where their lines run along others, for axes on which they were laid out.
+    """Return the series with gaps where their lines run along others, for the axes of their layout.
 
     Args:
         groups: positions of series that are drawn as one line anyway.
@@ -107,7 +107,7 @@ def drawn_once(
 
 
 def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
-    """Return a line without the points inside its gaps [G, 2], and with points at the ends of the gaps."""
+    """Return a line with its points inside the gaps [G, 2] replaced by points at the ends of the gaps."""
     order = np.argsort(line.x, kind="stable")
     x = line.x[order]
     outside = ~((x[:, None] >= gaps[:, 0]) & (x[:, None] <= gaps[:, 1])).any(1)
@@ -124,7 +124,7 @@ def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
 
 
 def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
-    """Return the height of a line at a place, straight between its points on these axes; NaN outside it."""
+    """Return the height of a line at a place, interpolated on these axes; NaN outside it."""
     after = int(np.searchsorted(x, place))
     if not 0 < after < len(x):
         return np.nan
@@ -139,13 +139,13 @@ def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
 
 
 def _sparseness(line: Series) -> float:
-    """Return the share of gaps between the dashes of a line."""
+    """Return the share of gaps in the dashes of a line."""
     dashes = PATTERNS.get(line.style, (True,))
     return 1 - sum(dashes) / len(dashes)
 
 
 def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
-    """Return only the runs of at least so many columns."""
+    """Return the runs of at least `least` columns."""
     in_long_run = np.zeros_like(is_near)
     for start, end in _ends_of_runs(is_near).tolist():
         in_long_run[start:end] = end - start >= least
@@ -158,9 +158,9 @@ def _ends_of_runs(is_near: np.ndarray) -> np.ndarray:
 
 
 def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Split groups of series that the chart shows as one until all values are close to the first of a group.
+    """Split groups of series into groups whose values are all close to the first member's.
 
-    In each group the series that equal the first come right behind it.
+    Series that equal the first member come right behind it.
     """
     close_groups: list[tuple[int, ...]] = []
     for group in groups:
@@ -175,7 +175,7 @@ def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]
 
 
 def are_close(curve: Series, other: Series, axes: Axes) -> bool:
-    """Whether two curves differ by little wherever both are in sight, measured along the axes."""
+    """Return whether two curves differ little wherever both are visible, measured along the axes."""
     y, at = (_along(values, axes.y_log) for values in _side_by_side(curve, other, axes))
     low, high = _along(np.array(axes.y_limits), axes.y_log)
     tolerance = CLOSE * (high - low)
@@ -187,7 +187,7 @@ def are_close(curve: Series, other: Series, axes: Axes) -> bool:
 
 
 def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values in sight of the curve with fewer points, and the values of the other curve there."""
+    """Return the visible values of the curve with fewer points, and the other curve's values there."""
     few, many = sorted(
         (np.stack([part.x, part.y])[:, np.isfinite(part.x) & np.isfinite(part.y)] for part in (curve, other)),
         key=lambda points: points.shape[1],
@@ -207,7 +207,7 @@ def _along(values: np.ndarray, log: bool) -> np.ndarray:
 
 
 def are_equal(curve: Series, other: Series, log: bool = False) -> bool:
-    """Whether two curves have the same values where both exist, which is more than looking the same."""
+    """Return whether two curves have equal values where both exist, which is more than looking the same."""
     shared = np.isfinite(curve.y) & (curve.x >= other.x.min()) & (curve.x <= other.x.max())
     if not shared.any():
         return False

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def is_difference(look: Look) -> bool:
-    """Whether the look shows differences to a pinned run."""
+    """Return whether the look shows differences from a pinned run."""
     return bool(look.options.difference and look.pinned and look.view.curves)
 
 
 def difference(look: Look) -> Plot:
-    """Every curve less that of the same name in the last of the pinned runs; 0 where they are alike."""
+    """Return a plot of every curve minus the curve of the same name in the last pinned run."""
     pinned, view = look.pinned[-1], look.view
     pinned_curves = {curve.name: curve for curve in pinned.view.curves}
     curves = [_less(curve, pinned_curves[curve.name]) for curve in view.curves if curve.name in pinned_curves]
@@ -45,7 +45,7 @@ def difference(look: Look) -> Plot:
 
 
 def _less(curve: CurveView, other: CurveView) -> CurveView:
-    """Return a curve minus another one, which is interpolated linearly and does not reach beyond its ends."""
+    """Return a curve minus another one, which is interpolated linearly and not extrapolated."""
     defined = ~np.isnan(other.y)
     if not defined.any():
         return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)
@@ -61,12 +61,12 @@ def _less(curve: CurveView, other: CurveView) -> CurveView:
 
 
 def has_multiples(look: Look) -> bool:
-    """Whether a picture has several curves, references not counted."""
+    """Return whether a picture has several curves, references not counted."""
     return len(_curves(look)) > 1
 
 
 def multiples(look: Look, most_charts: int, learner: str) -> tuple[list[Plot], int]:
-    """Return at most `most_charts` charts, one of them of `learner`, and the number of charts left out."""
+    """Return at most `most_charts` charts, one of them for `learner`, and the number of omitted charts."""
     curves = _curves(look)
     chosen = curves[:most_charts]
     learner_curve = next((curve for curve in curves if curve.learner == learner), None)

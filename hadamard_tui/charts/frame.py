@@ -1,4 +1,4 @@
-"""Frame of a chart: axes and ticks drawn by plotext, and words on the border and among the ticks."""
+"""Frame of a chart: axes and ticks drawn by plotext, and texts on the border and among the ticks."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _ENDS = 4  # a border and a blank at either end of the upper line
 
 
 class TopLine(NamedTuple):
-    """The upper border between its corners, and the cells of the title in it."""
+    """Upper border between its corners, and the cells of the title in it."""
 
     text: str = ""
     title: range = range(0)
 
 
 class TickLine(NamedTuple):
-    """The line below a chart, and the ticks whose labels it shows, by column of the plot area."""
+    """Line below a chart, and the ticks with visible labels, by column of the plot area."""
 
     text: str = ""
     ticks: tuple[tuple[int, str], ...] = ()
 
 
 class Labels(NamedTuple):
-    """What a chart says of itself and of its axes; nothing for a label that would repeat the title."""
+    """Texts around a chart; empty if they would repeat the title."""
 
     title: str
     x: str
@@ -47,7 +47,7 @@ class Labels(NamedTuple):
 
 
 def labels(axes: Axes) -> Labels:
-    """Return the words around a chart, each on one line."""
+    """Return the texts around a chart, each on one line."""
     title, x, y = (" ".join(text.split()) for text in (axes.title, axes.x_label, axes.y_label))
     x = f"← {x}, falling" if axes.x_falls and x else x
     return Labels(title, x, "" if y.casefold() == title.casefold() else y)
@@ -56,8 +56,8 @@ def labels(axes: Axes) -> Labels:
 def top_line(axes: Axes, columns: int) -> TopLine:
     """Return the upper border of a chart: the y label at its left, the title at its right.
 
-    A label that equals the title is not repeated. If both do not fit, the title is cut, or left out if less
-    than half of it fits: the headline also has the title, and nothing else has the unit of y.
+    A label that equals the title is not repeated. If both do not fit, the title is cut, or omitted if less
+    than half of it fits: the headline also has the title, but only the label has the unit of y.
     """
     title, _, y_label = labels(axes)
     room = columns - _ENDS
@@ -76,7 +76,7 @@ def top_line(axes: Axes, columns: int) -> TopLine:
 
 
 def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns: int) -> TickLine:
-    """Return the labels of ticks and of the x-axis, which stands behind the last tick, or replaces others.
+    """Return the line of tick labels with the label of x, behind the last tick or in place of ticks.
 
     Args:
         ticks: columns of the plot area with their labels, from left to right.
@@ -123,7 +123,7 @@ _WIDEST_NAME = 6  # names in the place of y labels a sixth
 
 
 class FrameLayout(msgspec.Struct, frozen=True):
-    """Parts that fit into width × height cells, and the place of the plot area in cells from the top left."""
+    """Parts that fit into width × height cells, and the cells of the plot area from the top left."""
 
     width: int
     height: int
@@ -147,9 +147,9 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """The text around a chart: `height` lines of `width` cells each, blank in the plot area.
+    """Text around a chart: `height` lines of `width` cells each, blank in the plot area.
 
-    `title` are the cells of the first line that hold the title.
+    `title` holds the cells of the title in the first line.
     """
 
     lines: tuple[str, ...]
@@ -162,10 +162,10 @@ class Frame(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=16)
 def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACROSS, DOTS_DOWN)) -> Frame:
-    """Return the frame of a live chart; its ticks are where `raster.paint` puts the same values.
+    """Return the frame of a live chart, whose ticks match the places of `raster.paint_series`.
 
     Args:
-        dots: how many dots a cell has across and down.
+        dots: dots of a cell across and down.
     """
     layout = arrange(axes, width, height, dots)
     lines = tuple(set_cell_size(line, width) for line in uncoloured(draw(layout)).split("\n")[:height])
@@ -174,7 +174,7 @@ def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACR
 
 
 def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> FrameLayout:
-    """Choose parts and ticks for a size; `dots` is how many dots a cell has across and down."""
+    """Choose parts and ticks for a size; `dots` are the dots of a cell across and down."""
     width, height = max(width, 0), max(height, 0)
     if width < _BOX[0] or height < _BOX[1]:
         return FrameLayout(width, height, 0, 0, width, height, False, TopLine(), TickLine(), ())
@@ -246,7 +246,7 @@ def uncoloured(text: str) -> str:
 
 
 def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
-    """Return the ticks of the y-axis of a chart with so many rows; at least three if there is room."""
+    """Return the ticks of the y-axis of a chart with `rows` rows; at least three if they fit."""
     tick_limit = min(_MOST_Y_TICKS, max(2, rows // _ROWS_PER_TICK))
     least = _LEAST_Y_TICKS if rows >= _ROWS_WITH_LEAST else 0
     for count in range(tick_limit, max(tick_limit, rows // 2) + 1):
@@ -257,7 +257,7 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
 
 
 def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
-    """Return the names on the y-axis that are in sight and have a row of their own."""
+    """Return the names on the y-axis that are visible and have a row of their own."""
     named_ticks: list[Tick] = []
     last = None
     for y, name in enumerate(axes.y_names):
@@ -269,7 +269,7 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
 
 
 def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tuple[Tick, ...]:
-    """Return as many ticks of the x-axis as have room for their labels, with two blanks between."""
+    """Return as many ticks of the x-axis as fit with their labels and two blanks between them."""
     across = Scale(axes.x_limits, axes.x_log, columns * dots_across)
     for tick_limit in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
         inside = [

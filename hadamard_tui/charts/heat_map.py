@@ -1,4 +1,4 @@
-"""Content of a heat map: cells along both axes, the scale of its values, lines over it and marked points."""
+"""Content of a heat map: cells, the scale of their values, lines over them and marked points."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _LARGEST = 8e307
 def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
     """Return the borders of the cells around increasing values, shape [n + 1].
 
-    The outer cells are symmetric around their values. A single cell reaches from half its value to one and a
-    half of it, on a log axis to twice of it, or from −1/2 to 1/2 around 0.
+    The outer cells are symmetric around their values. A single cell reaches from half to one and a half of
+    its value, on a log axis from half to twice its value, and from −1/2 to 1/2 around 0.
     """
     if log:
         logs = np.log10(values)
@@ -39,7 +39,7 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
 
 
 def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
-    """Return the cell around `values` at the centre of each slot; beyond the ends, the outermost cell.
+    """Return the position in `values` of the cell at the centre of each slot, or of the nearest cell.
 
     A border belongs to the cell above it.
     """
@@ -54,14 +54,14 @@ def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
 # Narrower ranges (relative to the values) are rounding noise: all the same.
 _NOISE = 1e-12
 _FACTOR = 2.0
-"""Factor up and down that the scale reaches around a single value."""
+"""Factor by which the scale extends above and below a single value."""
 
 
 class ValueScale(msgspec.Struct, frozen=True):
-    """A range of values.
+    """Range of values.
 
     Args:
-        hidden: what of the values no step shows truly, in words; empty if there is nothing.
+        hidden: phrase on the values that no step shows truly; empty if all are shown.
     """
 
     limits: Limits
@@ -69,7 +69,7 @@ class ValueScale(msgspec.Struct, frozen=True):
     hidden: str = ""
 
     def steps(self, values: np.ndarray, count: int) -> np.ndarray:
-        """Return the step of each value among `count` equal ones, −1 for NaN; beyond the ends the last."""
+        """Return the step of each value among `count` equal ones, −1 for NaN; the outer steps have no end."""
         share = Scale(self.limits, self.log, 2).place(values)
         defined = ~np.isnan(share)
         steps = np.where(defined, share, 0.0) * count
@@ -83,7 +83,7 @@ class ValueScale(msgspec.Struct, frozen=True):
 def value_scale(z: np.ndarray, log: bool) -> ValueScale:
     """Return the scale from the least to the greatest value that it can show.
 
-    A logarithmic scale over values of which none is above 0 is linear, and says so.
+    A logarithmic scale becomes linear if no value is above 0, and says so.
     """
     finite = z[np.isfinite(z)]
     positive = finite[finite > 0]
@@ -111,14 +111,14 @@ def _limits(usable: np.ndarray, log: bool) -> Limits:
 
 
 _PLAIN = (1e-4, 1e6)
-"""Numbers between these are written with as many decimals as their error has, others in powers of ten."""
+"""Range of numbers with decimals by their error; other numbers are powers of ten."""
 
 
 class ContourLine(msgspec.Struct, frozen=True, eq=False):
-    """A line drawn over a heat map.
+    """Line drawn over a heat map.
 
     Args:
-        name: its entry in the legend; a line without a name is drawn but not listed.
+        name: its entry in the legend; a line without a name is not listed.
         path: shape [n, 2], x and y in data units; a row of NaN lifts the pen.
     """
 
@@ -132,7 +132,7 @@ class ContourLine(msgspec.Struct, frozen=True, eq=False):
 
 
 class MarkedPoint(msgspec.Struct, frozen=True):
-    """A place that is marked, with one letter or sign; its name is in the legend."""
+    """Place marked with one letter or sign; its name is in the legend."""
 
     name: str
     x: float
@@ -145,7 +145,7 @@ class MarkedPoint(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column that is marked above the map and below it; its name is in the legend."""
+    """Column marked above and below the map; its name is in the legend."""
 
     name: str
     x: float
@@ -155,22 +155,22 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class HeatMap(msgspec.Struct, frozen=True, eq=False):
-    """Values over a grid, kept in increasing order of x and y whatever order they are given in.
+    """Values over a grid, sorted by increasing x and y.
 
     Args:
-        x, y: where the values belong, shapes [Nx] and [Ny], without repetition; above 0 on a log axis.
-        z: shape [Ny, Nx]; NaN for what is missing.
-        stderr: of z, same shape.
-        z_log: equal ratios of z, not equal differences, are equal steps of colour.
-        missing: what NaN means, in words.
-        y_names: what stands at y = 0, 1, 2, … in place of numbers.
-        z_limits: the ends of the scale; those of the values by default.
-        y_down: y increases downwards, as the numbers of the rows of a matrix do.
-        unlit: which rows are grey, shape [Ny]; none if all have the colours of their values.
-        unlit_words: what they are.
-        focus: a place (x, y) around which cells are shown where there is no room for all of them; without
-            one, cells are left out in between.
-        whole: how many columns and rows there are of what this is a part of.
+        x, y: places of the values, shapes [Nx] and [Ny], without repetition; above 0 on a log axis.
+        z: shape [Ny, Nx]; NaN for missing values.
+        stderr: standard errors of z, same shape.
+        z_log: whether equal ratios of z are equal steps of colour, instead of equal differences.
+        missing: phrase for NaN.
+        y_names: names at y = 0, 1, 2, … in place of numbers.
+        z_limits: the ends of the scale; by default those of the values.
+        y_down: whether y increases downwards, like the row numbers of a matrix.
+        unlit: which rows are grey, shape [Ny]; None colours all rows.
+        unlit_words: phrase for these rows.
+        focus: a place (x, y); if not all cells fit, cells around it are shown. Without it, cells in
+            between are left out.
+        whole: the numbers of columns and rows of the map that this is a part of.
     """
 
     x: np.ndarray
@@ -218,13 +218,13 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def scale(self) -> ValueScale:
-        """From the least value to the greatest, unless it has other ends."""
+        """Scale over all values, or with the given ends."""
         if self.z_limits is None:
             return value_scale(self.z, self.z_log)
         return ValueScale(self.z_limits, self.z_log)
 
     def y_name(self, y: float) -> str | None:
-        """What stands at a row in place of a number."""
+        """Return the name of a row; None if rows have numbers."""
         return self.y_names[int(y)] if self.y_names else None
 
     @property
@@ -249,11 +249,11 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         )
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:
-        """Return the nearest cell to a place, by its positions among x and y."""
+        """Return the positions in x and y of the cell nearest to a place."""
         return int(np.abs(self.x - x).argmin()), int(np.abs(self.y - y).argmin())
 
     def part(self, columns: slice, rows: slice) -> HeatMap:
-        """Return neighbouring columns and rows as a heat map."""
+        """Return a block of columns and rows as a heat map."""
         return replace(
             self,
             x=self.x[columns],
@@ -265,7 +265,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         )
 
     def around(self, place: tuple[float, float], columns: int, rows: int) -> tuple[slice, slice]:
-        """Return slices of at most so many columns and rows around a place, or beside the nearest border."""
+        """Return slices of at most `columns` and `rows` around a place, or beside the nearest border."""
         return _around(self.x, place[0], columns), _around(self.y, place[1], rows)
 
 
@@ -277,7 +277,7 @@ def _around(values: np.ndarray, place: float, count: int) -> slice:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """One cell; z may be NaN."""
+    """Cell with its value, which may be NaN, and a text about it."""
 
     x: float
     y: float
@@ -286,7 +286,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read_cell(heat: HeatMap, ix: int, iy: int) -> Reading:
-    """Return the value of a cell, by its positions among x and y, with words for it."""
+    """Return a cell, given by its positions in x and y, with a text about it."""
     x, y, z = float(heat.x[ix]), float(heat.y[iy]), float(heat.z[iy, ix])
     stderr = math.nan if heat.stderr is None else float(heat.stderr[iy, ix])
     where = f"{heat.x_label or 'x'} {_place(x)}, {heat.y_label or 'y'} {heat.y_name(y) or _place(y)}"
@@ -300,7 +300,7 @@ def _place(value: float) -> str:
 
 
 def with_error(value: float, stderr: float) -> str:
-    """Return the value to the digit of its standard error, "0.034 ± 0.002"; without one, three digits."""
+    """Return a value to the digit of its standard error, "0.034 ± 0.002"; without one, three digits."""
     if math.isinf(value):
         return "infinite" if value > 0 else "minus infinity"
     if not (math.isfinite(stderr) and stderr > 0):

@@ -1,4 +1,4 @@
-"""A heat map in characters: two cells to a character, frame, scale, legend and a line about one cell."""
+"""Heat map in characters with two cells each: frame, scale, legend and a line about one cell."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROUND, FRAME, TITLE, NOTE, BLACK, WHITE = range(TINTS, TINTS + 6)
 INKS = TINTS + 6
 
 HALVES = 2
-"""Cells of the picture above each other in a character."""
+"""Cells of the picture per character, one above the other."""
 
 DIGITS = 10
 MISSING = ord("·")
@@ -37,7 +37,7 @@ _BLANK, _UPPER, _LOWER = ord(" "), ord("▀"), ord("▄")
 
 
 class Inked(msgspec.Struct, frozen=True):
-    """Characters with the inks before and behind them, all of shape [rows, columns]."""
+    """Characters with their foreground and background inks, all of shape [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points
     fore: np.ndarray  # int16
@@ -64,8 +64,8 @@ def paint_cells(
     """Paint cells, then contour lines, points and the cursor over them.
 
     Args:
-        colours: none for digits, that is tenths of the scale.
-        cursor: the positions of a cell among x and y.
+        colours: the colour map; None paints digits, which are tenths of the scale.
+        cursor: positions of a cell in x and y.
     """
     painted = Inked.blank(rows, columns)
     if not rows or not columns:
@@ -97,7 +97,7 @@ def paint_cells(
 
 
 def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) -> tuple[int, int]:
-    """Return the cell at the centre of a character, as positions in x and y; outside, the nearest cell."""
+    """Return the positions in x and y of the cell at the centre of a character, or of the nearest cell."""
     across, up = _scales(heat, columns, rows)
     column, row = min(max(column, 0), columns - 1), min(max(row, 0), rows - 1)
     ix = cells_at(np.array([column]), across, heat.x)
@@ -106,7 +106,7 @@ def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) ->
 
 
 def column_of(heat: HeatMap, x: float, columns: int) -> int | None:
-    """Return the column of the area that holds x; None outside it."""
+    """Return the column of the plot area that contains x; None outside it."""
     return Scale(heat.axes.x_limits, heat.x_log, columns).slot(x)
 
 
@@ -116,18 +116,18 @@ def _scales(heat: HeatMap, columns: int, rows: int) -> tuple[Scale, Scale]:
 
 
 def _slots(heat: HeatMap, size: int) -> np.ndarray:
-    """The slots of the y axis from the top."""
+    """Return the slots of the y-axis from top to bottom."""
     return np.arange(size) if heat.y_down else np.arange(size)[::-1]
 
 
 def _centres(heat: HeatMap, rows: int) -> np.ndarray:
-    """The slots of the y axis at the centres of the characters, from the top."""
+    """Return the slots of the y-axis at the centres of the characters, from top to bottom."""
     firsts = _slots(heat, rows) * HALVES
     return firsts + (HALVES - 1) / 2
 
 
 def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
-    """Paint half blocks; returns the ink behind what is drawn over them: the mean of the halves."""
+    """Paint half blocks, and return the background ink for marks on them: the mean of the halves."""
     ix = cells_at(np.arange(across.size), across, heat.x)
     iy = cells_at(_slots(heat, up.size), up, heat.y)
     steps = scale.steps(heat.z[np.ix_(iy, ix)], STEPS)
@@ -143,7 +143,7 @@ def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 
 
 def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
-    """Paint digits; returns the ground, which is behind everything."""
+    """Paint digits, and return the background ink for marks on them."""
     ix = cells_at(np.arange(across.size), across, heat.x)
     iy = cells_at(_centres(heat, up.size // HALVES), up, heat.y)
     steps = scale.steps(heat.z[np.ix_(iy, ix)], DIGITS)
@@ -153,9 +153,9 @@ def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 
 
 def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
-    """The dots of the contour lines with the character that they are drawn with; none for braille.
+    """Return the dots of the contour lines with their character; an empty one stands for braille.
 
-    In braille all are one plane, so that where two cross both are seen.
+    In braille all lines share one plane, so that both are visible where two cross.
     """
     wide, high = across.size * DOTS_ACROSS, up.size // HALVES * DOTS_DOWN
     planes = []
@@ -189,7 +189,7 @@ _UPPER_HALF, _FULL = ord("▀"), ord("█")
 class HeatSheet(msgspec.Struct, frozen=True):
     """Characters of a heat map, and the place of its plot area.
 
-    `shown` is the part of the map that has room, and `first` the position of its first cell among x and y.
+    `shown` is the visible part of the map, and `first` the position of its first cell in x and y.
     """
 
     cells: Inked
@@ -213,10 +213,10 @@ def compose(
     """Lay out a heat map in width × height characters.
 
     Args:
-        colours: none for digits instead of colours.
-        cursor: the cell that is pointed at, its positions among x and y.
+        colours: the colour map; None draws digits.
+        cursor: positions in x and y of the cell under the cursor.
         foot: the last line, which is kept even if it is empty; None for no such line.
-        place: what a map of which only a part may have room is shown around; its focus by default.
+        place: the centre of the visible part, if not all cells fit; by default the focus of the map.
     """
     scale = heat.scale
     plain = colours is None
@@ -302,12 +302,12 @@ def _put_frame(cells: Inked, surround: Frame) -> None:
 
 
 def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the positions of a cell, if it is on the map."""
+    """Return the positions of a cell; None if it is outside the map."""
     return cell if 0 <= cell[0] < len(heat.x) and 0 <= cell[1] < len(heat.y) else None
 
 
 def in_sight(heat: HeatMap) -> str:
-    """Describe the part of a map that is shown; empty for the full map."""
+    """Return a phrase on the visible part of a map; empty if all of it is visible."""
     if heat.whole is None or heat.whole == (len(heat.x), len(heat.y)):
         return ""
     axes = (heat.x_label, heat.x, heat.whole[0]), (heat.y_label, heat.y, heat.whole[1])
@@ -320,7 +320,7 @@ def in_sight(heat: HeatMap) -> str:
 
 
 def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
-    """Mark columns on the frame above the area and below it."""
+    """Mark columns on the frame above and below the plot area."""
     for marked in heat.columns:
         column = column_of(heat, marked.x, surround.columns)
         if column is None or surround.top == 0:
@@ -333,7 +333,7 @@ def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
 
 
 def _put(cells: Inked, part: Inked, row: int, column: int) -> None:
-    """Put a part at its place, cropped at the right and at the bottom."""
+    """Write a part at its place, cropped at the right and at the bottom."""
     rows, columns = part.glyphs.shape
     area = np.s_[row : row + rows, column : column + columns]
     height, width = cells.glyphs[area].shape
@@ -351,7 +351,7 @@ def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
 
 
 def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
-    """Return a vertical bar of so many rows, highest value at the top, with its numbers at the right."""
+    """Return a vertical bar of `rows` rows, highest value at the top, with its numbers at the right."""
     marked = bar_ticks(scale, rows)
     bar = Inked.blank(rows, 1 + _THICK + 1 + max((cell_len(label) for _, label in marked), default=0))
     colours = slice(1, 1 + _THICK)
@@ -370,7 +370,7 @@ def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
 
 
 def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
-    """Return a bar of one row between the numbers of its ends, as wide as `width` allows."""
+    """Return a horizontal bar between the numbers of its ends, as wide as `width` allows."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     bar = Inked.blank(1, width)
     room = width - len(low) - len(high) - 2
@@ -388,12 +388,12 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
 
 
 def cell_in_words(scale: ValueScale, label: str) -> str:
-    """Return the meaning of the digits."""
+    """Return a phrase on the meaning of the digits."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     quantity = f"{label} " if label else ""
     return f"digits 0 to 9: {quantity}from {low} to {high}, {'logarithmic' if scale.log else 'linear'}"
 
 
 def bar_ticks(scale: ValueScale, rows: int) -> tuple[Tick, ...]:
-    """Return the ticks at the colour bar of a map with so many rows."""
+    """Return the ticks at the colour bar of a map with `rows` rows."""
     return ticks(scale.limits, scale.log, min(_MOST_TICKS, max(2, rows // _ROWS_PER_TICK)))

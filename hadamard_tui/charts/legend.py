@@ -1,4 +1,4 @@
-"""The legend: mark, line sample and shortest name of every named series, wrapped to a width."""
+"""Legend: mark, line sample and shortest name of every named series, wrapped to a width."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 _EQUALS = " = "
 _LETTERS = 8, 5, 3, 2  # that words have, by turns
 _WORD = re.compile(r"[^\W\d_]{2,}")
-"""Words that may be cut: runs of letters. Numbers and signs stay."""
+"""Pattern of words that may be cut: runs of letters, without numbers and signs."""
 
 
 def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
-    """Names in ever fewer cells, which say what they give values to once, or not at all."""
+    """Yield the names in ever fewer cells, with common keys once or not at all, then with cut words."""
     yield (brief := without_common_keys(names, once))
     for letters in _LETTERS:
         yield with_cut_words(brief, letters)
 
 
 def within(names: Sequence[str], width: int) -> list[str]:
-    """Return the names, each shortened as far as `width` requires, if it can be."""
+    """Return the names, each shortened until it fits into `width`, if it can be."""
     forms = zip(names, *ever_shorter(names, once=False), strict=True)
     return [next((name for name in form if cell_len(name) <= width), form[-1]) for form in forms]
 
 
 def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
-    """Shorten names such as "net, C_w = 1" to "net, 1" if no name has another key at that place.
+    """Shorten names such as "net, C_w = 1" to "net, 1" if all names have the same key at that place.
 
     With `once` the first of them keeps its key.
     """
@@ -60,7 +60,7 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
 
 
 def _key(parts: Sequence[str], place: int) -> str | None:
-    """What the part of a name at a place gives a value to, if anything; None without such a part."""
+    """Return the key of a name's part at a place: empty for a part without a key, None without a part."""
     if place >= len(parts):
         return None
     key, equals, _ = parts[place].partition(_EQUALS)
@@ -68,7 +68,7 @@ def _key(parts: Sequence[str], place: int) -> str | None:
 
 
 def with_cut_words(names: Sequence[str], letters: int) -> list[str]:
-    """Cut words to so many letters and an ellipsis, or to as many more as distinguish them."""
+    """Cut words to `letters` letters and an ellipsis, or to as many more as distinguish them."""
     words = {word for name in names for word in _WORD.findall(name)}
     cut = {word: _cut_word(word, letters, words) for word in words}
     return [_WORD.sub(lambda match: cut[match[0]], name) for name in names]
@@ -95,10 +95,10 @@ SAMPLES: dict[LineStyle, str] = {
     "points": " • ",
 }
 SAME, NEARLY = "≡ ", "≈ "
-"""What stands before a series that runs along the first of its group: equal to it, or only near."""
+"""Signs of a series that is equal, or only near, to the first of its group."""
 
 READABLE = 2
-"""After so many cuts words are guesses."""
+"""Number of cuts after which words become guesses."""
 
 BETWEEN = " · "
 """Separator between the remarks of a note."""
@@ -110,7 +110,7 @@ _NOTE_MARGIN = 1
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """A text at a column, belonging to a series (its position) or, with −1, to none."""
+    """Text at a column for the series at position `index`; −1 stands for none."""
 
     column: int
     text: str
@@ -118,7 +118,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class EntryPart(NamedTuple):
-    """The entry of one series (its position)."""
+    """Legend entry of one series, given by its position."""
 
     name: str
     at: int
@@ -126,7 +126,7 @@ class EntryPart(NamedTuple):
     mark: str = ""
     sample: str = ""
     relation: str = ""
-    """Relation to the first of the series that this one runs along."""
+    """Relation to the first series of the group."""
 
     @property
     def brief(self) -> str:
@@ -135,25 +135,25 @@ class EntryPart(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Text with the brief name alone."""
+        """Entry with the brief name."""
         return self.named(self.brief)
 
     @property
     def whole(self) -> str:
-        """Text with name and formula."""
+        """Entry with name and formula."""
         return self.named(f"{self.name} {self.formula}".rstrip())
 
     def named(self, name: str) -> str:
-        """Return the text with another name."""
+        """Return the entry with another name."""
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the text with another name or none, and without the sample if there is a letter."""
+        """Return the entry with another name or none; a letter replaces the sample."""
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
 class LegendEntry(NamedTuple):
-    """Series that run along each other, mostly one; `elsewhere` if its name also stands in the picture."""
+    """Series that run along each other, usually one; `elsewhere` if its name also stands in the picture."""
 
     parts: tuple[EntryPart, ...]
     elsewhere: bool = False
@@ -174,20 +174,23 @@ def legend(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[tuple[Piece, ...], ...]:
-    """What fits into `lines` lines, series with a mark first; the note ends the last line, before a blank.
+    """Return the legend, marked series first; the note ends the last line, before a blank.
 
-    Where not all fits, formulas go, the longest first, or names with a shorter formula; then the
-    names that stand in the picture, too; then there are more lines, `most_lines` at most; then lines say by
-    its letter whose they are; then names say what they have in common once, then lines that differ by the
-    values of axes alone are named once; then words are cut ever shorter, and of curves with a letter this is
-    left.
+    If the entries do not fit into `lines` lines, these steps follow until they do:
+
+    1. drop formulas, the longest first, or replace names by shorter formulas;
+    2. drop names that stand in the picture;
+    3. use more lines, at most `most_lines`;
+    4. name the owner of a line by its letter;
+    5. name common parts once, and lines that differ only by values of axes once;
+    6. cut words ever shorter, until marked curves have only their letter.
 
     Args:
         groups: positions of series that run along each other; they are one entry.
         named: positions of the series whose names stand in the picture.
-        marks: what the series are marked with, if not with their own marks.
+        marks: marks of the series, if not their own.
         left_out: positions of series that are not named.
-        y_log: whether equal is what differs by no factor.
+        y_log: whether equality is judged by factors.
     """
     entries = legend_entries(series, groups, named, marks, left_out, y_log)
     if lines <= 0 or width <= 0 or not (entries or note):
@@ -203,7 +206,7 @@ def legend_entries(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[LegendEntry, ...]:
-    """Return the entries in order, those with a mark first; the arguments are those of `legend`."""
+    """Return the entries in order, marked ones first; the arguments are those of `legend`."""
     marks = marks or [curve.mark for curve in series]
     grouped = {index for group in groups for index in group}
     alone = [
@@ -225,9 +228,11 @@ def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> s
 def _parts(
     series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
 ) -> tuple[EntryPart, ...]:
-    """What is said of series that run along each other: lines without a letter do not say whose they are of
-    those here, nor at which values, nor of which learners they are where they are equal for several; those of
-    the same name are named once."""
+    """Return the entries of series that run along each other.
+
+    The name of an unmarked line omits its owner and values if a curve of the group has them, and omits the
+    learners if the lines of several are equal. Equal names appear once.
+    """
     parts: list[EntryPart] = []
     shared = _shared(series, group, y_log)
     for at in group:
@@ -242,7 +247,7 @@ def _parts(
 
 
 def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
-    """What lines are called that learners have one each of, all of them equal, without whose they are."""
+    """Return common names, without owners, of lines that several learners have and that are all equal."""
     curves = [curve.name for curve in series if curve.mark]
     lines: dict[str, list[int]] = {}
     for at, line in enumerate(series):
@@ -259,8 +264,10 @@ def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict
 
 
 def _without(name: str, curve: str) -> str:
-    """The name of a line without that of the curve whose own it is, and without the values that it shares
-    with it: "limit of net, n = 1" and "limit, n = 1" of "net, n = 1" are "limit"."""
+    """Return the name of a line without its owner `curve`, and without the values that both have.
+
+    "limit of net, n = 1" and "limit, n = 1" of "net, n = 1" become "limit".
+    """
     first, *parts = name.removesuffix(f" of {curve}").removesuffix(f", {curve}").split(", ")
     curve_parts = curve.split(", ")[1:]
     while parts and curve_parts and parts[-1] == curve_parts[-1]:
@@ -273,9 +280,9 @@ def _without(name: str, curve: str) -> str:
 def wrapped(
     entries: tuple[LegendEntry, ...], width: int, lines: int, most_lines: int, note: str
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return the legend of entries on at most `lines` lines, or `most_lines`; for the order see `legend`.
+    """Return the legend of entries on at most `lines` or `most_lines` lines, by the steps of `legend`.
 
-    The last remark of a note goes before the names of all curves.
+    The last remark of a note is dropped before the names of all curves.
     """
     rows = _wrapped(entries, width, lines, most_lines, note)
     if BETWEEN not in note or _are_named(rows, entries):
@@ -285,7 +292,7 @@ def wrapped(
 
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
-    """Whether some curve has more than its letter, or all have none."""
+    """Return whether a curve has more than its letter, or no curve has one."""
     parts = _parts_of([group.parts for group in entries])
     letters = {part.at: f"{part.relation}{part.mark}" for part in parts if part.mark}
     texts = [(piece.text, letters[piece.index]) for row in rows for piece in row if piece.index in letters]
@@ -318,7 +325,7 @@ def _wrapped(
 
 
 def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
-    """Entries whose lines say by its letter whose they are, and what they are once: "bound of A", "of B"."""
+    """Name the owners of lines by their letters, and each line once: "bound of A", "of B"."""
     letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
     named_lines: set[str] = set()
 
@@ -334,7 +341,7 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
 
 
 def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield entries with fewer and fewer formulas, but at least one, and none too long for a line."""
+    """Yield the entries with fewer and fewer formulas, but at least one, and none too long for a line."""
     parts = [
         part for entry in entries for part in entry.parts if part.formula and cell_len(part.whole) <= width
     ]
@@ -348,10 +355,10 @@ def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[
 
 
 def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Entries in ever fewer cells: names before lines that have the name of one before, letters at last.
+    """Yield the entries in ever fewer cells.
 
-    Where there are lines, which have no letters, those of curves are left before words are no more than
-    READABLE.
+    Repeated line names are shortened first, and letters are kept to the end. If unmarked lines exist, curves
+    lose their names before words are cut more than READABLE times.
     """
     all_parts = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(all_parts) if _is_repeated(part, all_parts[:number])}
@@ -382,7 +389,7 @@ def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple
 
 
 def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
-    """The curves by these names, and lines that differ by the values of axes alone once, without them."""
+    """Return the curves with these names; lines that differ only by values of axes appear once."""
     named: set[str] = set()
     folded, remaining_names = [], iter(names)
     for parts in entries:
@@ -398,7 +405,7 @@ def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> lis
 
 
 def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield each of several learners once, before the letters of its curves, and each line once."""
+    """Yield each learner once before the letters of its curves, and each line once."""
     curves: dict[str, list[EntryPart]] = {}
     lines: dict[str, EntryPart] = {}
     for part in _parts_of(entries):
@@ -428,19 +435,19 @@ def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
 def _called(
     entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield the entries with the names of each list."""
+    """Yield the entries with each list of names."""
     for names in name_lists:
         remaining_names = iter(names)
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
 
 
 def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
-    """Whether a part is a line whose name an earlier part has, so that its sample is enough."""
+    """Return whether an earlier part has the name of this line, so that its sample is enough."""
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
-    """Put entries into rows, starting a new row for an entry that has no room behind the last.
+    """Put entries into rows, each behind the last one if it fits.
 
     An entry that is too long for a row is broken between its parts.
     """
@@ -459,13 +466,13 @@ def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]
 
 
 def _are_distinct(rows: Sequence[Row]) -> bool:
-    """Whether texts that end in an ellipsis differ from all other texts."""
+    """Return whether texts that end in an ellipsis differ from all other texts."""
     texts = [piece.text for row in rows for piece in row]
     return all(texts.count(text) == 1 for text in texts if text.endswith("…"))
 
 
 def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
-    """Return the first rows, cut at their end for the note, with an ellipsis."""
+    """Return the first rows; the last one is cut with an ellipsis to leave room for the note."""
     shown_rows = rows[:most_rows]
     room = width - (cell_len(note) + _GAP if note else 0)
     while shown_rows[-1] and _end(shown_rows[-1]) + 2 > room:
@@ -481,7 +488,7 @@ def _end(row: Row) -> int:
 
 
 def whole_remarks(note: str, width: int) -> str:
-    """Return the first remarks that fit into `width` cells; only the first is cut, if it is too long."""
+    """Return the first remarks that fit into `width` cells; a single remark is cut if necessary."""
     while cell_len(note) > width and BETWEEN in note:
         note = note.rpartition(BETWEEN)[0]
     return elided(note, width)

@@ -1,4 +1,4 @@
-"""Theory lines in words: the statement of each, and how it applies to a learner."""
+"""Theory lines in words: the statement of each, and its relation to a learner."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ DIRECTIONS: dict[str, str] = {
     "conjecture": "conjecture",
     "reference": "reference",
 }
-"""Name of each direction of theory lines."""
+"""Names of the directions of theory lines."""
 
 
 class Standing(NamedTuple):
-    """How a line applies to a learner, with the reason."""
+    """Relation of a line to a learner, with the reason."""
 
     words: str
     style: str
@@ -36,14 +36,14 @@ class Standing(NamedTuple):
 
 
 def whole_name(line: Statement) -> str:
-    """Return the name of a line that is unique among all lines, including those that are not drawn."""
+    """Return the name of a line that is unique among all lines, including undrawn ones."""
     member = catalogue.members("theory").get(line.kind)
     of = "" if member is None else cast("type[Line]", member)().structure().of
     return f"{line.called} of {of}" if of else line.called
 
 
 def head(line: Statement) -> Text:
-    """Return the statement of a line, and at its end the line's name in presets.
+    """Return the statement of a line, followed by the line's name in presets.
 
     For example "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)".
     """

@@ -1,4 +1,4 @@
-"""A person's look at a picture: options and limits of its axes, its extent, and the place of the numbers."""
+"""Look at a picture: options, limits of the axes, shown extent, and the place of the numbers."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ Axis = Literal["x", "y"]
 Ruler = Callable[[float], float]
 
 NARROWEST = 4
-"""Least number of records in a zoom."""
+"""Minimum number of records in a zoom."""
 
 ROUNDING = 1e-9
-"""Least width of a zoom, relative to its numbers; a narrower one looks like a point."""
+"""Minimum width of a zoom, relative to its numbers; a narrower one looks like a point."""
 
 
 class ChartOptions(msgspec.Struct, frozen=True):
-    """What a person has chosen to see; no refresh changes it.
+    """Chart options that a person has chosen; a refresh does not change them.
 
     Args:
-        x_log, y_log: whether the axis is logarithmic; None for what the picture says.
+        x_log, y_log: whether the axis is logarithmic; None for the choice of the picture.
         multiples: whether each learner has a chart of its own.
-        difference: whether curves are drawn less those of the run that was pinned last.
-        window: the part of the x-axis that is zoomed into; None for all of it.
+        difference: whether the curves of the last pinned run are subtracted.
+        window: the zoomed part of the x-axis; None for all of it.
     """
 
     x_log: bool | None = None
@@ -57,10 +57,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
             raise ValueError(message)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
-        """Show `by` as much of the x-axis, `around` staying where it is; all of it once that is too much.
+        """Return options with the window scaled by `by`, and `around` at its place; no window if too wide.
 
         Args:
-            x: the places of what is shown, increasing.
+            x: the increasing places on the x-axis.
         """
         to, back, first, last = self._ruler(x)
         low, high = (first, last) if self.window is None else map(to, self.window)
@@ -73,9 +73,9 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return self._with(_within(to(around) - share * width, width, first, last, back))
 
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
-        """The same, moved so far along the x-axis that `place` is in sight.
+        """Return options with the window moved to contain `place`.
 
-        A window into another x-axis may have no width on this one, which is then shown whole.
+        A window of another x-axis may have no width on this one, which is then shown in full.
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
@@ -87,7 +87,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return replace(self, window=window if _is_wide(window) else None)
 
     def x_limits(self, x: np.ndarray) -> Limits:
-        """The limits of an x-axis with records at x; a logarithmic one begins at the first above 0."""
+        """Return the limits of an x-axis with records at x; a logarithmic one starts at the first above 0."""
         low, high = self.window or (float(x[0]), float(x[-1]))
         if self.x_log:
             above = x[np.searchsorted(x, 0.0, side="right") :]
@@ -104,7 +104,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
 
 
 def _is_wide(window: Limits) -> bool:
-    """Whether the ends of a window differ by a finite amount."""
+    """Return whether the ends of a window differ by a finite, visible amount."""
     low, high = window
     return ROUNDING * max(abs(low), abs(high)) < high - low < math.inf
 
@@ -124,13 +124,13 @@ def why_not_log(axis: Axis, values: np.ndarray) -> str:
 
 
 STEPS = 8
-"""Steps per span: limits move by multiples of their span, rounded up to a power of two, over STEPS."""
+"""Steps per span: limits move by their span, rounded up to a power of two, over STEPS."""
 
 DECADES = 8
 """Decades of a logarithmic axis.
 
-An axis that a person chose reaches so far below its top. An axis of a picture holds all of its curves but
-rounding, and lines at most so far below the curves.
+An axis that a person chose reaches this far below its top. An axis of a picture contains all of its curves
+except rounding, and lines down to this far below the curves.
 """
 
 PEAK = 4
@@ -141,11 +141,11 @@ GAP = 1e3
 
 
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
-    """Return logarithmic limits, or None for linear ones, and why these are linear although log was chosen.
+    """Return logarithmic limits, or None for linear ones with the reason if log was requested.
 
     Args:
         values: the visible values, finite.
-        own_log: whether the axis is logarithmic if a person has not chosen.
+        own_log: whether the axis is logarithmic by default.
     """
     refused = why_not_log("y", values) if options.y_log and len(values) else ""
     wanted = own_log if options.y_log is None else options.y_log
@@ -157,11 +157,11 @@ def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[
 def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
     """Return the largest value that stands for 0.
 
-    A gap separates it from larger values, and no curve is all below it.
+    A gap separates it from larger values, and no curve lies entirely below it.
 
     Args:
         curves: the visible values of each curve, finite.
-        rounding: size that rounding alone may give to 0, relative to the largest value.
+        rounding: largest rounding error of 0, relative to the largest value.
     """
     above = [y[y > 0] for y in curves]
     values = np.sort(np.concatenate([*above, np.empty(0)]))
@@ -171,7 +171,7 @@ def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
 
 
 def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
-    """Return the height below which a log axis does not follow theory lines: DECADES below all curves.
+    """Return the height below which a log axis ignores theory lines: DECADES below all curves.
 
     Args:
         curves: the visible values of each curve, finite.
@@ -182,7 +182,7 @@ def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
 
 
 def log_limits(values: np.ndarray, decades: float) -> Limits:
-    """Return limits of a logarithmic axis that holds all values above 0, at most so many decades."""
+    """Return limits of a logarithmic axis for all values above 0, over at most `decades` decades."""
     top = float(values.max())
     bottom = max(float(values[values > 0].min()), top * 10.0**-decades)
     room = (top / bottom) ** 0.03 if top > bottom else 2.0
@@ -201,46 +201,46 @@ def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits
 
 
 def still_limits(values: np.ndarray) -> Limits:
-    """Return limits of values that may grow; they move in steps."""
+    """Return limits of values that may grow; the limits move in steps."""
     low, high = limits(values)
     step = 2.0 ** math.ceil(math.log2(high - low)) / STEPS
     return math.floor(low / step) * step, math.ceil(high / step) * step
 
 
 SMALL, HALF = 0.01, 0.5
-"""Bounds that end below this share of their start separate learners no more; numbers are shown at HALF."""
+"""Shares of the starting bound: if it ends below SMALL, learners look alike, and numbers are at HALF."""
 
 STORED = "stored"
-"""What charts call stored curves and pictures."""
+"""Word for stored curves and pictures in charts."""
 
 
 class Pinned(NamedTuple):
-    """Another run in a picture: a pinned one, or the run before."""
+    """Other run in a picture: a pinned one, or the previous one."""
 
     name: str
-    """Value that the run on the screen does not have, "d = 128", or the name of the run."""
+    """Value that the run on the screen does not have, as "d = 128", or the name of the run."""
 
     view: View
     change: str = ""
-    """Differences from this run to the run on the screen, "d 128 → 256"; empty if there are none."""
+    """Differences from this run to the run on the screen, as "d 128 → 256"; empty if there are none."""
 
 
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
-    """A view, and what of it is looked at.
+    """View with the options, extent and place at which a person looks at it.
 
     Args:
         point: the number of the point whose run is played.
-        newest: that of the last point that was computed; None while there is none.
-        shown: how far that run is shown, on its clock; all of it by default.
-        place: where the playhead stands on that clock, at most `shown`.
-        cursor: the place on x, where that goes along no run, that a person has chosen.
-        height: on the y of a heat map, the row that a person has chosen.
+        newest: the number of the last computed point; None before it.
+        shown: the shown extent of the run, on its clock; all of it by default.
+        place: the playhead on that clock, at most `shown`.
+        cursor: the place that a person has chosen on an x-axis other than a run's.
+        height: the row that a person has chosen on a heat map.
         pinned: other runs in the same picture.
-        stopped: whether the run was, before its end.
-        guesses: where learners were guessed to come below a tenth, None for never, by name.
-        ghost: the same picture of the run before, which stays faint behind it.
-        stored: the stored curves of the preset, faint too, until the run is over; in no file.
-        moved: whether a person has put the playhead somewhere.
+        stopped: whether the run was stopped before its end.
+        guesses: guessed x at which learners fall below a tenth, by name; None for "never".
+        ghost: the same picture of the previous run, drawn faint.
+        stored: the stored curves of the preset, drawn faint until the run ends; files omit them.
+        moved: whether a person has moved the playhead.
         whole: whether all points of the axes are computed.
     """
 
@@ -261,12 +261,12 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     whole: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Whether another look shows the same, so that everything computed from it can be reused."""
+        """Return whether another look is equal, so that everything computed from it can be reused."""
         return all(getattr(self, name) == getattr(other, name) for name in self.__struct_fields__)
 
     @cached_property
     def resolved(self) -> ChartOptions:
-        """Chart options, with those of the picture where a person has chosen none."""
+        """Chart options, with the picture's choice in place of None."""
         x_log, y_log = self.options.x_log, self.options.y_log
         return replace(
             self.options,
@@ -276,7 +276,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def x(self) -> float | None:
-        """Place on the x-axis that a person looks at; None if there is nothing yet."""
+        """Place on the x-axis that a person looks at; None without values."""
         if along_records(self.view):
             return self.view.x_of(self.point, min(self.place, self.shown))
         places = self.view.known_places
@@ -290,7 +290,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def _common(self) -> float:
-        """Last of the places where most curves have values."""
+        """Last place where as many curves as possible have values."""
         places = self.view.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
@@ -298,7 +298,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def shown_at(self) -> float | None:
-        """Place on the x-axis of the numbers: usually where a person looks.
+        """Place of the numbers on the x-axis, usually the place that a person looks at.
 
         At the end of a run whose bounds fall to about 0, all learners that have seen all rows look alike.
         Until the playhead is moved, numbers are then shown where the bounds were half of those at the start.
@@ -338,7 +338,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
-        """Return the place nearest to x, by factors on a logarithmic axis."""
+        """Return the place nearest to x, by ratios on a logarithmic axis."""
         places = self.view.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)
@@ -354,7 +354,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def y(self) -> float | None:
-        """Row of a heat map that a person looks at."""
+        """Row of a heat map that a person looks at; None without one."""
         rows = np.unique(np.concatenate([*(heat.y for heat in self.view.heats), np.empty(0)]))
         newest = self.point if self.newest is None else self.newest
         wanted = self.view.y_of(newest) if self.height is None else self.height
@@ -367,22 +367,22 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def playhead(self) -> float | None:
-        """Place to mark; None at the end of what is shown."""
+        """Place of the vertical line; None at the end of the shown extent."""
         if along_records(self.view):
             return self.x if self.place < self.shown else None
         places = self.view.known_places
         return self.x if len(places) > 1 and self.x != places[-1] else None
 
     def is_played(self, curve: CurveView) -> bool:
-        """Whether a curve belongs to the played run."""
+        """Return whether a curve belongs to the played run."""
         return curve.places.clock is not None and curve.training.point == self.point
 
     def length(self, curve: CurveView) -> int:
-        """Return how many places of a curve are shown."""
+        """Return the number of shown places of a curve."""
         return _until(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
 
     def past(self, curve: CurveView) -> int:
-        """Return how many places of a curve are not beyond the playhead."""
+        """Return the number of places of a curve up to the playhead."""
         if self.is_played(curve):
             return _until(curve.places.clock, min(self.place, self.shown))
         if curve.places.clock is None or self.place >= self.shown or self.x is None or not increases(curve):
@@ -390,7 +390,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return _until(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
-        """Return the position in a curve of the numbers; None if it has no value there."""
+        """Return the position of the numbers in a curve; None if it has no value there."""
         if self.is_played(curve) and not pinned and self.shown_at == self.x:
             return self.past(curve) - 1 if self.past(curve) else None
         if self.shown_at is None or not len(curve.x):
@@ -410,6 +410,6 @@ def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
 
 
 def _until(places: np.ndarray | None, x: float) -> int:
-    """Return how many of increasing places are not beyond x."""
+    """Return how many of the increasing places are at most x."""
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))

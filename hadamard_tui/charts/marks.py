@@ -1,4 +1,4 @@
-"""Letters of curves and names of lines, placed inside a picture."""
+"""Letters of curves and names of lines inside a picture."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 FEW = 8
-"""Most points in sight of a curve that has its letter at each point."""
+"""Maximum of visible points of a curve that has its letter at each point."""
 
 ABOVE, BELOW = "↑", "↓"
-"""Arrows before the letter of a curve at the edge of the chart where the curve leaves it."""
+"""Arrows before the letter of a curve that leaves the chart at an edge."""
 
 _ROOM = 3  # cells at least between those
 _MARK_PERIOD, _MARK_ROOM = 24, 6  # cells from one letter of a curve to its next, and to that of another curve
 
 
 class MarkAt(NamedTuple):
-    """The letter of a series (its position) in a cell."""
+    """Letter of a series, given by its position, in a cell."""
 
     at: int
     row: int
@@ -36,7 +36,7 @@ class MarkAt(NamedTuple):
 
 
 class EdgeMark(NamedTuple):
-    """An arrow and the letter of a series (its position), from a cell at the edge of the chart on."""
+    """Arrow and letter of a series, given by its position, starting at a cell at the edge of the chart."""
 
     at: int
     row: int
@@ -53,16 +53,16 @@ def curve_marks(
     across: int,
     down: int,
 ) -> list[MarkAt]:
-    """Place the letters of the series, so that curves can be told apart without colour.
+    """Place the letters of the series, which distinguish curves without colour.
 
-    A letter stands at the end of its curve, or left of there if the cell is taken. A curve with few points
-    has its letter at each of them, and others at intervals, each at columns of its own. Letters have a blank
-    cell between them where there is room, so that they do not read as a word.
+    A letter stands at the end of its curve, or left of it if the cell is taken. A curve with few points has
+    its letter at each of them; other curves repeat it at intervals, each in columns of its own. Letters have
+    a blank cell between them if possible, so that they do not read as a word.
 
     Args:
-        groups: the positions of series of which only the first is drawn.
-        shape: the rows and columns of the picture.
-        across, down: how many dots a cell has.
+        groups: positions of series of which only the first is drawn.
+        shape: rows and columns of the picture.
+        across, down: dots of a cell.
     """
     rows, columns = shape
     cells = lines.centre // down * columns + np.arange(lines.centre.shape[1]) // across
@@ -113,7 +113,7 @@ def edge_marks(
     """Yield a mark for each stretch of a curve above or below the chart.
 
     Args:
-        shape: the rows and columns of the picture.
+        shape: rows and columns of the picture.
         letters: letters of curves, which keep their cells.
     """
     rows, columns = shape
@@ -131,7 +131,7 @@ def edge_marks(
 
 
 def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
-    """Yield the first cell of each stretch of chosen points, leaving out stretches close to the one before.
+    """Return the first cell of each stretch of chosen points, except stretches close to the previous one.
 
     Each cell has another cell to its right.
     """
@@ -166,7 +166,7 @@ def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
 
 
 def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
-    """Return the dot columns of a series' points, increasing; none if they are many, or too dense."""
+    """Return the increasing dot columns of a series' points; none if the points are many or dense."""
     in_sight = np.isfinite(curve.y) & (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1])
     if axes.y_log:
         in_sight &= curve.y > axes.y_rounding
@@ -183,10 +183,10 @@ _STEP = 4
 """Cells between the places that are tried for a name, from the end of a line to its start."""
 
 _FAR = 2
-"""Most rows between a line and its name."""
+"""Maximum of rows between a line and its name."""
 
 _ROW = 2
-"""Columns that are as wide as a row is high."""
+"""Number of columns that are as wide as a row is high."""
 
 _NEARER = _ROW
 """Columns by which a name must be nearer to its line than to any other."""
@@ -195,14 +195,14 @@ _REACH = 2 * _ROW * _FAR
 """Columns beyond which other lines are not compared."""
 
 _MOST = 2
-"""Most names of lines that run along each other; the legend names them all."""
+"""Maximum of names for lines that run along each other; the legend names them all."""
 
 _WIDEST = 2 / 5
-"""Share of the picture's width up to which a name has room."""
+"""Maximum width of a name, as a share of the picture's width."""
 
 
 class NameAt(NamedTuple):
-    """The name of a series (its position) from a cell on."""
+    """Name of a series, given by its position, starting at a cell."""
 
     at: int
     row: int
@@ -218,15 +218,15 @@ def line_names(
     across: int,
     down: int,
 ) -> list[NameAt]:
-    """Place the name of each line without a mark: at the last free place that is nearer to it than to others.
+    """Place the name of each unmarked line at the last free place that is nearer to it than to others.
 
-    Lines that run along the named one do not count as others. No place is nearer to one of two lines at most
-    a row apart: there the upper line has its name above both, and the lower line below.
+    Lines that run along the named one do not count as others. If two lines are at most a row apart, the upper
+    line has its name above both, and the lower line below.
 
     Args:
-        groups: the positions of series that run along each other.
-        is_taken: which cells are not free, bool [rows, columns]; names stand on free cells only.
-        across, down: how many dots a cell has.
+        groups: positions of series that run along each other.
+        is_taken: occupied cells, bool [rows, columns]; names use free cells only.
+        across, down: dots of a cell.
     """
     rows, columns = is_taken.shape
     is_taken = is_taken.copy()
@@ -264,7 +264,7 @@ def line_names(
 
 
 def _by_letter(name: str, letters: Mapping[str, str]) -> str:
-    """Return a name such as "bound of EGU" with the learner's letter instead of its name."""
+    """Return a name such as "bound of EGU" with the learner's letter in place of its name."""
     line = owned(name, letters)
     return name if line is None else f"{line.what} of {letters[line.whose]}"
 
@@ -285,12 +285,12 @@ def _neighbours(
 
 
 def _side(row: int, rows: np.ndarray) -> int:
-    """Return whether a row is above (−1) or below (1) all of `rows`; 0 if neither, or without rows."""
+    """Return −1 if a row is above all of `rows`, 1 if it is below, and 0 otherwise."""
     return int((row > rows).all()) - int((row < rows).all()) if len(rows) else 0
 
 
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
-    """Yield the places where a name may begin, best first: behind the line's end, then above or below."""
+    """Yield candidate cells for a name, best first: behind the line's end, then above or below the line."""
     yield int(centre[shown[-1]]), int(shown[-1]) // across + 2
     for dot in shown[:: -_STEP * across]:
         for far in range(1, _FAR + 1):
@@ -317,7 +317,7 @@ class _Heights(NamedTuple):
         return cls(top, bottom, np.asarray(is_shown.any(2)))
 
     def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
-        """Whether a name that begins there is nearer to its line than to lines that do not run along it."""
+        """Return whether a name at a cell is nearer to its line than to lines that do not run along it."""
         near = np.s_[:, max(column - _REACH, 0) : column + length + _REACH]
         places = np.arange(self.top.shape[1])[near[1]]
         beside = np.maximum(np.maximum(column - places, places - (column + length - 1)), 0)
@@ -329,7 +329,7 @@ class _Heights(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """A line that is about one curve alone."""
+    """Line that is about a single curve."""
 
     what: str
     """Name without the curve, as "bound"."""
@@ -339,6 +339,6 @@ class Owned(NamedTuple):
 
 
 def owned(name: str, curves: Iterable[str]) -> Owned | None:
-    """Split a name such as "bound of EGU" into line and curve; None if it names none of these curves."""
+    """Split a name such as "bound of EGU" into line and curve; None if it names none of the curves."""
     owner = next((curve for curve in curves if name.endswith(f" of {curve}")), None)
     return None if owner is None else Owned(name.removesuffix(f" of {owner}"), owner)

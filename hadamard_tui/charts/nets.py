@@ -1,4 +1,4 @@
-"""Nets as nodes and edges, inputs at the left; stronger edges are drawn brighter."""
+"""Nets as nodes and edges, with the inputs at the left; stronger edges are brighter."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LEVELS = 8
 """Steps of brightness."""
 
 WEAK = 2
-"""Steps below which an edge is drawn as dots, so that strong edges stand out without colour."""
+"""Level below which an edge is dotted, so that strong edges stand out without colour."""
 
 MOST_UNITS = 8
-"""Most units of a layer that are drawn: more edges would form one area."""
+"""Maximum of drawn units per layer: more edges would merge into one area."""
 
 NARROWEST = 24
-"""Least columns of a net."""
+"""Minimum width of a net in columns."""
 
 NODE, TARGET, ELLIPSIS = "●", "★", "⋮"
 WORDS = "bright: strong · dots: weak · dashed: negative"
@@ -38,14 +38,14 @@ _MARGIN = 6  # columns of the labels of inputs
 
 
 class Net(NamedTuple):
-    """A net at one record.
+    """Net at one record.
 
     Args:
         layers: edges [units, units below], from the inputs up.
-        inputs: the numbers of the features that the first layer has edges from.
-        target: the number of the feature that is the target; None if it is none.
-        units: how many units every layer has in all, the inputs first.
-        largest: the size of the edge that is drawn brightest.
+        inputs: numbers of the features with edges to the first layer.
+        target: number of the target's feature; None if the target is not a feature.
+        units: numbers of units of all layers, the inputs first.
+        largest: size of the edge that is drawn brightest.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Net(NamedTuple):
 
 
 class Nets(NamedTuple):
-    """Nets that are drawn side by side; the first is always drawn."""
+    """Nets drawn side by side; the first one is always drawn."""
 
     title: str
     nets: Sequence[Net]
@@ -72,7 +72,7 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 class NodePlace(NamedTuple):
-    """Units of a layer that are drawn, their rows, and the row that states how many are not drawn."""
+    """Drawn units of a layer, their rows, and the row that counts the undrawn ones."""
 
     units: np.ndarray
     rows: np.ndarray
@@ -81,7 +81,7 @@ class NodePlace(NamedTuple):
 
 
 def draw(shown: Nets, width: int, height: int) -> Drawn:
-    """Draw as many nets as have room side by side."""
+    """Draw as many nets as fit side by side."""
     drawn = Drawn(np.full((height, width), _BLANK, np.uint32), np.full((height, width), NOTE, np.int16))
     count = max(1, min(len(shown.nets), width // NARROWEST))
     more = len(shown.nets) - count
@@ -130,7 +130,7 @@ def _head(net: Net) -> str:
 
 
 def _places(net: Net, high: int) -> list[NodePlace]:
-    """Return the units of each layer that are drawn: those with edges from the drawn units below."""
+    """Return the drawn units of each layer: those with edges from the drawn units below."""
     high, room = min(high, MOST_UNITS + 1), high
     among = np.arange(len(net.inputs))
     chosen = among[: max(high - (net.units[0] > high), 1)]

@@ -1,4 +1,4 @@
-"""Characters and dots of pictures as arrays: text, lines, and series as braille, 2 × 4 dots to a cell."""
+"""Characters and dots of pictures as arrays: text, lines, and series in braille with 2 × 4 dots per cell."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def elided(text: str, width: int) -> str:
 def code_points(text: str) -> np.ndarray:
     """Return one code point per cell.
 
-    A filler follows a wide character; characters without width are left out. Do not write to the array: the
-    lines of a frame are requested again at every redraw.
+    A filler follows a wide character; characters without width are left out. Do not write to the array, which
+    is cached: every redraw requests the lines of a frame again.
     """
     if text.isascii():
         return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
@@ -57,10 +57,9 @@ def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
 
 
 def write_text(glyphs: np.ndarray, row: int, column: int, text: str) -> slice | None:
-    """Put text into a row of `glyphs` [height, width], cropped at both ends.
+    """Write text into a row of `glyphs` [height, width], and return its columns.
 
-    Returns:
-        the columns that it took, None if the row is outside.
+    The text is cropped at both ends. None if the row is outside.
     """
     if not 0 <= row < glyphs.shape[0]:
         return None
@@ -78,8 +77,9 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
     """Return the dots of the line through these places, bool [high, wide].
 
     Args:
-        across, down: places in dots, 0 being the centre of the first, rows from the top; NaN lifts the pen.
-        style: leaves out dots by their column or, on steep segments, their row.
+        across, down: places in dots, with 0 at the centre of the first and rows from the top; NaN lifts
+            the pen.
+        style: dashes, which leave out dots by column or, on steep segments, by row.
     """
     plane = np.zeros((high, wide), dtype=bool)
     start = np.stack([across[:-1], down[:-1]])
@@ -122,7 +122,7 @@ _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 class Raster(msgspec.Struct, frozen=True):
-    """The plot area cell by cell; all arrays have the shape [rows, columns]."""
+    """Plot area cell by cell; all arrays have the shape [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points
     colours: np.ndarray  # int16, position in the list of series, −1 where there is none
@@ -137,7 +137,7 @@ class Raster(msgspec.Struct, frozen=True):
 
     @property
     def named(self) -> frozenset[int]:
-        """Series whose names stand near their ends."""
+        """Positions of the series with names beside their lines."""
         return frozenset(name.at for name in self.names)
 
 
@@ -146,11 +146,11 @@ def paint_series(
 ) -> Raster:
     """Paint all series onto columns × rows cells; later series over earlier, lines over bands.
 
-    Series that run along each other are drawn once, in the colours of all by turns. Where a curve covers a
-    line without a mark, as one of the theory, this shows now and then.
+    Series that run along each other are drawn once, with alternating colours. If a curve covers an unmarked
+    line, such as a theory line, the line shows through at intervals.
 
     Args:
-        playhead: where on the x axis to draw a vertical line behind every line, in data units.
+        playhead: x of a vertical line behind every line, in data units.
     """
     wide, high = columns * DOTS_ACROSS, rows * DOTS_DOWN
     lines, bands, hidden = lay(series, axes, wide, high)
@@ -216,7 +216,7 @@ def _are_lines(series: Sequence[Series]) -> np.ndarray:
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
-    """Return the owner of each cell; the series of a group take turns along the first of them."""
+    """Return the owner of each cell; the series of a group alternate along the first of them."""
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
     for group in groups:
@@ -226,7 +226,7 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
 
 
 def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return the owner of each cell, which now and then is the line below it."""
+    """Return the owner of each cell; at intervals it is the line below."""
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)
 
@@ -241,7 +241,7 @@ def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
 
 
 def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
-    """Return the dot columns that each series' style leaves on, bool [series, wide]."""
+    """Return the dot columns that each series' style draws, bool [series, wide]."""
     on = np.ones((len(series), wide), dtype=bool)
     for index, curve in enumerate(series):
         if curve.style in PATTERNS:
@@ -250,7 +250,7 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 
 
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
-    """Return the sparse texture of bands, bool [high, wide], with dots of a column so far apart."""
+    """Return the sparse texture of bands, bool [high, wide], with dots of a column `apart` dots apart."""
     row, column = np.arange(high)[:, None], np.arange(wide)
     pattern: np.ndarray = (column % (apart // 2) == 0) & (row % apart == column % apart)
     return pattern
@@ -274,7 +274,7 @@ def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
 
 
 def braille(dots: np.ndarray) -> np.ndarray:
-    """Return braille bit patterns of dots [4 · rows, 2 · columns], uint8 [rows, columns]."""
+    """Return the braille bit patterns of dots [4 · rows, 2 · columns], uint8 [rows, columns]."""
     plane = dots.view(np.uint8)
     bits = np.zeros((dots.shape[0] // DOTS_DOWN, dots.shape[1] // DOTS_ACROSS), dtype=np.uint8)
     for row, pair in enumerate(_BITS):
@@ -298,7 +298,7 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
-    """Yield the points that no line joins, as (series, row, column).
+    """Yield points without a line to a neighbour, as (series, row, column).
 
     These are the points of series without lines, and single points of lines beside the curves, which would be
     lost as a dot.

@@ -1,4 +1,4 @@
-"""Scales of axes: positions of data, round tick values and their shortest labels."""
+"""Scales of axes: positions of data, round tick values and short labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BEYOND = 1e9
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """Maps `limits` onto the centres of `size` slots: the lower limit to 0, the upper one to size − 1."""
+    """Map from `limits` to the centres of `size` slots: the lower limit to 0, the upper one to size − 1."""
 
     limits: Limits
     log: bool
@@ -38,7 +38,7 @@ class Scale(msgspec.Struct, frozen=True):
             return np.clip((values - low) * ((self.size - 1) / (high - low)), -BEYOND, BEYOND)
 
     def slot(self, value: float) -> int | None:
-        """Return the slot that holds a value, or None outside the limits."""
+        """Return the slot that holds a value; None outside the limits."""
         place = float(self.place(np.asarray(value)))
         return math.floor(place + 0.5) if -0.5 <= place < self.size - 0.5 else None
 
@@ -69,7 +69,7 @@ _WHOLE = 1e7  # whole numbers below this have all their digits
 
 
 def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
-    """Ticks of an x-axis, at most `most_ticks`: at all places with names, at every second …, or numbers."""
+    """Return at most `most_ticks` ticks of an x-axis: at named places, evenly thinned, or at numbers."""
     if not axes.x_names:
         return ticks(axes.x_limits, axes.x_log, most_ticks, axes.x_whole)
     named = [tick for tick in axes.x_names if axes.x_limits[0] <= tick[0] <= axes.x_limits[1]]
@@ -92,13 +92,13 @@ def tick_label(value: float) -> str:
 def ticks(
     limits: Limits, log: bool, most_ticks: int, is_whole: bool = False, least: int = 2
 ) -> tuple[Tick, ...]:
-    """At most `most_ticks` (value, label) pairs within the limits, increasing.
+    """Return at most `most_ticks` pairs of value and label within the limits, increasing.
 
-    On a log axis these are decades; where it has fewer than `least`, some of the 1-2-5 multiples, or else
-    linear ticks.
+    On a log axis these are decades. If it has fewer than `least`, some of the 1-2-5 multiples are added, or
+    the ticks are linear.
 
     Args:
-        is_whole: at whole numbers only, for there is nothing between them.
+        is_whole: whether ticks stand at whole numbers only.
     """
     if most_ticks < 1:
         return ()

@@ -22,17 +22,17 @@ _MANY = 64
 
 
 class Series(msgspec.Struct, frozen=True, eq=False):
-    """One curve, drawn in the order of x, or with the style "points" places that no line joins.
+    """Curve drawn in the order of x, or separate points with the style "points".
 
     Args:
-        name: shown in the legend; a series without a name is drawn but not listed.
-        formula: behind the name in the legend, where there is room.
+        name: entry in the legend; a series without a name is drawn but not listed.
+        formula: text behind the name in the legend, if it fits.
         x, y: points, both of shape [n]; NaN in y makes a gap.
         colour: any rich or Textual colour, "#e69f00" or "bright_blue".
         band: lower and upper border of a shaded region, both of shape [n].
-        mark: one letter drawn at the last visible point, so that curves differ without colour.
-        faint: drawn dimmed, for curves that are only context.
-        is_region: only its band is drawn, a region of the theory, more lightly than the error of a curve.
+        mark: one letter at the last visible point, so that curves differ without colour.
+        faint: whether it is dimmed, as context.
+        is_region: whether only its band is drawn, a theory region, more lightly than an error band.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Series(msgspec.Struct, frozen=True, eq=False):
 
 
 class Axes(msgspec.Struct, frozen=True):
-    """Labels, limits in data units, and which axes are logarithmic. Hashable: frames are cached by it."""
+    """Labels, limits in data units, and scales of both axes. Hashable, because frames are cached by axes."""
 
     title: str
     x_label: str
@@ -83,7 +83,7 @@ class Axes(msgspec.Struct, frozen=True):
     """Names of places on x, increasing; empty for numbers."""
 
     x_falls: bool = False
-    """Whether x falls with time, so that the axis goes from right to left."""
+    """Whether x falls with time, so that the axis runs from right to left."""
 
     y_whole: bool = False
     """Whether y has whole numbers only."""
@@ -100,7 +100,7 @@ class Axes(msgspec.Struct, frozen=True):
 
 
 def are_whole(values: np.ndarray) -> bool:
-    """Whether increasing values are whole numbers, and so few that ticks might fall between them."""
+    """Return whether increasing values are whole numbers, and so few that ticks might fall between them."""
     few = len(values) > 0 and values[-1] - values[0] < _MANY
     return few and bool((values == np.rint(values)).all())
 
@@ -137,5 +137,5 @@ PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
 
 
 def is_line(series: Series) -> bool:
-    """Whether a series is a line beside the curves, such as a theory line."""
+    """Return whether a series is an unmarked line beside the curves, such as a theory line."""
     return not (series.mark or series.faint or series.is_region) and series.style in PATTERNS

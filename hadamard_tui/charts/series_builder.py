@@ -1,4 +1,4 @@
-"""Convert a growing curve to series: smoothed and thinned, with its colour, style and letter."""
+"""Conversion of a growing curve to series: smoothed and thinned, with its colour, style and letter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Key = tuple[int, int, int]
 
 
 class BufferCache(Generic[T]):
-    """Makes one thing for every column of every buffer, and finds it again by an array that begins there.
+    """Cache of one value per column of a growing buffer, found by any array that begins there.
 
     Views take new slices of the same buffers for every frame, so the arrays themselves identify nothing.
     """
@@ -36,7 +36,7 @@ class BufferCache(Generic[T]):
         self._made: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
-        """Return the value for the buffer that an array is a slice of; it is made once per buffer."""
+        """Return the value for the buffer that an array is a slice of; it is computed once per buffer."""
         buffer = array if array.base is None else array.base
         key = id(buffer), array.__array_interface__["data"][0], array.strides[0]
         if key not in self._made:
@@ -56,7 +56,7 @@ class Sums:
         self._count = 0
 
     def mean(self, y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
-        """Return the mean of y[i − h … i + h] for every i in `at`, h = `half`, or of less near the ends of y.
+        """Return the mean of y[i − h … i + h] for every i in `at`, with h = `half`; less near the ends of y.
 
         y may grow from call to call; earlier values must stay. NaN stays NaN.
         """
@@ -86,31 +86,31 @@ def smoothed(y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
     """Return the running mean of a curve at the positions `at`.
 
     Args:
-        y: a slice from the start of a buffer that grows, whose sums are remembered.
+        y: a slice from the start of a growing buffer; its sums are cached.
     """
     return _sums_of.of(y).mean(y, at, half)
 
 
 BLOCKS = (8, 64, 512, 4096)
-"""Neighbouring points that are replaced by the lowest and the highest of them."""
+"""Sizes of blocks of points that are replaced by their lowest and highest point."""
 
 ENOUGH = 512
-"""Least number of blocks of a stretch: each is narrower than a dot of a screen of 250 columns."""
+"""Minimum number of blocks per stretch: each is narrower than a dot of a screen of 250 columns."""
 
 SHORT = BLOCKS[0] * ENOUGH
-"""A shorter stretch keeps all its points."""
+"""Length below which a stretch keeps all its points."""
 
 
 class Thinning:
-    """Remembers the extremes of every full block, so that a redraw does not look at every point."""
+    """Cache of the extremes of every full block, so that a redraw does not read every point."""
 
     def __init__(self) -> None:
         self._extremes: dict[int, np.ndarray] = {}
 
     def pick(self, y: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Increasing positions in y[first:last] between which nothing is missed that a chart could show.
+        """Return increasing positions in y[first:last] that keep every visible extreme.
 
-        y may grow from call to call; what it held must stay.
+        y may grow from call to call; earlier values must stay.
         """
         block = max((size for size in BLOCKS if (last - first) // size >= ENOUGH), default=1)
         if block == 1:
@@ -140,11 +140,11 @@ _thinning_of = BufferCache(Thinning)
 
 
 def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return positions of the points of y to draw between x = `low` and `high`, and one beyond on each side.
+    """Return positions of the points of y to draw between x = `low` and `high`, plus one on each side.
 
     Args:
         x: increasing, or `low` and `high` are infinite.
-        y: a slice from the start of a buffer that grows, whose extremes are remembered.
+        y: a slice from the start of a growing buffer; its extremes are cached.
     """
     first = max(int(np.searchsorted(x, low)) - 1, 0)
     last = min(int(np.searchsorted(x, high, side="right")) + 1, len(x))
@@ -152,25 +152,25 @@ def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray
 
 
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
-"""Style of the words for a bound that is respected, broken, or not decided."""
+"""Text style for a bound that is respected, broken or undecided."""
 
 BOUND_STYLE: LineStyle = "long"
-"""Line style of learners that a proved lower bound binds, and of references; other curves are solid."""
+"""Line style of references and of learners that a proved lower bound binds; other curves are solid."""
 
 PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "pairs")
 """Line styles of pinned runs; those of bounds are dashed and dotted."""
 
 LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩБЖИЛЦЧШЭЮЯ"
-"""Letters of learners, in the order of their numbers."""
+"""Letters of learners by number."""
 
 SMALL_LETTERS = ", small letters"
-"""Words behind the name of a pinned run in the legend."""
+"""Text behind the name of a pinned run in the legend."""
 
 SMOOTHED_SHARE = 1 / 32
-"""Share of the x-axis on either side over which a smoothed curve is the mean."""
+"""Share of the x-axis on either side over which a smoothed curve is averaged."""
 
 Ground = Callable[[np.ndarray], np.ndarray]
-"""Function of x that is subtracted from a curve; 0 by default."""
+"""Function of x that is subtracted from a curve."""
 
 
 class Plot(NamedTuple):
@@ -185,20 +185,20 @@ class Plot(NamedTuple):
 
 
 class Pen(msgspec.Struct, frozen=True):
-    """How the curves of one run are drawn: as far as they are shown, and faint beyond the playhead.
+    """Drawing of the curves of one run: shown records, and faint ones beyond the playhead.
 
     Args:
-        number: 0 for the run on the screen, 1, 2, … for the pinned ones, which are drawn as a whole.
+        number: 0 for the run on the screen, 1, 2, … for pinned runs, which are drawn completely.
     """
 
     look: Look
     number: int = 0
 
     def draw(self, curve: CurveView, ground: Ground = np.zeros_like) -> list[Series]:
-        """Return the series of a curve: its past, and faint the points before smoothing and what lies ahead.
+        """Return the series of a curve: its past, and faint both its unsmoothed points and its future.
 
         Args:
-            ground: what is subtracted from it.
+            ground: the function that is subtracted.
         """
         look, options = self.look, self.look.resolved
         length, past = (len(curve.x),) * 2 if self.number else (look.length(curve), look.past(curve))
@@ -242,14 +242,14 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Return where x is beyond all earlier x, on its way from first to last; the rest is not drawn."""
+    """Return where x exceeds all earlier x, in its direction from first to last; the rest is not drawn."""
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
     return np.asarray(along > before)
 
 
 def smoothing(look: Look) -> str:
-    """Return the width of the smoothing of a view, in words; empty without smoothing."""
+    """Return the width of the smoothing as a phrase; empty without smoothing."""
     reaches = [_reach(curve) for curve in look.view.curves if curve.places.clock is not None and len(curve.x)]
     if not (look.options.smooth and reaches):
         return ""

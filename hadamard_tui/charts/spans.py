@@ -1,11 +1,12 @@
-"""Series as vertical runs of dots, and the points, curves and lines that have no place in them.
+"""Series as vertical runs of dots, and the points, curves and lines that the chart cannot show.
 
 The rule, for every curve and dot column:
-1. A column that holds points spans from their least to their greatest y.
-2. A column without points, inside a segment of the curve, holds that segment's y at the column's centre.
-3. Where a segment leads from a column of the chart to the next and their runs are more than one dot apart,
-   both grow towards each other and meet half way.
-4. What lies outside the limits is cut off.
+
+1. A column with points spans from their least to their greatest y.
+2. A column without points, inside a segment of the curve, holds the segment's y at the column's centre.
+3. If a segment joins neighbouring columns whose runs are more than one dot apart, both runs grow and meet
+half way.
+4. Parts outside the limits are cut off.
 
 A point whose y cannot be drawn interrupts the curve. A gap narrower than a dot column is not visible.
 """
@@ -44,6 +45,7 @@ class Spans(msgspec.Struct, frozen=True):
 
 
 def empty_spans(curves: int, columns: int) -> Spans:
+    """Return spans without runs."""
     shape = (curves, columns)
     return Spans(
         *(np.zeros(shape, dtype=np.int32) for _ in range(3)), *(np.zeros(shape, dtype=bool) for _ in range(2))
@@ -63,8 +65,8 @@ def fill_spans(
 
     Args:
         x: increasing, without NaN, shape [n].
-        low, high: the lowest and highest y per point, one array of shape [n] for each of `which`; for a plain
-            curve they are the same objects. NaN interrupts, ±inf is far outside.
+        low, high: the lowest and highest y per point, one array of shape [n] for each of `which`; for a
+            plain curve both are the same object. NaN interrupts, ±inf is far outside.
     """
     grid = _Grid.of(x, across)
     plain = all(a is b for a, b in zip(low, high, strict=True))
@@ -77,7 +79,7 @@ def fill_spans(
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """Position of the points of one x among the dot columns."""
+    """Positions of the points of one x among the dot columns."""
 
     full: np.ndarray  # int [m], columns that hold points
     starts: np.ndarray  # int [m], the first point of each of those
@@ -89,7 +91,7 @@ class _Grid(msgspec.Struct, frozen=True):
 
     @property
     def single(self) -> bool:
-        """Whether no column holds more than one point, so that no decimation is needed."""
+        """Whether each column holds at most one point, so that no decimation is needed."""
         return self.full.size == 0 or self.end - self.starts[0] == self.full.size
 
     @classmethod
@@ -132,8 +134,11 @@ def _fill(spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, gr
 def _edge(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One edge of the runs as positions upwards [curves, columns], NaN where there is none, and which borders
-    between the columns (outer ones included) a segment crosses, bool [curves, columns + 1]."""
+    """Return an edge of the runs as positions upwards, and the column borders that segments cross.
+
+    The positions [curves, columns] are NaN without a run. The borders, bool [curves, columns + 1], include
+    the outer ones.
+    """
     edge = np.full((len(values), columns), np.nan)
     if grid.full.size:
         if grid.single:
@@ -163,16 +168,16 @@ def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.n
 
 
 class Hidden(NamedTuple):
-    """How many points no limits could show, of curves alone; NaN is no point, only a gap."""
+    """Number of points of curves that no limits could show; NaN is a gap and not a point."""
 
     places: int = 0
-    """±inf on the x-axis, or ≤ 0 where that is logarithmic."""
+    """Points with x = ±inf, or x ≤ 0 on a logarithmic x-axis."""
 
     values: int = 0
-    """The same of the y-axis."""
+    """Points with y = ±inf, or y ≤ 0 on a logarithmic y-axis."""
 
     rounding: int = 0
-    """On a logarithmic y-axis, those that are above 0 by rounding alone."""
+    """Points on a logarithmic y-axis that are above 0 by rounding only."""
 
 
 def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, Hidden]:
@@ -206,7 +211,7 @@ def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[
 
 
 def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
-    """Group positions in `series` by equal x."""
+    """Group the positions in `series` by equal x."""
     groups: list[tuple[np.ndarray, list[int]]] = []
     for index, curve in enumerate(series):
         for x, members in groups:
@@ -246,10 +251,10 @@ def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | 
 
 
 def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
-    """Return the positions of lines beside the curves that are nowhere on the chart; no legend names them.
+    """Return the positions of unmarked lines that are outside the chart; no legend names them.
 
     Args:
-        shown: where on the chart each series is, bool [series, columns].
+        shown: columns in which each series is on the chart, bool [series, columns].
     """
     return frozenset(
         at for at, line in enumerate(series) if is_line(line) and len(line.x) and not shown[at].any()
@@ -257,9 +262,9 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
 
 
 def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a series is above the chart, and where below it, both of the shape of x.
+    """Return where a series is above the chart, and where it is below, both of the shape of x.
 
-    On a linear axis nothing counts as below: only rounding leaves the axis at its foot.
+    On a linear axis nothing counts as below, because only rounding leaves the axis at its foot.
     """
     low, high = axes.y_limits
     inside = (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1]) & np.isfinite(curve.y)

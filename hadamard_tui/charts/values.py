@@ -1,4 +1,4 @@
-"""Numbers at the place that is looked at: the value of each curve, and the line to compare it with."""
+"""Numbers at the playhead: the value of each curve, and the line to compare it with."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_TIMES = 1e5
 
 
 class ShownValue(msgspec.Struct, frozen=True):
-    """A curve, or a learner's row of a heat map, at the place that is looked at."""
+    """Value of a curve, or of a learner's row of a heat map, at the place of the numbers."""
 
     mark: str
     """Letter in the chart; a blank without one."""
@@ -58,7 +58,7 @@ class ShownValue(msgspec.Struct, frozen=True):
     """Size up to which rounding alone may explain the value."""
 
     is_count: bool = False
-    """Whether the value is a whole number, or a place that was read off, which needs no decimals."""
+    """Whether the value is a whole number or a place on an axis, which needs no decimals."""
 
     curve: CurveView | None = None
     """Curve of the value; None for a heat map."""
@@ -67,18 +67,18 @@ class ShownValue(msgspec.Struct, frozen=True):
     """Name of the line."""
 
     signed: bool = False
-    """Whether the picture has values below 0, so that ratios to a line mean nothing."""
+    """Whether the picture has values below 0, so that ratios to a line are meaningless."""
 
     @property
     def tint(self) -> str:
-        """Colour of the name in the present theme; a value outlives themes."""
+        """Colour of the name in the present theme; it is looked up anew because values outlive themes."""
         return legible(colour(self.kind_place))
 
     @property
     def ratio(self) -> float | None:
         """Value divided by the line.
 
-        None without a value or a line, if values have signs, and if the line is about 0 beside the value.
+        None without a value or a line, if values have signs, if the line is about 0, or if the ratio is huge.
         """
         if self.value is None or self.height is None or self.signed or abs(self.height) <= ZERO:
             return None
@@ -104,7 +104,7 @@ def _values(look: Look) -> list[ShownValue]:
 
 
 def looked_at(look: Look, learner: str) -> ShownValue | None:
-    """Return the best value of learners that have not diverged, if they are compared; else one learner's."""
+    """Return the best value of undiverged learners if the view compares them, else the value of `learner`."""
     candidates = [value for value in _own(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # a mean over those that have not diverged says nothing
         candidates = [value for value in candidates if not value.diverged]
@@ -124,7 +124,7 @@ def looked_at(look: Look, learner: str) -> ShownValue | None:
 
 
 def compares(view: View) -> bool:
-    """Whether the least value is the best: several learners make the same risk small."""
+    """Return whether the least value is the best: several learners minimise the same risk."""
     structure = view.picture.measure.structure()
     return structure.is_risk and not structure.per_learner and len(view.curves) + len(view.heats) > 1
 
@@ -144,7 +144,7 @@ def _is_same(value: float, other: float, rounding: float) -> bool:
 
 
 def _own(look: Look) -> list[ShownValue]:
-    """Return the values of the run itself, without those of pinned runs."""
+    """Return the values of the run itself, without pinned runs."""
     return values(look)[: len(look.view.curves) + len(look.view.heats)]
 
 
@@ -191,7 +191,7 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str 
 
 
 def _lost_by(curve: CurveView, place: int) -> int:
-    """Number of replicas that have diverged by a place: all of them if that ended the curve there."""
+    """Return the number of replicas that have diverged by a place; all if the curve ended there."""
     is_last = place == len(curve.x) - 1
     if curve.places.clock is not None and curve.ends.diverged == curve.replicas and is_last:
         return curve.replicas
@@ -199,7 +199,7 @@ def _lost_by(curve: CurveView, place: int) -> int:
 
 
 def _is_signed(view: View) -> bool:
-    """Whether curves have values below 0, by more than rounding."""
+    """Return whether curves have values below 0, by more than rounding."""
     least = min(
         (float(np.nanmin(curve.y)) for curve in view.curves if np.isfinite(curve.y).any()), default=0.0
     )
@@ -207,7 +207,7 @@ def _is_signed(view: View) -> bool:
 
 
 def _is_place(view: View) -> bool:
-    """Whether values are places that were read off; an infinite one means "never"."""
+    """Return whether values are places on an axis, where infinity means "never"."""
     how = view.picture.reading
     return how is not None and how.is_place
 
@@ -235,7 +235,7 @@ def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
 
 
 def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
-    """Return why a curve has no value here, and where it begins or ends if it lies elsewhere."""
+    """Return why a curve has no value here, and the place of its start or end if that lies elsewhere."""
     if curve.training.oracle_tuned and not len(curve.x):
         return "trying rates"
     is_whole = pinned or curve.ends.complete or len(curve.x) >= curve.places.planned

@@ -1,4 +1,4 @@
-"""Axes of a view: they hold its series and bars, and move as little as possible while a run goes on."""
+"""Axes of a view, which contain its series and bars and move as little as possible during a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 SHARE = 0.8
-"""Share of the distance of neighbouring places that their bars take."""
+"""Share of the distance between neighbouring places that their bars take."""
 
 
 def bars(view: View) -> list[Series]:
@@ -40,7 +40,7 @@ def bars(view: View) -> list[Series]:
 
 
 def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
-    """Return the limits of an x-axis that has room for the bars at these places."""
+    """Return the limits of an x-axis that contains the bars at these places."""
     places = np.unique(values[np.isfinite(values)])
     half = _apart(places, log) / 2
     low, high = _moved(places[[0, -1]], np.array([-half, half]), log).tolist()
@@ -80,9 +80,9 @@ def _drawn(curve: CurveView, name: str, offset: float, width: float, log: bool) 
 
 
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
-    """Return axes that hold the series in the window, and why y is linear although log was requested.
+    """Return axes for the series in the window, and why y is linear if log was requested.
 
-    Along the records of a run they move in steps only. There a risk axis starts at 0, and a curve that ends
+    Along the records of a run they move in steps only. There, a risk axis starts at 0, and a curve that ends
     beyond twice the highest start is diverging and leaves a linear axis.
     """
     view, options = look.view, look.resolved
@@ -119,13 +119,13 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
 
 
 def _falls(view: View) -> bool:
-    """Whether x is measured, and falls as runs go on."""
+    """Return whether x is measured, and falls during runs."""
     ends = [curve.x[[0, -1]] for curve in view.curves if curve.places.is_passed and len(curve.x) > 1]
     return bool(ends) and all(start > end for start, end in ends)
 
 
 def _few(view: View) -> tuple[Tick, ...]:
-    """Return ticks at the places on x that have values, if these are few."""
+    """Return ticks at the places on x with values, if these are few."""
     places = view.places
     is_few = 1 < len(places) <= FEW and not any(curve.places.is_passed for curve in view.curves)
     return at_places(places.tolist()) if is_few else ()

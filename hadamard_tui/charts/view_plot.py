@@ -1,4 +1,4 @@
-"""Convert a view to a chart: its curves, lines, marks and ends as series, and the axes that hold them."""
+"""Conversion of a view to a chart: curves, lines, marks and ends as series, and their axes."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 1e-9
-"""Relative difference, of the largest value, up to which lines of several curves are the same."""
+"""Difference, relative to the largest value, up to which lines of several curves are equal."""
 
 
 def different_lines(lines: Sequence[LineView]) -> list[LineView]:
     """Return the lines to show, each once.
 
-    Lines of a kind that are the same for all splits of the curves are one line, named by its kind. Lines that
-    several curves have as their own are one line without an owner, if they are equal.
+    Lines of a kind that are the same for all splits of the curves are one line, named by its kind. Equal
+    lines that belong to several curves are one line without an owner.
     """
     shown: list[LineView] = []
     for name, alike in _grouped((line.plain_name, line) for line in lines).items():
@@ -58,7 +58,7 @@ def different_lines(lines: Sequence[LineView]) -> list[LineView]:
 
 
 def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
-    """Whether several lines have the same points, up to `rounding` times the largest value."""
+    """Return whether several lines have the same points, up to `rounding` times the largest value."""
     first, *more = lines
     least = rounding * float(np.nanmax(np.abs(first.y), initial=0.0))
     return bool(more) and all(
@@ -79,7 +79,7 @@ def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[
 def curve_ends(view: View) -> str:
     """Return a remark about finished curves that do not span the chart.
 
-    The remark names the axis of the places if there is one place only.
+    The remark names the axis if it states a single place.
     """
     letters_by_reason: dict[str, dict[float, list[str]]] = {}
     if len(view.known_places) and not along_records(view):
@@ -98,14 +98,14 @@ def curve_ends(view: View) -> str:
 
 
 def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
-    """Letters and where these curves end: those with a place each in one list."""
+    """Return the letters of curves with their ends; curves with one place each are listed together."""
     if all(len(letters) == 1 for letters in places.values()):
         return [([letter for (letter,) in places.values()], ", ".join(places))] if places else []
     return [(letters, place) for place, letters in places.items()]
 
 
 def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
-    """Why, with room for a place, and the place."""
+    """Yield reasons for the end of a curve, with a gap for a place, and the place."""
     if not len(curve.x) or len(curve.x) < curve.places.planned:
         return
     first, last = float(curve.x.min()), float(curve.x.max())
@@ -121,10 +121,10 @@ def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
 
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "dash-dot"}
-"""Line styles of lines that are not proved bounds; others are dashed."""
+"""Line styles of lines that are not proved bounds; other lines are dashed."""
 
 GUESS, GUESSED = "?", 0.1
-"""Mark of a guess, and the loss that it is about."""
+"""Mark of a guess, and the loss level of guesses."""
 
 PROVED = ("lower", "upper", "exact")
 """Directions of proved lines; lines of other directions are fainter."""
@@ -169,7 +169,7 @@ def view_series(look: Look) -> list[Series]:
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
     """Return the curves to draw, each reference once.
 
-    References that are the same for all splits of the curves, as far as they go, are one curve with the
+    References that are equal for all splits of the curves, as far as they reach, are one curve with the
     learner's name.
     """
     of_reference: dict[str, list[CurveView]] = {}
@@ -187,13 +187,13 @@ def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
 
 
 def _begins_as(curve: CurveView, other: CurveView) -> bool:
-    """Whether the shorter curve `other` is the beginning of `curve`."""
+    """Return whether the shorter curve `other` is the beginning of `curve`."""
     shared = slice(len(other.x))
     return _same(curve.x[shared], other.x) and _same(curve.y[shared], other.y)
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
-    """Draw a reference that stays at one place of a measured x as a level along all x."""
+    """Return a reference at one place of a measured x as a level along all x; others unchanged."""
     if not (
         curve.training.is_reference
         and curve.places.is_passed
@@ -211,7 +211,7 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 def _region(look: Look) -> list[Series]:
     """Return the region that proved lower bounds exclude for every learner of the chart.
 
-    A pinned run has its own bounds. There is no region if a learner is bound in one run and not in another.
+    A pinned run has its own bounds. The region is empty if a learner is bound in one run and not in another.
     """
     views = [look.view, *(run.view for run in look.pinned)]
     bounds = [(curve.learner, _proved(view, curve)) for view in views for curve in view.curves]
@@ -260,12 +260,12 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
-    """Whether a view has the same line, which would cover this one."""
+    """Return whether a view has the same line, which would cover this one."""
     return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 
 def _ghost(run: Pinned) -> list[Series]:
-    """Return the faint curves of the previous run, and one name for all of them."""
+    """Return the faint curves of the previous run, with one name for all of them."""
     nothing = np.empty(0)
     curves = [curve for curve in run.view.curves if len(curve.x)]
     faint = [Series("", curve.x, curve.y, colour_of(curve), "sparse", faint=True) for curve in curves]
@@ -273,7 +273,7 @@ def _ghost(run: Pinned) -> list[Series]:
 
 
 def _guessed(look: Look) -> list[Series]:
-    """Return marks where learners are guessed to fall below a tenth, and one name for all of them."""
+    """Return marks where learners are guessed to fall below a tenth, with one name for all of them."""
     marked = [
         Series("", np.full(2, x), np.array([0.0, GUESSED]), colour_of(curve), "pairs", mark=GUESS)
         for curve in look.view.curves
@@ -311,7 +311,7 @@ def _points(view: View) -> list[Series]:
 
 
 def _place(look: Look) -> str:
-    """Return a remark on the line at a place of an axis; empty if there is none."""
+    """Return a remark on the place of the table's numbers along an axis; empty without one."""
     if look.playhead is None or along_records(look.view):
         return ""
     name = look.view.axes.names.get(look.playhead) or tick_label(look.playhead)
@@ -344,13 +344,13 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
 
 
 def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
-    """Return the contour of a theory line at its level; its path is empty if it is nowhere on the map."""
+    """Return the contour of a theory line at its level; its path is empty if it misses the map."""
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
     return ContourLine(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
 
 def _contour(mark: Marked, heat: HeatView) -> ContourLine:
-    """Return a mark over a heat map, straight from end to end."""
+    """Return a mark over a heat map as a straight contour from end to end."""
     return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
 
 
@@ -364,8 +364,8 @@ def level_lines(
 ) -> np.ndarray:
     """Return the path [n, 2] where `values` [Ny, Nx] equal `level`, with rows of NaN between its pieces.
 
-    The path is interpolated linearly between the points of the grid, on a log axis in log x. Nothing is drawn
-    beside values that are not finite, nor on a grid of one row or column. Shape [0, 2] without a crossing.
+    The path is interpolated linearly between grid points, on a log axis in log x. It omits places beside
+    non-finite values, and grids of one row or column. Shape [0, 2] without a crossing.
     """
     from contourpy import contour_generator  # here, as most charts have no contours
 
@@ -397,7 +397,7 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
 
 
 def upright(series: Series, axes: Axes) -> Series:
-    """Stretch a mark at one place on x over the height of the chart; return other series as they are."""
+    """Stretch a mark at one place on x over the height of the chart; return other series unchanged."""
     is_upright = (
         series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]
     )
@@ -405,7 +405,7 @@ def upright(series: Series, axes: Axes) -> Series:
 
 
 def _once(marks: Sequence[Marked]) -> list[Marked]:
-    """Return the marks to draw: marks at the same places for all splits of the curves are one."""
+    """Return the marks to draw; marks at the same places for all splits of the curves are one."""
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:
         at_places.setdefault((mark.x, mark.y), []).append(mark)
