@@ -1,1 +1,1 @@
-"""Files and text that leave the program: command lines, presets, curves and figures."""
+"""Files and texts that leave the program: command lines, presets, curves and figures."""

@@ -1,4 +1,4 @@
-"""The chart as it grows along its x-axis: as a moving picture, or as a recording of a terminal."""
+"""Chart that grows along its x-axis, as a moving picture or as a recording of a terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FRAMES, PER_SECOND = 40, 10
 """Number of pictures while curves grow, and pictures per second."""
 
 HELD = 3.0
-"""Seconds of the last picture, with the caption, before the animation starts again."""
+"""Duration of the last picture, with the caption, in seconds."""
 
 GIF_PIXELS = 1.0
 """Pixels of a GIF per pixel of its page."""
@@ -46,10 +46,10 @@ def gif(
     caption: str = "",
     progress: Callable[[float], None] = lambda share: None,
 ) -> bytes:
-    """Return the chart as a moving picture; its last picture stays, and has the caption.
+    """Return the chart as a moving picture, whose last picture stays and has the caption.
 
     Args:
-        progress: called with the share of the pictures that are drawn.
+        progress: called with the drawn share of the pictures.
     """
     from PIL import Image
 
@@ -70,7 +70,7 @@ def gif(
 
 
 def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[Series]]:
-    """Yield the chart in so many steps along its x-axis, with curves that have a letter up to each step.
+    """Yield the chart in `count` steps along its x-axis, with lettered curves up to each step.
 
     Theory lines and regions are complete from the start; errors and faint series are left out.
     """
@@ -96,13 +96,13 @@ def asciicast(
     caption: str = "",
     progress: Callable[[float], None] = lambda share: None,
 ) -> bytes:
-    """The chart of the app as a recording in asciicast v2, which asciinema plays. Source: docs.asciinema.org.
+    """Return the chart as a recording in asciicast v2 for asciinema.
 
-    It is on its own ground: terminals that play it keep their colours, in which lines might be lost. The
-    caption stands below the last picture.
+    The chart has a background of its own, because terminals that play it keep their colours, which might hide
+    lines. The caption stands below the last picture. Source: docs.asciinema.org.
 
     Args:
-        progress: called with the share of the pictures that are drawn.
+        progress: called with the drawn share of the pictures.
     """
     words = wrap(caption, COLUMNS, break_on_hyphens=False)
     header: dict[str, Any] = {
@@ -127,7 +127,7 @@ def asciicast(
 
 
 def _rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]:
-    """Return the rows of a chart, with codes for the colours of its curves and names."""
+    """Yield the rows of a chart, with codes for the colours of its curves and names."""
     surround, picture, names, legend_lines = sheet
     glyphs = np.full((ROWS, COLUMNS), ord(" "), dtype=np.uint32)
     inks = np.full(glyphs.shape, -1)
@@ -155,7 +155,7 @@ def _in_colour(text: str, colour: str) -> str:
 
 
 def _on_ground(row: str) -> str:
-    """Return a row in the colours of a page, filled to the end of its line."""
+    """Return a row in the colours of a page, padded to the end of its line."""
     (ink, ground) = (";".join(map(str, triplet(colour))) for colour in (INK, GROUND))
     page = f"\x1b[38;2;{ink};48;2;{ground}m"
     return f"{page}{row.replace(PLAIN, PLAIN + page)}{TO_THE_END}"

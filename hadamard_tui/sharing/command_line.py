@@ -1,4 +1,4 @@
-"""Command line that opens the app on an experiment again."""
+"""Command line that opens the app on an experiment."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 BASE = "hadamard-128"
-"""Preset that an experiment without a preset is described as a change of."""
+"""Preset that the command changes if the experiment has none."""
 
 
 class _Whole(Exception):
-    """A difference that no single value expresses: a missing value, or another number of items."""
+    """Difference that no single value expresses: a missing value, or another number of items."""
 
 
 def command_line(document: Raw, preset: str | None, *options: str) -> str:
-    """Return the command, quoted for a shell: the preset, every value that differs, and `options`.
+    """Return a shell command with the preset, every value that differs from it, and `options`.
 
-    `document` is the experiment as a preset would write it, in full, with its expressions.
+    `document` is the complete experiment as a preset document, with its expressions.
     """
     base = preset if preset is not None and _there(preset) else BASE
     changes = [part for change in overrides(base, document) for part in ("--set", change)]
@@ -38,7 +38,7 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
 
 def views(view: KeptView) -> list[str]:
-    """Return the differences of a view from the first start, without its theme, for --view."""
+    """Return the differences between a view and that of a first start, without its theme, for --view."""
     old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
     return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
 
@@ -63,7 +63,7 @@ def _there(preset: str) -> bool:
 
 
 def overrides(preset: str, document: Raw) -> list[str]:
-    """Return the changes that make a preset into an experiment, for --set; the fewest that are simple."""
+    """Return the changes that turn a preset into an experiment, for --set; as few and simple as possible."""
     old, new = presets.document(preset), document
     changes = []
     for part in new:

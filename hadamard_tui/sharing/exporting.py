@@ -1,4 +1,4 @@
-"""Files by their suffix: curves as tables or JSON, the chart still or moving, the set-up as TOML."""
+"""Files by suffix: curves as tables or JSON, charts, and the set-up as TOML."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from hadamard_tui.sharing.svg_page import SvgSheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})
-"""Values that need not be written, because they are the default wherever they are allowed."""
+"""Values that are omitted, because they are the default wherever they are allowed."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Results that pictures are drawn of, and the heat map that is shown, if any."""
+    """Results to draw pictures of, and the heat map on the screen; None without one."""
 
     results: Results
     heat: HeatMap | None = None
@@ -64,11 +64,11 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Shown:
-    """What there is to export: the set-up, and what was run with its trace and its chart, coloured for paper.
+    """Content of an export: the set-up, the run with its trace, and the chart in colours for paper.
 
-    The set-up may have been changed since the run. The trace does not grow. Where an experiment has pictures,
-    these are what tables and JSON are of. `document` is what was
-    run, as a preset would say it. `outcomes` are those of its claims, once they are judged.
+    The set-up may have changed since the run. The trace does not grow. Tables and JSON contain the pictures
+    of the experiment if it has any. `document` is the experiment of the run as a preset document. `outcomes`
+    are those of its claims; empty until they are judged.
     """
 
     set_up: Experiment | Raw
@@ -84,16 +84,16 @@ class Shown:
     """One chart per curve, if the screen shows small multiples."""
 
     unjudged: Mapping[int, str] = field(default_factory=dict)
-    """Claims that are not judged, as in the sweep of the run."""
+    """Claims that are not judged, by number, with the reason."""
 
     preset: str | None = None
-    """The preset that was run, of which `document` may be a change."""
+    """Preset of the run, which `document` may change; None without one."""
 
 
 def finished(
     experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
 ) -> Shown:
-    """Return a finished run as the app would show it; `document` has the expressions of its preset."""
+    """Return a finished run as the app would show it; `document` keeps the expressions of its preset."""
     look = Look(view(of_run(experiment), of_one(experiment, trace)))
     unjudged = {number: outcome.detail for number, outcome in enumerate(outcomes) if outcome.holds is None}
     shown = Shown(
@@ -108,7 +108,7 @@ def finished(
 
 
 def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
-    """Return finished runs with the first of their pictures."""
+    """Return finished runs with their first picture."""
     experiment, trace = results.sweep.experiment, next(iter(results.traces.values()))
     shown = Shown(
         document, experiment, trace, document=document, pictures=Pictures(results), outcomes=outcomes
@@ -117,7 +117,7 @@ def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] =
 
 
 def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown:
-    """Return `shown` with one of its pictures as the chart, or no chart if there is no such picture."""
+    """Return `shown` with the numbered picture as the chart, or no chart if that picture does not exist."""
     assert shown.pictures is not None, "an experiment without pictures has none to choose"
     results = shown.pictures.results
     try:
@@ -127,7 +127,7 @@ def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown
 
 
 def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
-    """Return `shown` with a look as the chart; of heat maps that of `learner`, or the first."""
+    """Return `shown` with a look as the chart; of several heat maps, that of `learner` or the first."""
     results = None if shown.pictures is None else shown.pictures.results
     shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes, results))
     with palette.on_paper():
@@ -144,11 +144,11 @@ def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
 
 
 Progress = Callable[[float], None]
-"""Called with the share of a file that is made, from 0 to 1."""
+"""Callback that receives the finished share of a file, from 0 to 1."""
 
 
 class FileKind(NamedTuple):
-    """A kind of file: its content, how it is made, and the library that it needs."""
+    """Kind of file: its description, its maker, and the library that it needs."""
 
     about: str
     make: Callable[[Shown, Progress], bytes]
@@ -156,7 +156,7 @@ class FileKind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """Command that installs the missing library; empty if the kind can be made."""
+        """Command that installs the missing library; empty if the library is available."""
         is_available = self.library is None or find_spec(self.library) is not None
         return "" if is_available else self.installation
 
@@ -187,13 +187,13 @@ KINDS: dict[str, FileKind] = {
     ".json": FileKind("all that was computed, as run --json prints it", lambda shown, _: _report(shown)),
     ".toml": FileKind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
-"""Kinds by suffix."""
+"""Kinds of files by suffix."""
 
 DRAWN = ".pdf", ".png", ".gif"
-"""Kinds whose letters the program draws."""
+"""Suffixes of files for which the program draws the letters."""
 
 LONGEST_NAME = 200
-"""Bytes of the name of a download; file systems take 255, and browsers number what is there already."""
+"""Limit of a download's name in bytes: file systems allow 255, and browsers may append a number."""
 
 
 def check(path: Path, option: str) -> None:
@@ -214,7 +214,7 @@ def content(path: Path, shown: Shown, option: str, progress: Progress = lambda s
 
 
 def missing_letters(path: Path, shown: Shown) -> str:
-    """Return which letters of a picture no font has; empty for files whose readers choose the font."""
+    """Return a sentence on letters that no font has; empty for files whose readers choose the font."""
     if path.suffix.lower() not in DRAWN:
         return ""
     sentence = boxes(_page(shown).text)
@@ -222,7 +222,7 @@ def missing_letters(path: Path, shown: Shown) -> str:
 
 
 def check_download(name: str) -> None:
-    """Check that a file for a browser can have this name. Raises: BadInput."""
+    """Check that a download can have this name. Raises: BadInput."""
     if (
         not name.isprintable()
         or any(mark in name for mark in '/\\:*?"<>|')
@@ -233,13 +233,13 @@ def check_download(name: str) -> None:
 
 
 def download(name: str, shown: Shown, progress: Progress = lambda share: None) -> BytesIO:
-    """Return a file for a browser to save under this name. Raises: BadInput."""
+    """Return a file for a browser to save. Raises: BadInput."""
     check_download(name)
     return BytesIO(_made(Path(name), shown, name, progress))
 
 
 def check_kind(path: Path, option: str) -> None:
-    """Check that a name has a known suffix, and that such files can be made here. Raises: BadInput."""
+    """Check that a name has a known suffix whose library is installed. Raises: BadInput."""
     where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
     if kind is None:
         raise BadInput(where, f"the end of its name says what it is; take {', '.join(KINDS)}")
@@ -248,7 +248,7 @@ def check_kind(path: Path, option: str) -> None:
 
 
 def _made(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
-    """Return the content of a file. Raises: BadInput, also for an installed library that cannot be loaded."""
+    """Return the content of a file. Raises: BadInput, also if an installed library cannot be loaded."""
     kind = KINDS[path.suffix.lower()]
     try:
         return kind.make(shown, progress)
@@ -308,7 +308,7 @@ def _page(shown: Shown) -> SvgSheet:
 
 
 def _growing(shown: Shown) -> tuple[Sequence[Series], Axes, str]:
-    """Return the growing parts of a chart. Raises: BadInput for a heat map, which does not grow."""
+    """Return the chart that grows. Raises: BadInput for a heat map, which does not grow."""
     if _heat(shown) is not None:
         raise BadInput("", "a heat map has no curves that grow; take .svg, or a picture of curves")
     return shown.series, _axes(shown), shown.caption
@@ -325,9 +325,9 @@ def _axes(shown: Shown) -> Axes:
 
 
 def as_toml(described: Experiment | Raw) -> str:
-    """Return an experiment as TOML for `run`, with its defaults, because another version may have others.
+    """Return an experiment as TOML with its defaults, because another version may have other defaults.
 
-    A document keeps its expressions. Data files have absolute paths, so that the preset may be anywhere.
+    A document keeps its expressions. Data files get absolute paths, so that the preset may be moved.
     """
     return tomli_w.dumps(_said(as_document(described)))
 

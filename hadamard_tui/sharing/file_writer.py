@@ -1,4 +1,4 @@
-"""Files of the app, made and written in a thread, so that the screen never waits."""
+"""Files of the app, made and written in a thread so that the screen never waits."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Result = TypeVar("Result")
 
 
 class FileWriter:
-    """Makes files and puts them in place, one after the other: figures cannot be made in parallel."""
+    """Writer that makes and places files one by one, because figures cannot be made in parallel."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "files")
         self._under_way: dict[Future[Any], str] = {}
         self._placing = Lock()
-        """Held while a file is put in its place."""
+        """Lock that is held while a file is placed."""
         self._making = self._ended = False
 
     def write(
         self, name: str, make: Callable[[], Content], place: Callable[[Content], Result]
     ) -> Future[Result]:
-        """Return the result of `place` for the result of `make`, both called in the thread.
+        """Return the result of `place` applied to the result of `make`, both called in the thread.
 
         Args:
-            name: name of the file for `end`, if it has not been made by then.
+            name: name of the file, which `end` reports if it is not written by then.
         """
         result = self._thread.submit(self._work, make, place)
         self._under_way[result] = name
@@ -56,7 +56,7 @@ class FileWriter:
     def end(self, seconds: float) -> list[str]:
         """Wait at most `seconds` for pending files, then write nothing more.
 
-        A file that is being put in place is waited for: no file is left half-written.
+        A file that is being placed is completed, so that no file is left half-written.
 
         Returns: a line about each file that was not written.
         """
@@ -70,7 +70,7 @@ class FileWriter:
 
 
 def _why_not(result: Future[Any]) -> str:
-    """Return why there is no file, in words; empty if there is one."""
+    """Return why a file was not written; empty if it was."""
     if not result.done() or result.cancelled():
         return "the program ended before it was made"
     match result.exception():
@@ -85,7 +85,7 @@ def _why_not(result: Future[Any]) -> str:
 
 
 def place_file(path: Path, content: bytes) -> str:
-    """Write a file, and return what was done, in words. Raises: BadInput."""
+    """Write a file, and return a sentence about it. Raises: BadInput."""
     with files.faults(str(path), "cannot be written"):
         wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
     files.write(path, content, "")

@@ -1,4 +1,4 @@
-"""A page of SVG as pixels, drawn by resvg, or as PDF, drawn by matplotlib, and fonts for its letters."""
+"""Rendering of an SVG page to pixels by resvg or to PDF by matplotlib, and fonts for its letters."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 
 TALKATIVE = "matplotlib", "fontTools"
-"""Libraries that would print warnings about fonts on standard error."""
+"""Libraries that print warnings about fonts on standard error."""
 
 PLACEHOLDERS = "lastresort", "adobeblank"
-"""Fonts that claim every letter and draw a box or nothing in its place."""
+"""Fonts that claim every letter and draw a box or nothing."""
 
 
 REGULAR, BOLD = (Path(__file__).parent / "dejavu" / f"DejaVuSans{weight}.ttf" for weight in ("", "-Bold"))
-"""Fonts of the program."""
+"""Fonts that the program ships."""
 
 
 class Fonts(NamedTuple):
-    """Fonts that a text needs besides those of the program.
+    """Fonts that a text needs besides the shipped ones.
 
     Args:
-        families: installed families, in the order in which they are searched for a letter.
+        families: installed families, in the order in which letters are searched.
         files: their files.
         missing: letters that no installed font has, in the order of the text.
     """
@@ -52,14 +52,14 @@ class Fonts(NamedTuple):
 
 
 def fonts_for(text: str) -> Fonts:
-    """Return the fonts that `text` needs; silence the libraries that look for them."""
+    """Return the fonts that `text` needs; silence the libraries that search for them."""
     for library in TALKATIVE:
         logging.getLogger(library).setLevel(logging.CRITICAL)
     return _fonts_for("".join(dict.fromkeys(filter(_is_drawn, text))))
 
 
 def boxes(text: str) -> str:
-    """Return which letters of `text` a picture draws as boxes; empty if every letter has a font."""
+    """Return a sentence on letters of `text` that become boxes; empty if every letter has a font."""
     missing = fonts_for(text).missing
     if not missing:
         return ""
@@ -68,7 +68,7 @@ def boxes(text: str) -> str:
 
 
 def _is_drawn(letter: str) -> bool:
-    """Whether a letter without a glyph becomes a box: controls, wide blanks and selectors stay invisible."""
+    """Return whether a letter without a glyph becomes a box: controls, wide blanks and selectors do not."""
     is_selector = unicodedata.name(letter, "").startswith("VARIATION SELECTOR")
     return letter.isprintable() and not letter.isascii() and not is_selector
 
@@ -87,7 +87,7 @@ def _fonts_for(letters: str) -> Fonts:
 
 @cache
 def shipped_letters() -> frozenset[str]:
-    """Return the letters of the program's fonts."""
+    """Return the letters of the shipped fonts."""
     from fontTools.ttLib import TTFont
 
     with TTFont(REGULAR, lazy=True) as font:
@@ -95,7 +95,7 @@ def shipped_letters() -> frozenset[str]:
 
 
 def _offers(letters: Set[str]) -> dict[str, Set[str]]:
-    """Return the letters of each installed family, families without serifs first."""
+    """Return the letters of each installed family, sans-serif families first."""
     from matplotlib.font_manager import fontManager
 
     _add_new_fonts()
@@ -106,7 +106,7 @@ def _offers(letters: Set[str]) -> dict[str, Set[str]]:
 
 
 def _add_new_fonts() -> None:
-    """Add fonts that were installed after matplotlib wrote its list of fonts, which it never renews."""
+    """Register fonts that were installed after matplotlib wrote its list of fonts, which it never renews."""
     from matplotlib.font_manager import findSystemFonts, fontManager
 
     listed_files = {font.fname for font in fontManager.ttflist}
@@ -119,7 +119,7 @@ def _add_new_fonts() -> None:
 
 
 def _letters_of(family: str) -> Set[str]:
-    """Return the letters of the font that matplotlib takes for a family; none if it cannot be read."""
+    """Return the letters of a family's font in matplotlib; none if it cannot be read."""
     from matplotlib.font_manager import get_font
 
     try:
@@ -129,7 +129,7 @@ def _letters_of(family: str) -> Set[str]:
 
 
 def _file_of(family: str) -> str:
-    """Return the font that matplotlib takes for a family. Raises: ValueError if it has none."""
+    """Return the file of a family's font in matplotlib. Raises: ValueError if it has none."""
     from matplotlib.font_manager import FontProperties, findfont
 
     properties = FontProperties(family=[family])
@@ -141,7 +141,7 @@ FINE = 2.0
 
 
 def png(page: SvgSheet, pixels: float = FINE) -> bytes:
-    """Return the page as PNG, with so many pixels for each of its own."""
+    """Return the page as PNG, with `pixels` pixels per pixel of the page."""
     from resvg_py import svg_to_bytes
 
     fonts = [str(REGULAR), str(BOLD), *fonts_for(page.text).files]
@@ -166,9 +166,9 @@ INHERITED = "fill", "stroke", "stroke-width"
 
 
 def pdf(page: SvgSheet) -> bytes:
-    """The page as PDF, in which text stays text, without a date: the same page gives the same file.
+    """Return the page as PDF with real text and without a date, so that equal pages give equal files.
 
-    Type 3 is for fonts with outlines of PostScript: some readers of PDF draw nothing of these in type 42.
+    Fonts with PostScript outlines use type 3, because some PDF readers show nothing of them in type 42.
     """
     families = fonts_for(page.text).families
     page.written()  # which gives the page its size
@@ -195,7 +195,7 @@ def pdf(page: SvgSheet) -> bytes:
 
 
 class _Painter:
-    """Draws elements of SVG on axes whose units are its pixels."""
+    """Drawing of SVG elements on matplotlib axes in pixels."""
 
     def __init__(self, plot: Any, root: Element) -> None:
         self._plot = plot
@@ -205,7 +205,7 @@ class _Painter:
     def paint(
         self, element: Element, matrix: np.ndarray, inherited: dict[str, str], area: Bbox | None
     ) -> None:
-        """Draw an element and all in it, within an area if there is one."""
+        """Draw an element and its children, clipped to an area if one is given."""
         tag, attributes = element.tag.rpartition("}")[2], dict(element.attrib)
         if tag == "defs" or attributes.get("opacity") == "0":
             return
@@ -278,7 +278,7 @@ class _Painter:
         return words
 
     def _add(self, artist: Artist, area: Bbox | None) -> None:
-        """Put an artist over all before it, within an area if there is one."""
+        """Put an artist on top of all earlier ones, clipped to an area if one is given."""
         from matplotlib.transforms import TransformedBbox
 
         self._order += 1
@@ -310,7 +310,7 @@ def _transform(words: str) -> np.ndarray:
 
 
 def _path(tag: str, attributes: dict[str, str]) -> Any:
-    """Return the outline of a shape as a path of matplotlib; None for other elements."""
+    """Return the outline of a shape as a matplotlib path; None for other elements."""
     from matplotlib.path import Path
 
     if tag == "path":
@@ -324,7 +324,7 @@ def _path(tag: str, attributes: dict[str, str]) -> Any:
 
 
 def _outline(words: str) -> Any:
-    """Return a path from the SVG commands that the program writes."""
+    """Return a path from SVG commands, of those kinds that the program writes."""
     from matplotlib.path import Path
 
     places: list[tuple[float, float]] = []

@@ -1,4 +1,4 @@
-"""Charts and heat maps as SVG, as on the screen, on white, without a drawing library."""
+"""Charts and heat maps as SVG on white, as on the screen, without a drawing library."""
 
 from __future__ import annotations
 
@@ -49,24 +49,24 @@ POINT = 3
 """Radius in pixels of points that no line joins."""
 
 BAND, REGION = 0.18, 0.06
-"""Opacity of the error of a curve, and of a region of the theory."""
+"""Opacity of error bands, and of theory regions."""
 
 THIN, CURVE, LINE = 1.0, 2.0, 2.6
-"""Line widths in pixels: of faint series, of curves with a letter, and of theory lines."""
+"""Line widths in pixels: of faint series, of lettered curves, and of theory lines."""
 
 HALO = {"stroke": GROUND, "stroke_width": "3", "stroke_linejoin": "round", "paint_order": "stroke"}
-"""Halo around letters, so that they are readable on lines."""
+"""Outline around letters, which keeps them readable on lines."""
 
 ZERO = "M0,-9V-1M-3,-4L0,-1L3,-4"
-"""Path of an arrow to the foot of the chart, for 0."""
+"""Path of an arrow to the foot of the chart, for values of 0."""
 
 
 class Turn(NamedTuple):
-    """The place of a series among those that are drawn as one line, each in every dash that is its own.
+    """Dashes of one series among several that share a line.
 
     Args:
-        lead: the first of them, along which all are drawn.
-        turn, turns: the number of its first dash, and of how many each is its own.
+        lead: the first of the series, along which all are drawn.
+        turn, turns: the number of the first dash of this series, and the number of series.
     """
 
     lead: Series
@@ -78,7 +78,7 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
     """Return the chart as a file: curves with their letters, a legend, and the caption below.
 
     Args:
-        within: so many pixels curves may be off, so that the file is smaller.
+        within: tolerance of the curves in pixels, which makes the file smaller.
     """
     return chart(series, axes, caption, within).written()
 
@@ -94,7 +94,7 @@ def chart(
 
 
 class Drawing(NamedTuple):
-    """A page without legend and caption, and the picture of a screen that is as large."""
+    """Page without legend and caption, and the picture of a screen of the same size."""
 
     page: Page
     picture: Raster
@@ -104,8 +104,8 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
     """Draw the chart with the ticks, letters and names of a screen of the same size.
 
     Args:
-        within: so many pixels curves may be off.
-        growing: whether the curves are to grow, in front of complete theory lines.
+        within: tolerance of the curves in pixels.
+        growing: whether the curves will grow in front of complete theory lines.
     """
     page = Page(axes)
     picture = paint_series(series, axes, page.columns, page.rows)
@@ -138,7 +138,7 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
 
 
 def _pixels(page: Page, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of a curve's points; NaN where they cannot be drawn, as 0 on a logarithmic axis."""
+    """Return the pixels of a curve's points; NaN for points that cannot be drawn, such as 0 on a log axis."""
     return _across(page, axes, curve), page.down(axes, drawable(curve.y, axes))
 
 
@@ -155,7 +155,7 @@ def _band(
     band: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
-    """Draw the region between the borders of a band; on a log axis values ≤ 0 are below the axis."""
+    """Draw the region between the borders of a band; on a log axis, values ≤ 0 are below the axis."""
     across = _across(page, axes, curve)
     low, high = (page.down(axes, border) for border in band)
     is_drawn = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
@@ -195,7 +195,7 @@ def _line_by_turns(
     points: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
-    """Draw a series in its own dashes of another one's line, and by itself where that line is absent."""
+    """Draw a series in its own dashes of the lead's line, and by itself where that line is absent."""
     (across, down), (x, y) = lead, points
     if not (np.isfinite(y).any() and np.isfinite(down).any()):
         return
@@ -211,7 +211,7 @@ def _line_by_turns(
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return which values are between the least and the greatest of `limits`, give or take a pixel."""
+    """Return which values are between the extremes of `limits`, with a tolerance of one pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 
@@ -224,7 +224,7 @@ def _zeros(into: Element, page: Page, axes: Axes, curve: Series) -> None:
 
 
 def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
-    """Draw the letters of curves, each on its curve where a screen has it, and arrows where curves leave."""
+    """Draw the letters of curves at their places on a screen, and arrows where curves leave the chart."""
     curves = {at: _pixels(page, axes, series[at]) for at in {mark.at for mark in picture.marks}}
     for at, row, column in picture.marks:
         cell = page.left + (column + 0.5) * CELL_WIDTH, page.top + (row + 0.5) * CELL_HEIGHT
@@ -238,7 +238,7 @@ def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) 
 
 
 def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[float, float]:
-    """Return the nearest place to x, y on a line through points, with gaps at NaN."""
+    """Return the place nearest to x, y on a line through points, with gaps at NaN."""
     start = np.stack([across, down], 1)
     start = np.concatenate([start, start[-1:]])
     step = np.diff(start, axis=0)
@@ -259,7 +259,7 @@ def _names(page: Page, picture: Raster, series: Sequence[Series]) -> None:
 
 
 def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[SvgEntry]:
-    """Yield the legend of the screen with full names, and its remark at the end."""
+    """Yield the legend of the screen with full names, followed by its remark."""
     for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
             curve = series[part.at]
@@ -276,15 +276,15 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[S
 
 
 def _sample(curve: Series, into: Element, x: float, y: float) -> None:
-    """Draw a piece of the line."""
+    """Draw a piece of the line for the legend."""
     _line(into, curve, np.array([x, x + SAMPLE]), np.array([y, y]))
 
 
 def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of a line that passes all others `within` so many pixels; all points within 0.
+    """Return the points of a line that approximates all others within `within` pixels; all points for 0.
 
-    The ends of every stretch without NaN are among them, and a NaN between two stretches.
-    Source: Ramer 1972; Douglas, Peucker 1973.
+    They include the ends of every stretch without NaN, and a NaN between two stretches. Source: Ramer 1972;
+    Douglas, Peucker 1973.
     """
     if not within:
         return across, down
@@ -307,7 +307,7 @@ def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.nda
 
 
 def _distances(across: np.ndarray, down: np.ndarray) -> np.ndarray:
-    """Return the distances of points from the straight segment between the first and the last of them."""
+    """Return the distances of points from the straight segment between the first and the last point."""
     x, y = across - across[0], down - down[0]
     square = x[-1] ** 2 + y[-1] ** 2
     along = np.clip((x * x[-1] + y * y[-1]) / square, 0, 1) if square else np.zeros_like(x)
@@ -328,9 +328,9 @@ def heat_map_svg(heat: HeatMap) -> bytes:
 
 
 def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
-    """Return the heat map in the colours of the light screen, where dark means much.
+    """Return the heat map in the colours of the light screen, where dark means large.
 
-    Missing values are dotted. If there are more cells than pixels, each pixel shows the cell at its centre.
+    Missing values are dotted. If cells outnumber pixels, each pixel shows the cell at its centre.
     """
     scale = value_scale(heat.z, heat.z_log)
     marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
@@ -373,7 +373,7 @@ def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
 def _along(
     values: np.ndarray, limits: Limits, log: bool, size: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return which cells are drawn along an axis, and the pixels where they begin and end."""
+    """Return the drawn cells along an axis, and the pixels of their borders."""
     if len(values) <= size:
         edges = Scale(limits, log, 2).place(cell_borders(values, log)) * size
         return np.arange(len(values)), edges[:-1], edges[1:]
@@ -395,7 +395,7 @@ def _pattern(page: Page) -> None:
 
 
 def _contour(into: Element, contour: ContourLine, across: np.ndarray, down: np.ndarray) -> None:
-    """Draw a line in black with white edges, so that it is visible on every colour."""
+    """Draw a black line with white edges, which is visible on every colour."""
     path = path_of(across, down)
     put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
     put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes(contour.style))
@@ -408,7 +408,7 @@ def _point(mark: str, into: Element, x: float, y: float) -> None:
 def _bar(
     into: Element, page: Page, scale: ValueScale, label: str, marked: Sequence[Tick], widest: float
 ) -> None:
-    """Draw the colour bar with its numbers and their label."""
+    """Draw the colour bar with its numbers and label."""
     bar_x, height = page.right + FROM_AREA, AREA_HEIGHT / STEPS
     bar = put(into, "g", shape_rendering="crispEdges")
     for step, colour in enumerate(colour_map(dark_is_more=True).colours.tolist()):
@@ -426,7 +426,7 @@ def _bar(
 
 
 def _entries(heat: HeatMap) -> list[SvgEntry]:
-    """Return the legend: the meaning of the dots, if any, and the lines and points that have names."""
+    """Return the legend: the meaning of dots, if any, and named lines and points."""
     missing = [SvgEntry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
     lines = [
         SvgEntry(contour.name, partial(_contour_sample, contour)) for contour in heat.contours if contour.name

@@ -1,4 +1,4 @@
-"""A page of SVG with axes on it: title, ticks, legend and caption around an area to draw in."""
+"""SVG page with axes: title, ticks, legend and caption around an area to draw in."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Limits, LineStyle
 
 WIDTH, AREA_HEIGHT = 720.0, 340.0
-"""Pixels of the page from left to right, and of the area from top to bottom."""
+"""Width of the page, and height of the plot area, in pixels."""
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 TITLE, WORDS, SMALL = 16.0, 14.0, 13.0
-"""Sizes of letters in pixels: of the title, of labels, legend and caption, and of numbers."""
+"""Font sizes in pixels: of the title, of labels, legend and caption, and of numbers."""
 
 NARROW, WIDE, LEADING = 0.36, 0.64, 1.4
-"""Widths of letters in the font of PNG, and distance of lines, all in the size of the letters."""
+"""Widths of narrow and other letters, and distance of lines, relative to the font size."""
 
 NARROW_LETTERS = frozenset(" .,:;'|!iljtfrI()[]/-·")
 CELL_WIDTH, CELL_HEIGHT = 0.6 * SMALL, 1.3 * SMALL
-"""Of a cell of the screen on which it is decided where ticks, letters and names of lines stand."""
+"""Size in pixels of a cell of the screen that determines the places of ticks, letters and names."""
 
 INK, MUTED, GRID, GROUND = "#1a1a1a", "#404040", "#e4e4e4", "#ffffff"
 EDGE, GAP = 14.0, 9.0
 """Pixels around the page, and between its parts."""
 
 FAR = 1e5
-"""Pixels; whatever is farther away than this has no finer place: not all that reads SVG can count higher."""
+"""Largest coordinate in pixels; farther points move to it, because some SVG readers overflow."""
 
 COLUMNS = 2
-"""Charts side by side, if there are several."""
+"""Charts per row, if there are several."""
 
 SAMPLE = 34.0
-"""Pixels of the sample of a line in the legend."""
+"""Width in pixels of a line sample in the legend."""
 
 DASHES: dict[LineStyle, tuple[float, ...]] = {
     "dashed": (7, 4),
@@ -53,14 +53,14 @@ DASHES: dict[LineStyle, tuple[float, ...]] = {
     "long": (10, 4),
     "pairs": (1.5, 3, 1.5, 8),
 }
-"""Of the line styles that are not solid: pixels drawn and left out by turns."""
+"""Alternating pixels of dash and gap, by line style."""
 
 TURN = 14.0, 0.0
-"""The same of a solid line that several curves share: each has so many pixels by turns."""
+"""Dash and gap in pixels of a solid line that several curves share by turns."""
 
 
 def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]:
-    """Return the attributes of a line style: with all its dashes, or from `turn` on each of `turns`."""
+    """Return the attributes of a line style; with `turns` > 1, those of the `turn`-th of the curves."""
     lengths = DASHES.get(style, TURN if turns > 1 else ())
     if not lengths:
         return {}
@@ -70,15 +70,15 @@ def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]
 
 
 class SvgEntry(NamedTuple):
-    """A part of an entry of the legend.
+    """Part of a legend entry.
 
     Args:
         text: its name, behind the sample.
-        before: what stands before the sample: the letter, and how it stands to the part before it.
-        sample: draws the sample, its left end at these pixels; None for a text alone.
-        colour: of what stands before the sample.
-        is_next: whether it belongs to the part before it, and stands on the same line where it has room.
-        at: the position of its series.
+        before: text before the sample: the letter, and the relation to the previous part.
+        sample: draws the sample with its left end at these pixels; None without a sample.
+        colour: colour of `before`.
+        is_next: whether it belongs to the previous part, and shares its line if it fits.
+        at: position of its series.
     """
 
     text: str
@@ -102,7 +102,7 @@ class SvgEntry(NamedTuple):
         return self._sample_begins + (SAMPLE + GAP if self.sample else 0.0)
 
     def draw(self, into: Element, x: float, foot: float) -> None:
-        """Draw the entry with its left end at x and the base line of its letters at `foot`."""
+        """Draw the entry with its left end at x and its baseline at `foot`."""
         if self.before:
             write(into, x, foot, self.before, WORDS, weight="bold", fill=self.colour)
         if self.sample:
@@ -112,7 +112,7 @@ class SvgEntry(NamedTuple):
 
 
 class SvgSheet:
-    """A sheet of SVG with a title for readers that do not see it, and a caption at its end."""
+    """SVG sheet with a title for screen readers, and a caption at its end."""
 
     def __init__(self, title: str, width: float = WIDTH) -> None:
         self.root = Element(
@@ -124,7 +124,7 @@ class SvgSheet:
 
     @property
     def height(self) -> float:
-        """Pixels from the top to the end of the present content."""
+        """Height of the present content in pixels."""
         return round(self._end + EDGE)
 
     @property
@@ -133,7 +133,7 @@ class SvgSheet:
         return "".join(self.root.itertext())
 
     def caption(self, words: str, into: Element | None = None) -> None:
-        """Put a paragraph below."""
+        """Append a paragraph."""
         if not words:
             return
         SubElement(self.root, "desc").text = printable(words)
@@ -143,7 +143,7 @@ class SvgSheet:
             write(self.root if into is None else into, EDGE, self._end - 0.4 * WORDS, line, WORDS)
 
     def written(self) -> bytes:
-        """Return the file; the same sheet gives the same file."""
+        """Return the content of the file; equal sheets give equal content."""
         width, height = f"{self.width:g}", f"{self.height:g}"
         self.root.attrib |= {"width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
         content: bytes = tostring(self.root, encoding="utf-8", xml_declaration=True)
@@ -168,19 +168,19 @@ class Tiles(SvgSheet):
 
 
 class Page(SvgSheet):
-    """A page with axes. What belongs between them is put into `area`, where the scales say.
+    """Page with axes; draw into `area` at the pixels of `across` and `down`.
 
-    Attributes:
-        area: a group that is cut at the borders of the axes.
-        grown: a group over it for what grows along the x-axis, which `grow` cuts.
-        ahead: a group for what is seen only where that has not come.
-        over: a group over the area and all that is there, which nothing cuts.
-        letters: a group over that which is cut as `grown` is, but not at the borders of the axes.
-        columns, rows: cells of a screen that is as large as the area.
+    Args:
+        area: group clipped to the axes.
+        grown: group above `area` that grows along the x-axis; `grow` clips it.
+        ahead: group that is visible only beyond `grown`.
+        over: group above all of these, which is not clipped.
+        letters: group above `over`, clipped like `grown` but not to the axes.
+        columns, rows: cells of a screen of the same size as the area.
     """
 
     def __init__(self, axes: Axes, beside: float = GAP) -> None:
-        """Draw the axes; `beside` are the pixels to leave free at their right."""
+        """Draw the axes; `beside` is the free space at their right in pixels."""
         title, x_label, y_label = labels(axes)
         super().__init__(title)
         self.rows = int(AREA_HEIGHT / CELL_HEIGHT)
@@ -220,11 +220,11 @@ class Page(SvgSheet):
         return self.bottom - pixels(axes.y_limits, axes.y_log, AREA_HEIGHT, values)
 
     def define(self, tag: str, **attributes: object) -> Element:
-        """Something that others refer to by its id."""
+        """Add an element for others to refer to by its id."""
         return put(put(self.root, "defs"), tag, **attributes)
 
     def legend(self, entries: Sequence[SvgEntry]) -> None:
-        """Put a legend below, entries one after the other."""
+        """Append a legend, with entries one after the other."""
         x, foot = WIDTH, self._end + GAP - 0.4 * WORDS
         for number, entry in enumerate(entries):
             needed, after = entry.width, number + 1
@@ -239,11 +239,11 @@ class Page(SvgSheet):
             self._end = foot + 0.4 * WORDS
 
     def caption(self, words: str, into: Element | None = None) -> None:
-        """Put a paragraph below, which appears once the chart has grown completely."""
+        """Append a paragraph that appears once the chart has grown completely."""
         super().caption(words, self._last)
 
     def grow(self, share: float) -> None:
-        """Show the growing parts up to this share of the x-axis, and the caption at its end."""
+        """Show the growing parts up to this share of the x-axis, and at its end the caption."""
         x = self.left + share * (self.right - self.left) if share < 1 else WIDTH
         self._reached.set("width", f"{x:.2f}")
         self._rest.set("x", f"{x:.2f}")
@@ -251,14 +251,14 @@ class Page(SvgSheet):
         self._last.set("opacity", "1" if share >= 1 else "0")
 
     def _cut(self, name: str, x: float, width: float, top: float = 0) -> Element:
-        """Add the clip rectangle for groups with this name; without a top it is taller than the area."""
+        """Add the clip rectangle for groups with this name; without `top` it extends beyond the area."""
         height = AREA_HEIGHT if top else self.bottom + EDGE
         place = {"x": f"{x:.2f}", "y": f"{top:.2f}"}
         size = {"width": f"{width:.2f}", "height": f"{height:.2f}"}
         return put(self.define("clipPath", id=name), "rect", **place, **size)
 
     def _ticks(self, axes: Axes, up: Sequence[Tick]) -> None:
-        """Draw grid and numbers."""
+        """Draw grid lines and numbers."""
         rows, columns = (put(self.root, "g", fill=MUTED, **{"class": name}) for name in ("up", "along"))
         for (_, label), y in zip(up, self.down(axes, values_of(up)), strict=True):
             put(rows, "path", d=f"M{self.left:.2f},{y:.2f}H{self.right:.2f}", stroke=GRID)
@@ -271,7 +271,7 @@ class Page(SvgSheet):
 
 
 def name_apart(root: Element, name: str) -> None:
-    """Add a name to all ids of a page and their references, so that pages in one document do not clash."""
+    """Prefix all ids of a page and their references, so that pages in one document do not clash."""
     for element in root.iter():
         for key, value in element.attrib.items():
             if key == "id":
@@ -281,14 +281,14 @@ def name_apart(root: Element, name: str) -> None:
 
 
 def put(into: Element, tag: str, **attributes: object) -> Element:
-    """Put an element into another; names of attributes have _ for -."""
+    """Append an element to another; `_` in names of attributes stands for `-`."""
     return SubElement(into, tag, {name.replace("_", "-"): str(value) for name, value in attributes.items()})
 
 
 def write(
     into: Element, x: float, y: float, text: str, size: float, anchor: str = "start", **attributes: object
 ) -> Element:
-    """Put a line of text on the page, y being the base line of its letters."""
+    """Write a line of text with its baseline at y."""
     attributes = {f"font_{name}" if name == "weight" else name: value for name, value in attributes.items()}
     if anchor != "start":
         attributes["text_anchor"] = anchor
@@ -298,7 +298,7 @@ def write(
 
 
 def write_upwards(into: Element, x: float, y: float, text: str) -> None:
-    """Put a label on the page that is read from below, with its middle at these pixels."""
+    """Write a label that reads upwards, with its centre at these pixels."""
     turned = put(into, "g", transform=f"translate({x:.2f} {y:.2f}) rotate(-90)")
     write(turned, 0, 0, text, WORDS, anchor="middle")
 
@@ -310,7 +310,7 @@ def length(text: str, size: float) -> float:
 
 
 def lines(text: str, size: float, room: float) -> list[str]:
-    """Break a text into lines of so many pixels, at least one; a word that is too long is cut."""
+    """Break a text into at least one line of at most `room` pixels; a longer word is cut."""
     wrapped = [""]
     for word in text.split():
         longer = f"{wrapped[-1]} {word}".strip()
@@ -319,7 +319,7 @@ def lines(text: str, size: float, room: float) -> list[str]:
 
 
 def fitted(text: str, size: float, room: float) -> str:
-    """Return a text within so many pixels, ending in an ellipsis if it is cut."""
+    """Return a text within `room` pixels, ending in an ellipsis if it is cut."""
     cells = cell_len(text)
     while cells > 1 and length(elided(text, cells), size) > room:
         cells -= 1
@@ -327,7 +327,7 @@ def fitted(text: str, size: float, room: float) -> str:
 
 
 def pixels(limits: Limits, log: bool, size: float, values: np.ndarray) -> np.ndarray:
-    """Return how many of `size` pixels values are from the lower limit."""
+    """Return the distances of values from the lower limit, on an axis of `size` pixels."""
     return (Scale(limits, log, 2).place(values) * size).clip(-FAR, FAR)
 
 
@@ -339,7 +339,7 @@ def values_of(ticks: Sequence[Tick]) -> np.ndarray:
 def path_of(across: np.ndarray, down: np.ndarray) -> str:
     """Return the path through points, to a hundredth of a pixel; NaN lifts the pen.
 
-    The path gives the steps from point to point, which are shorter than the places.
+    The path has relative steps, which are shorter than places.
     """
     is_drawn = ~(np.isnan(across) | np.isnan(down))
     starts = (is_drawn & ~np.concatenate([[False], is_drawn[:-1]]))[is_drawn]

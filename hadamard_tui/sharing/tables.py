@@ -1,4 +1,4 @@
-"""Curves and bounds as one long table, with a row per point, for CSV and Parquet."""
+"""Curves and bounds as one long table with a row per point, for CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class TablePart(NamedTuple):
 
     texts: tuple[str, ...]
     numbers: tuple[Numbers, ...]
-    """None for a column that is empty here; the first column never is."""
+    """Columns of numbers; None for an empty column, which the first never is."""
 
 
 class CurveTable(NamedTuple):
-    """A table with columns of text, then of numbers, and what else there is to say of it."""
+    """Table of text columns, then number columns, with labels and captions as metadata."""
 
     texts: tuple[str, ...]
     numbers: tuple[str, ...]
@@ -35,16 +35,17 @@ class CurveTable(NamedTuple):
 
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-"""First characters of a cell that spreadsheets take for a formula."""
+"""First characters by which spreadsheets recognise a formula."""
 
 BLOCK = 4096
-"""Rows per write: the screen may wait for so many, because threads share the interpreter."""
+"""Rows per write, during which the screen may wait because threads share the interpreter."""
 
 
 def of_run(losses: View, errors: View, caption: str = "") -> CurveTable:
-    """Return the curves of a run and the drawn bounds, from the views of its loss and of its 0/1 error.
+    """Return the curves and drawn bounds of a run, from the views of its loss and of its 0/1 error.
 
-    A row has `learner` or the direction of a bound, its owner, and its place; the last two may be missing.
+    A row has `learner` or the direction of a bound, a name, x, and the numbers, of which the last two may be
+    missing.
     """
     error = {curve.name: curve.y for curve in errors.curves if len(curve.y)}
     curves = [
@@ -57,10 +58,10 @@ def of_run(losses: View, errors: View, caption: str = "") -> CurveTable:
 
 
 def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
-    """Return all curves, theory lines and heat maps of some views, which have a caption each.
+    """Return all curves, theory lines and heat maps of views with one caption each.
 
-    A row has the picture, `learner`, `reference` or the direction of a line, its owner, and its place. y is
-    the row of a heat map, and empty elsewhere.
+    A row has the picture, `learner`, `reference` or the direction of a line, a name, and the place. y is the
+    row of a heat map, and empty elsewhere.
     """
     parts: list[TablePart] = []
     labels: dict[str, str] = {}
@@ -89,7 +90,7 @@ def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
 
 
 def as_csv(table: CurveTable) -> bytes:
-    """Comma-separated values in UTF-8 with a header; numbers keep all their digits.
+    """Return comma-separated values in UTF-8 with a header; numbers keep all their digits.
 
     A name that a spreadsheet would run as a formula gets an apostrophe in front.
     """
@@ -112,9 +113,10 @@ def _there(numbers: tuple[Numbers, ...]) -> Floats:
 
 
 def as_text(values: Floats) -> list[str]:
-    """Return numbers [S > 0] as `repr` has them: the shortest digits that read back as the same number.
+    """Return numbers [S > 0] as the shortest digits that read back as the same number, like `repr`.
 
-    JSON writes the same text four times as fast, except for the largest and smallest, which have exponents.
+    JSON writes the same text four times as fast, except for very large and small numbers, which have
+    exponents.
     """
     texts = msgspec.json.encode(values.tolist()).decode()[1:-1].split(",")
     size = np.abs(values)

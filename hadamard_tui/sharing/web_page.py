@@ -1,4 +1,4 @@
-"""A run as one page of HTML that needs nothing else: its pictures, story, theorems, claims and command."""
+"""Self-contained HTML page of a run: its pictures, story, theorems, claims and command."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ if TYPE_CHECKING:
 WEB = Path(__file__).parent / "web"
 
 LARGEST = 1_000_000
-"""Most bytes of a page."""
+"""Maximum size of a page in bytes."""
 
 WITHIN = 0.3
-"""Pixels that curves may be off."""
+"""Tolerance of curves in pixels."""
 
 DIGITS = 5
-"""Digits of a value that the page reads out."""
+"""Significant digits of values in the page."""
 
 MOST_CELLS = 20_000
-"""Most cells of a heat map whose values are read out."""
+"""Maximum number of heat map cells with values in the page."""
 
 STEPS = 1000
-"""Places of a slider."""
+"""Steps of a slider."""
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
 
@@ -64,7 +64,7 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str | None, 
 
     Args:
         outcomes: the outcomes of its claims.
-        preset: the preset that was run, of which `document` may be a change.
+        preset: the preset of the run, which `document` may change.
 
     Raises: BadInput for more than LARGEST bytes.
     """
@@ -83,12 +83,12 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str | None, 
 
 
 class SharedStop(NamedTuple):
-    """A stop of a path with its run, which has come to its end.
+    """Stop of a path with its finished run.
 
     Args:
-        document: what was run.
-        outcomes: those of its claims.
-        breaks: the command that runs its break, and what that run shows; nothing where it has none.
+        document: the experiment of the run.
+        outcomes: the outcomes of its claims.
+        breaks: the command that runs its break, and the finding of that run; None without a break.
     """
 
     preset: str
@@ -101,7 +101,7 @@ class SharedStop(NamedTuple):
 
 
 def path_page(title: str, stops: Sequence[SharedStop]) -> bytes:
-    """The page of a path: the question of each stop, its run, why it came out so, and what breaks it.
+    """Return the page of a path: for each stop the question, the run, the reason, and the break.
 
     Raises: BadInput for more than LARGEST bytes.
     """
@@ -131,7 +131,7 @@ def _title(experiment: Experiment) -> str:
 
 
 def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterator[str]:
-    """The headline of a run, and its figures, whose names begin with `prefix`."""
+    """Yield the headline of a run, and its figures, whose names start with `prefix`."""
     experiment = results.sweep.experiment
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
@@ -140,7 +140,7 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
 
 
 def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
-    """A page with figures and the script that reads them. Raises: BadInput for more than LARGEST bytes."""
+    """Return a page with figures and its script. Raises: BadInput for more than LARGEST bytes."""
     script = f"<script>{(WEB / 'page.js').read_text()}</script>"
     content = _document(title, _dark_rules("".join(body)), [*body, script])
     if len(content) > LARGEST:
@@ -149,11 +149,12 @@ def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
 
 
 class IndexEntry(NamedTuple):
-    """What the index says of a page.
+    """Entry of a page in the index.
 
     Args:
         file: the page, in the folder of the index.
-        holding: how many of its claims hold.
+        claims: number of its claims.
+        holding: number of claims that hold.
     """
 
     file: str
@@ -174,7 +175,7 @@ class IndexEntry(NamedTuple):
 
 
 def index_page(entries: Sequence[IndexEntry]) -> bytes:
-    """Return the index of some pages, by subject."""
+    """Return the index of pages by subject."""
     body = ["<h1>Experiments</h1>"]
     for subject in SUBJECTS:
         items = [
@@ -188,7 +189,7 @@ def index_page(entries: Sequence[IndexEntry]) -> bytes:
 
 
 def _document(title: str, rules: str, body: Sequence[str]) -> bytes:
-    """A whole document with the style of pages and further rules; the title is HTML already."""
+    """Return an HTML document with the style of pages and further rules; the title is HTML already."""
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{(WEB / 'page.css').read_text()}{rules}</style>"
@@ -248,7 +249,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, name: str, c
 
 
 def _values(curve: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
-    """Return the values of a curve that are read out, at most one per pixel; None without values.
+    """Return the values of a curve for the page, at most one per pixel; None without values.
 
     `own` states whether it is a learner's curve, at whose places the page reads out.
     """
@@ -295,7 +296,7 @@ def _heat_figure(heat: HeatMap, name: str, caption: str) -> str:
 
 
 def _figure(page: Page, axes: Axes, name: str, caption: str, below: str, data: dict[str, Any]) -> str:
-    """Return a page of SVG with a caption, the HTML below it, and the data that the script reads."""
+    """Return an SVG page with a caption, the HTML below it, and the data for the script."""
     page.written()  # which gives the page its size
     page.root.set("class", "chart")
     name_apart(page.root, name)
@@ -348,7 +349,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _dark_rules(figures: str) -> str:
-    """Rules that draw the figures in the colours of the dark screen where the reader's page is dark."""
+    """Return rules that draw the figures in the dark screen's colours if the reader's page is dark."""
     maps = (colour_map(dark_is_more=dark).colours.tolist() for dark in (True, False))
     cells = [[hex_colour(colour) for colour in colours] for colours in maps]
     pairs = dict(zip(cells[0], cells[1], strict=True)) | dict(
