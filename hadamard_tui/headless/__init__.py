@@ -1,1 +1,1 @@
-"""The laboratory without the app: the commands' computations, output and files."""
+"""Commands without the app: their computations, output and files."""

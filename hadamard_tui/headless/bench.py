@@ -1,4 +1,4 @@
-"""Jobs that measure the speed of the engine, and `hadamard-tui bench`, which runs them."""
+"""Jobs that measure the speed of the engine, and the command `hadamard-tui bench`."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ NET = {"kind": "dense", "widths": [128], "activation": "relu"}
 
 
 class Timed(NamedTuple):
-    """A job and its measurement: of the second run, or of the only one."""
+    """Job and its measurement, taken from the last run."""
 
     job: Job
     measured: Measured
 
 
 def timed(quick: bool, errors: Console) -> Iterator[Timed]:
-    """Run the jobs one after the other on one thread; of short jobs the second run counts."""
+    """Run the jobs one by one on one thread; short jobs run twice, and the second run counts."""
     for job in jobs():
         if quick and job.name not in QUICK:
             continue
@@ -68,7 +68,7 @@ def timed(quick: bool, errors: Console) -> Iterator[Timed]:
 
 
 def table(timings: list[Timed]) -> Table:
-    """Return the seconds of each job, beside those of the reference machine."""
+    """Return a table with the seconds of each job, beside those of the reference machine."""
     columns = "job", "what", "backend", "seconds", "CPU", "reference", "ratio"
     shown = Table(*columns, box=SIMPLE_HEAD, title="One thread, float32")
     for job, measured in timings:
@@ -87,7 +87,7 @@ def table(timings: list[Timed]) -> Table:
 
 
 def as_json(timings: list[Timed]) -> dict[str, Any]:
-    """Return the timings as data, with the environment of the runs."""
+    """Return the timings as JSON data, with the environment of the runs."""
     return {
         "schema": 1,
         "environment": timings[0].measured.trace.environment if timings else {},
@@ -106,7 +106,7 @@ def as_json(timings: list[Timed]) -> dict[str, Any]:
 
 
 class Job(NamedTuple):
-    """One experiment to be timed."""
+    """Experiment to be timed."""
 
     name: str
     text: str
@@ -121,7 +121,7 @@ class Measured(NamedTuple):
     cpu: float
     wall: float
     peak: float
-    """MiB of memory at the peak, above the memory before."""
+    """Peak of the memory in MiB, above the memory before."""
     trace: Trace
 
 
@@ -153,20 +153,20 @@ def jobs() -> list[Job]:
 def all_targets(
     learner: str, d: int = 1024, examples: int | None = None, matrix: str = "hadamard"
 ) -> Experiment:
-    """J2: all features of a matrix as targets, the loss after every example."""
+    """Return job J2: all features of a matrix as targets, with the loss after every example."""
     protocol = {"kind": "one-pass", "examples": examples}
     return described(d, "all", protocol, {learner: ALL_TARGETS[learner]}, matrix)
 
 
 def million(learner: str, examples: int, d: int = 1 << 20) -> Experiment:
-    """J3: one target among 2²⁰ features."""
+    """Return job J3: one target among 2²⁰ features."""
     gd = {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / (2 * d)}}
     protocol = {"kind": "one-pass", "examples": examples}
     return described(d, {"kind": "feature", "index": 3}, protocol, {learner: {"GD": gd, **MILLION}[learner]})
 
 
 def learning_curve(replicas: int, d: int = 128) -> Experiment:
-    """J4: for every fourth k fully connected ReLU nets, trained to a loss of 10⁻⁶."""
+    """Return job J4: fully connected ReLU nets for every fourth k, trained to a loss of 10⁻⁶."""
     protocol = {"kind": "erm", "every": d // 32, "steps": 3000, "tolerance": 1e-6}
     net = {"architecture": {**NET, "widths": [d]}, "update": {"kind": "gd", "lr": 0.02}}
     return described(d, {"kind": "feature", "index": 3}, protocol, {"net": net}, replicas=replicas)
@@ -195,15 +195,15 @@ def described(
 
 
 def on_path(experiment: Experiment, path: str) -> Experiment:
-    """The same experiment on a path of its own."""
+    """Return the same experiment on another backend path."""
     return msgspec.structs.replace(experiment, run=msgspec.structs.replace(experiment.run, path=path))
 
 
 def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = True) -> Measured:
     """Run an experiment without claims once, and return its cost.
 
-    Torch is loaded before. With `compiles_first` numba compiles before, too; otherwise a slower backend
-    serves meanwhile.
+    Torch is loaded first. With `compiles_first` numba also compiles first; otherwise a slower backend runs
+    until it has.
     """
     load_torch(threads)
     if compiles_first:
@@ -215,7 +215,7 @@ def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = Tru
 
 
 def peak_mib() -> float:
-    """Return the most memory that this process has held, in MiB."""
+    """Return the peak memory of this process in MiB."""
     kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
     return kib / 1024
 

@@ -1,4 +1,4 @@
-"""Run presets without the app, in a thread, so that Ctrl-C is handled at once, and collect the results."""
+"""Runs without the app, in a thread so that Ctrl-C works at once, and their results."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ROUND_SECONDS = 0.2
 
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
-    """Return the trace of an experiment without axes; see `compute_all`."""
+    """Return the trace of an experiment without axes, as `compute_all` does."""
     return compute_all(only(experiment), errors, threads).traces[0]
 
 
@@ -50,10 +50,10 @@ def compute_all(
     store: Store | None = None,
     lines: ProgressLines | None = None,
 ) -> Results:
-    """Run every point of a sweep to its end, and show progress on `errors`, as `console.progress` does.
+    """Run every point of a sweep to its end, and show progress on `errors` by `console.progress`.
 
-    The reading of data files is reported on `errors` in any case. torch uses at most `threads` threads, by
-    default as many as it likes.
+    Reading of data files is always reported on `errors`. torch uses at most `threads` threads, by default
+    without a limit.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
@@ -84,7 +84,7 @@ def compute_all(
 
 
 def state(results: Results) -> tuple[str, float]:
-    """Return what is computed now, in words, and the share of all points that is done."""
+    """Return a phrase on the present computation, and the finished share of all points."""
     points = results.sweep.points
     number = max(results.traces, default=None)
     if number is None:
@@ -100,7 +100,7 @@ def state(results: Results) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class Done:
-    """A finished run of a preset."""
+    """Finished run of a preset."""
 
     document: Raw
     results: Results
@@ -108,7 +108,7 @@ class Done:
     """Outcomes of all claims."""
 
     strayed: list[str]
-    """Learners that diverged although no claim says that they do."""
+    """Learners that diverged although no claim says so."""
 
     @property
     def experiment(self) -> Experiment:
@@ -122,26 +122,29 @@ class Done:
 
     @property
     def has_pictures(self) -> bool:
-        """Whether the run is shown by pictures; otherwise it is shown as losses along its clock."""
+        """Whether the run has pictures; otherwise its losses are shown along its clock."""
         return bool(drawn(self.experiment))
 
     @property
     def exit_code(self) -> int:
-        """1 if a claim failed or a learner diverged unexpectedly, else 0."""
+        """Exit code: 1 if a claim failed or a learner diverged unexpectedly, else 0."""
         return int(bool(self.strayed) or any(outcome.holds is False for outcome in self.outcomes))
 
     def as_json(self, by_replica: bool = False) -> bytes:
-        """The result as JSON, with the values of every replica if asked for; BadInput for too many."""
+        """Return the result as JSON, with the values of every replica if `by_replica`.
+
+        Raises: BadInput for too many values.
+        """
         return encode(self.document, self.results, self.outcomes, by_replica)
 
 
 def computed(
     preset: str, document: Raw, errors: Console, fresh: bool = False, store_single_runs: bool = False
 ) -> Done:
-    """Run the experiment that the document of a preset describes.
+    """Run the experiment in the document of a preset.
 
-    Points of axes are stored on disk, and read from there unless `fresh`; so are single runs, if asked for.
-    The cost of expensive measures is printed before the run if `errors` is a terminal.
+    Points of axes are stored on disk, and read from there unless `fresh`; single runs only with
+    `store_single_runs`. The cost of expensive measures is printed before the run if `errors` is a terminal.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """

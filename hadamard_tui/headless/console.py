@@ -1,4 +1,4 @@
-"""Consoles of the commands, and their progress as lines if standard error is no terminal."""
+"""Consoles of the commands, and progress as lines if standard error is not a terminal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PERIOD = 10.0
 
 
 class Output(Console):
-    """Standard output, with the errors of `printing`."""
+    """Console on standard output, with the errors of `printing`."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with printing():
@@ -54,7 +54,7 @@ def output() -> Console:
 
 
 class Errors(Console):
-    """Standard error: text that cannot be written there is lost, and the command goes on."""
+    """Console on standard error: text that cannot be written is lost, and the command continues."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with suppress(OSError):
@@ -65,13 +65,13 @@ class Errors(Console):
 
 
 def errors() -> Console:
-    """Return standard error, for everything that is no result."""
+    """Return standard error, for all output other than results."""
     return Errors(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 @contextmanager
 def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
-    """Return a function that shows work in words, and the share of all work that is done, on stderr.
+    """Return a function that shows a phrase on the work and its finished share on stderr.
 
     On a terminal it is a bar, which restores the cursor also after signals. Elsewhere it is a line every ten
     seconds, printed by `lines` if a command has several parts.
@@ -96,22 +96,22 @@ def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Ca
 
 
 def _give_back(errors: Console) -> None:
-    """Remove the progress bar and show the cursor, without waiting for a terminal that is stopped."""
+    """Remove the progress bar and show the cursor, without waiting for a stopped terminal."""
     with suppress(OSError):
         terminal = os.open(os.ttyname(errors.file.fileno()), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         os.write(terminal, WITHOUT_BAR)
 
 
 class ProgressLines:
-    """Prints the progress of a command, once in PERIOD seconds."""
+    """Progress of a command as lines, at most one in PERIOD seconds."""
 
     def __init__(self, errors: Console, label: str = "") -> None:
-        """Count the time from now on. Each line starts with `label`, such as the name of a preset."""
+        """Start the clock. Each line starts with `label`, such as the name of a preset."""
         self._errors, self.label = errors, label
         self._start = self._printed = monotonic()
 
     def show(self, words: str, share: float) -> None:
-        """Print the work and the share of all work that is done, if it is time for a line."""
+        """Print the work and its finished share, if PERIOD has passed since the last line."""
         now = monotonic()
         if now - self._printed >= PERIOD:
             self._printed = now

@@ -1,4 +1,4 @@
-"""Exit of the command line after an error: one line on stderr, and an exit code."""
+"""Exit codes of the command line, and the line on stderr after an error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typer.exceptions import TyperException
 
 LONGEST = 2 * LONGEST_PART
-"""Characters after which an error is cut: an argument may be a complete file."""
+"""Longest error in characters; longer ones are cut, as an argument may be a complete file."""
 
 REFUSED = 2
 """Exit code after bad input of any kind."""
@@ -27,7 +27,7 @@ STOPPED = 130
 
 
 def refused(text: str) -> int:
-    """Print in one line what is wrong with the input, and return the exit code."""
+    """Print the fault of the input in one line, and return the exit code."""
     _say(f"error: {message(' '.join(text.split()), LONGEST)}")
     return REFUSED
 
@@ -55,7 +55,7 @@ def broken(error: Exception) -> int:
 
 
 def usage(error: TyperException) -> str:
-    """Return what is wrong with the arguments, and where to read about the right ones."""
+    """Return the fault of the arguments, and the command that documents them."""
     context = getattr(error, "ctx", None)
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument") and "=" in message:
@@ -73,6 +73,6 @@ def stop() -> None:
 
 
 def _say(line: str) -> None:
-    """Print a line on stderr; it is lost if stderr cannot be written."""
+    """Print a line on stderr; ignore a stderr that cannot be written."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)

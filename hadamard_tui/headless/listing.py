@@ -25,7 +25,7 @@ from hadamard_tui.charts.line_heads import head
 COLUMNS = ("field", "default", "allowed", "meaning")
 WIDEST_COLUMN = 24
 FORMER = {"bounds": "theory"}
-"""Families by their former names."""
+"""Present names of families by their former names."""
 
 ALLOWED = {
     "choice": "",
@@ -45,9 +45,9 @@ ALLOWED = {
 
 
 def presets_table() -> Table:
-    """Return all presets, by subject, with title, first sentence of the story, and source.
+    """Return all presets by subject, with title, first sentence of the story, and source.
 
-    The presets to begin with come first.
+    Recommended presets come first.
     """
     from engine.spec import presets
     from engine.spec.experiment import SUBJECTS
@@ -93,7 +93,7 @@ def talks_table() -> Table:
 
 
 def families_table() -> Table:
-    """Return all families with their meaning and the kinds of their members."""
+    """Return all families with their descriptions and the kinds of their members."""
     table = _table("family", "what it is", "kinds")
     for family, folder in catalogue.FOLDERS.items():
         meaning = first_sentence(docstring(importlib.import_module(folder))).partition(": ")[2]
@@ -102,7 +102,7 @@ def families_table() -> Table:
 
 
 def members_list(family: str) -> Group:
-    """Return all members of a family with their meaning, and their fields below.
+    """Return all members of a family with their descriptions and fields.
 
     Raises: BadInput for a family that does not exist.
     """
@@ -146,7 +146,7 @@ def _table(*columns: str) -> Table:
 
 
 def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
-    """Return the fields of one member, in columns that are the same for all members."""
+    """Return the fields of one member, in columns that all members share."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, width in zip(COLUMNS[:-1], widths, strict=True):
         grid.add_column(width=min(width, WIDEST_COLUMN), style="dim" if name != COLUMNS[0] else "")
@@ -157,14 +157,14 @@ def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
 
 
 def _row(field: Field) -> tuple[str, ...]:
-    """Return name, default, allowed values and meaning of a field."""
+    """Return name, default, allowed values and description of a field."""
     default = "required" if field.required else written(field.default)
     allowed = ", ".join(filter(None, field.choices)) or f"{ALLOWED[field.kind]} {field.limits}".strip()
     return field.name, default, allowed, f"{field.title}: {field.help}" if field.help else field.title
 
 
 def _facts(member: type[Part]) -> list[str | Text]:
-    """What a theory line says and who proved it, what a measure costs, how a claim is said; else fields."""
+    """Return the statement and source of a theory line, the cost of a measure, or the form of a claim."""
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):

@@ -1,4 +1,4 @@
-"""Pages made of real runs: a report of presets, the stops of a path, and a sheet for a class."""
+"""Pages made from real runs: a report on presets, the stops of a path, and a sheet for a class."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 
 MADE_PAGES = "report.json"
-"""File of a folder that says from what each of its pages was made."""
+"""File in a report's folder that lists the digest of each page's inputs."""
 
 
 class StoredPage(msgspec.Struct, frozen=True):
-    """A page that an earlier report wrote.
+    """Page of an earlier report.
 
     Args:
         key: digest of the preset's document and of the program's code.
@@ -54,7 +54,7 @@ class StoredPage(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Reported:
-    """A preset whose page is written, or the reason why there is none."""
+    """Preset with its written page, or the reason why it has none."""
 
     preset: str
     entry: IndexEntry | None
@@ -62,12 +62,12 @@ class Reported:
 
     @property
     def holds(self) -> bool:
-        """Whether there is a page, and every claim on it holds."""
+        """Whether the preset has a page on which every claim holds."""
         return self.entry is not None and self.entry.holding == self.entry.claims
 
     @property
     def in_words(self) -> str:
-        """Number of claims that hold, or the reason why there is no page."""
+        """Number of claims that hold, or the reason for a missing page."""
         if self.entry is None:
             return self.why_not
         return f"{self.entry.holding} of {self.entry.claims} claims hold"
@@ -76,8 +76,8 @@ class Reported:
 def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> Iterator[Reported]:
     """Write a page for each preset into a folder, and update the index after each page.
 
-    Pages of shipped presets that an earlier report wrote, points and runs are reused unless `fresh`, so a
-    report that was stopped goes on. Raises: BadInput if a file cannot be written.
+    Unless `fresh`, points, runs and pages of shipped presets from an earlier report are reused, so that a
+    stopped report can continue. Raises: BadInput if a file cannot be written.
     """
     with files.faults(str(folder), "cannot be made"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ def _write_page(folder: Path, name: str, document: Raw, errors: Console, fresh: 
 
 
 def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
-    """Return the pages of earlier reports by preset; none if the file that lists them is absent or broken."""
+    """Return the pages of earlier reports by preset; none if their list is absent or broken."""
     try:
         return msgspec.json.decode((folder / MADE_PAGES).read_bytes(), type=dict[str, StoredPage])
     except (OSError, msgspec.MsgspecError):
@@ -117,7 +117,7 @@ def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
 
 
 def _key(document: Raw) -> str:
-    """Return the digest of what a page is made from."""
+    """Return a digest of everything that determines a page."""
     written = msgspec.json.encode(document, order="deterministic")
     return hashlib.sha256(written + _code().encode()).hexdigest()
 
@@ -136,7 +136,10 @@ def _code() -> str:
 def shared_path(
     title: str, stops: Sequence[Stop], errors: Console, device: str | None, fresh: bool
 ) -> tuple[bytes, int]:
-    """Return the page and the largest exit code of the runs. Raises: BadInput for too large a page."""
+    """Return the page of a path and the largest exit code of its runs.
+
+    Raises: BadInput for too large a page.
+    """
     on_device = [] if device is None else [f"run.device={json.dumps(device)}"]
     shared, exit_code = [], 0
     for number, stop in enumerate(stops, start=1):
@@ -167,7 +170,7 @@ section { break-inside: avoid; }
 
 
 def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
-    """Return the sheet as one HTML page without external resources. Each stop is run for its headline."""
+    """Return the sheet as one self-contained HTML page. Each stop is run for its headline."""
     questions = [_question(number, stop) for number, stop in enumerate(stops, 1)]
     answers = [_answer(number, stop, errors) for number, stop in enumerate(stops, 1)]
     return "\n".join(
@@ -185,7 +188,7 @@ def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
 
 
 def _question(number: int, stop: Stop) -> str:
-    """Return the question of a stop, with a box for the answer and one per learner whose loss is guessed."""
+    """Return the question of a stop, with a box for the answer and one per learner with a guess."""
     experiment = presets.load(stop.preset, stop.changes)
     question = stop.predict or "What will this run show?"
     boxes = ""
@@ -200,7 +203,7 @@ def _question(number: int, stop: Stop) -> str:
 
 
 def _answer(number: int, stop: Stop, errors: Console) -> str:
-    """Return what a run shows, why, and what breaks it."""
+    """Return the finding of a run, the reason, and the break."""
     done = computed(stop.preset, presets.document(stop.preset, stop.changes), errors)
     return _section(number, done.experiment.title, *_answers(stop, done))
 

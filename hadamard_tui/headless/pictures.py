@@ -47,13 +47,13 @@ LINES_BESIDE_CHART = 4
 """Lines of the terminal for the prompt and the text around the chart."""
 
 MOST_ROWS = 12
-"""Most rows of a table; of more places, evenly spaced ones are shown."""
+"""Maximum rows of a table; of more places, evenly spaced ones are shown."""
 
 COLUMN, WIDEST_NAME = 14, 34
-"""Cells of a number with its error, and cells for the names of curves that stand in rows."""
+"""Width of a number with its error, and of the names of curves in rows."""
 
 GAP = 2
-"""Cells between two columns."""
+"""Width between two columns."""
 
 NOTHING = "—"
 
@@ -136,7 +136,7 @@ def chart(view: View, console: Console) -> Text:
 def table(view: View, width: int) -> Table:
     """Return a table with a row per place on x and a column per curve and line.
 
-    If there are too many columns, curves and lines are the rows.
+    If the columns do not fit, curves and lines are the rows.
     """
     lines = different_lines(view.lines)
     curves: list[CurveView | LineView] = [*view.curves, *lines]
@@ -173,7 +173,7 @@ def table(view: View, width: int) -> Table:
 
 
 def _wrapped(head: Text, room: int) -> Text:
-    """Break a heading between words; rich would rather break the numbers below it."""
+    """Break a heading between words, because rich would break the numbers below it instead."""
     lines = (line for part in str(head).splitlines() for line in textwrap.wrap(part, room))
     return Text("\n".join(lines), head.style)
 
@@ -187,7 +187,7 @@ def _direction(line: LineView) -> str:
 
 
 def _places(view: View, most_places: int) -> list[float]:
-    """Return at most `most_places` places with values, the last included; round ones if x is measured."""
+    """Return at most `most_places` places with values, including the last; round ones if x is measured."""
     if any(curve.places.is_passed for curve in view.curves):
         axes = plot(Look(view)).axes
         return [x for x, _ in x_ticks(axes, most_places)]
@@ -217,7 +217,7 @@ def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
 
 
 def _number(value: float) -> str:
-    """Return four significant digits, or a whole number as it is."""
+    """Return four significant digits, or all digits of a whole number."""
     return f"{value:g}" if value == int(value) and abs(value) < 1e12 else f"{value:.4g}"
 
 

@@ -51,7 +51,7 @@ MEASURES = ("error", "train", "unseen", "rank")
 """Columns that appear only if their measure has values."""
 
 NARROW, MEASURE = 72, 9
-"""Width below which two columns go that the text below the table repeats: a base, and more per measure."""
+"""Table width below which two optional columns are dropped: a base, and an increment per measure."""
 
 NOTHING = "—"
 
@@ -63,7 +63,7 @@ def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
 
 
 def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
-    """Return one row per curve and, within it, one line per place of `where`."""
+    """Return a table with one row per curve and, within it, one line per place of `where`."""
     losses = run["loss"]
     measured = [name for name in MEASURES if run[name].curves]
     spared = set(MEASURES) - set(measured)
@@ -107,7 +107,7 @@ def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
 
 
 def notes_on_learners(trace: Trace) -> Iterator[Text]:
-    """Yield the backends of the curves, and the results of the rates that were tried."""
+    """Yield the backends of the curves, and the results of the tried rates."""
     for backend in backends().values():
         names = ", ".join(curve.name for curve in trace.curves if curve.backends[-1] == backend.name)
         if backend.words and names:
@@ -161,12 +161,12 @@ def _at(measured: View, name: str, x: float) -> float | None:
 
 
 def _mean(mean: float) -> str:
-    """Return the mean of a curve, by which rates are compared."""
+    """Return the mean of a curve, the criterion for choosing a rate."""
     return _number(mean) if np.isfinite(mean) else "diverged"
 
 
 def _number(value: float) -> str:
-    """Return four decimals, or scientific notation if these say little; "0" for 0 up to rounding."""
+    """Return four decimals, or scientific notation if they show too little; "0" for 0 up to rounding."""
     if abs(value) < ZERO:
         return "0"
     return f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
@@ -183,10 +183,10 @@ def show(
     """Print a finished run.
 
     Args:
-        changed: whether --set changed the preset for which the claims were written.
-        bounds: whether to say of every line of theory whom it binds and why, or why it does not hold here.
-        notes: whether to say how it was computed.
-        onward: sentences about where to go from here.
+        changed: whether --set changed the preset of the claims.
+        bounds: whether to print for every theory line which learners it binds, or why it does not hold.
+        notes: whether to print backends and tried rates.
+        onward: sentences about the next steps.
     """
     experiment, trace = done.experiment, done.trace
     where, run = checkpoints(trace), loss_views(experiment, trace)
@@ -254,7 +254,7 @@ def _diverged(curve: Curve, clock: str) -> str:
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
-    """Yield what other options print."""
+    """Yield hints on further options."""
     options = {
         "--bounds lists the theory lines that apply here, the learners that they bind, and why": not bounds,
         "--notes shows how it was computed": not notes,
@@ -264,7 +264,7 @@ def _more(bounds: bool, notes: bool) -> Iterator[Text]:
 
 
 def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
-    """Yield each theory line with the learners that it binds, and why; then those that do not hold here."""
+    """Yield each valid theory line with the learners that it binds, and why; then the other lines."""
     yield Text("\nTheory", "bold")
     explained: list[TheoryLine] = []
     for line in lines:
@@ -287,7 +287,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
 
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
-    """Yield why claims may fail, if some do."""
+    """Yield reasons for failed claims, if any failed."""
     if changed and any(outcome.holds is False for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 

@@ -1,4 +1,4 @@
-"""`verdict`: the verdict by structure and by measurement on each learner, and whether they agree."""
+"""Command `verdict`: verdicts on each learner by structure and by measurement, and their agreement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`verify`: run presets and check whether their claims hold."""
+"""Command `verify`: run presets and check their claims."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verified:
-    """A finished preset, the outcomes of its claims, and the learners that diverged unexpectedly."""
+    """Finished preset, the outcomes of its claims, and the learners that diverged unexpectedly."""
 
     preset: str
     experiment: Experiment
@@ -35,12 +35,12 @@ class Verified:
 
     @property
     def holds(self) -> bool:
-        """Whether every claim holds and nothing diverged unexpectedly."""
+        """Whether every claim holds and no learner diverged unexpectedly."""
         return not self.strayed and all(outcome.holds for outcome in self.outcomes)
 
 
 def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
-    """Run presets one after the other, each on one thread.
+    """Run presets one by one, each on one thread.
 
     Their tensors are small: more threads gain nothing, and on a busy machine they wait for one another.
 
@@ -81,7 +81,7 @@ def shown(verified: Verified) -> ConsoleRenderable:
 
 
 def total(all_verified: Sequence[Verified]) -> str:
-    """Return how many claims hold, in one sentence."""
+    """Return a sentence on the number of claims that hold."""
     claims = [outcome for verified in all_verified for outcome in verified.outcomes]
     holding = sum(outcome.holds is True for outcome in claims)
     return f"{holding} of {len(claims)} claims of {len(all_verified)} presets hold."
@@ -119,7 +119,7 @@ def as_json(all_verified: Sequence[Verified]) -> dict[str, Any]:
 
 
 def as_markdown(all_verified: Sequence[Verified]) -> str:
-    """Return a report for people."""
+    """Return a readable report in Markdown."""
     lines = ["# Claims of the presets, measured", "", total(all_verified)]
     for verified in all_verified:
         experiment = verified.experiment
