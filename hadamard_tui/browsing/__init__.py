@@ -1,1 +1,1 @@
-"""Presets to browse: by subject, with previews of their runs."""
+"""Presets for browsing: by subject, with previews of their runs."""

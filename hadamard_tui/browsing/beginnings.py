@@ -1,4 +1,4 @@
-"""Problems and learners to begin a new experiment with: those that the shipped presets use most."""
+"""Problems and learners for a new experiment: the most frequent ones of the shipped presets."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 MOST = 7
-"""Problems, and learners, that a list has."""
+"""Length of the list of problems, and of the list of learners."""
 
 CLAUSE = re.compile("[:;]")
-"""What ends the first clause of a summary."""
+"""Pattern of the end of a summary's first clause."""
 
 
 class FirstProblem(NamedTuple):
-    """A matrix family and a target, by their kinds."""
+    """Matrix family and target, by their kinds."""
 
     matrix: str
     target: str
@@ -35,21 +35,21 @@ class FirstProblem(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """What the instances and the labels are."""
+        """Sentences on the instances and the labels."""
         kinds = (("matrices", self.matrix), ("targets", self.target))
         clauses = (CLAUSE.split(summary_of(members(family)[kind]))[0] for family, kind in kinds)
         return ". ".join(clause.rstrip(".") for clause in clauses)
 
 
 class Beginner(NamedTuple):
-    """A learner by its name and the kinds of its parts: a solver, or an architecture and an update rule."""
+    """Learner by its name and the kinds of its parts: a solver, or an architecture and an update rule."""
 
     name: str
     parts: tuple[tuple[str, str], ...]
 
     @property
     def summary(self) -> str:
-        """What its last part does, in one sentence; of a net what the net is."""
+        """Summary of its last part, or of its net."""
         part, kind = self.parts[0] if self.parts[0][1] != "linear" else self.parts[-1]
         return summary_of(members(FAMILIES[part])[kind])
 
@@ -58,12 +58,12 @@ FAMILIES = {"solver": "solvers", "architecture": "architectures", "update": "upd
 
 
 def problems() -> list[FirstProblem]:
-    """The problems that most presets are about, the most frequent first."""
+    """Return the problems of most presets, the most frequent first."""
     return _choices()[0]
 
 
 def learners() -> list[Beginner]:
-    """The learners that most presets train, the most frequent first."""
+    """Return the learners of most presets, the most frequent first."""
     return _choices()[1]
 
 
@@ -87,7 +87,7 @@ def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
 
 
 def document(problem: FirstProblem, learner: Beginner) -> Raw:
-    """An experiment of one learner on a problem, one example at a time, with the defaults of all parts."""
+    """Return an experiment of one learner on a problem, in one pass, with the defaults of all parts."""
     parts = {part: {"kind": kind} for part, kind in learner.parts}
     return {
         "title": f"{learner.name} on {problem.title}",
@@ -98,14 +98,14 @@ def document(problem: FirstProblem, learner: Beginner) -> Raw:
 
 
 def _problem(raw: Raw) -> Iterator[FirstProblem]:
-    """The problem of a preset, unless it has no target."""
+    """Yield the problem of a preset, unless it has no target."""
     problem = raw["problem"]
     if "target" in problem:
         yield FirstProblem(_kind(problem["matrix"]), _kind(problem["target"]))
 
 
 def _name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:
-    """The name that most presets give a learner. A net has its kind: their names say more than defaults."""
+    """Return the most frequent name of a learner in presets; for a net its kind, which says more."""
     part, kind = parts[0]
     if part == "solver" or kind == "linear":
         return names.most_common(1)[0][0]

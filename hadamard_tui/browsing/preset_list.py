@@ -1,4 +1,4 @@
-"""Presets to choose from, the person's own and the shipped ones, and the words that find them."""
+"""Lists of presets, the person's own and the shipped ones, and search by words."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hadamard_tui.state import state_file
 from hadamard_tui.tours import ESSENTIALS, is_path, talks
 
 THEOREM = "thm"
-"""Form that all spellings of the word are replaced by."""
+"""Form that replaces all spellings of the word theorem."""
 
 
 def has_words(query: str, text: str, source: str) -> bool:
-    """Whether a text or its source has a word that begins with each typed word; numbers must be equal.
+    """Return whether a text or its source has words that start with the typed words; numbers must be equal.
 
     A theorem is searched in sources only, in any spelling.
     """
@@ -33,7 +33,7 @@ def has_words(query: str, text: str, source: str) -> bool:
 
 
 def has_phrase(query: str, source: str) -> bool:
-    """Whether a source has the typed words, at least two, one after the other.
+    """Return whether a source has the typed words, at least two, one after the other.
 
     "thm 3" is in "Thm 3" and in "Thms 2 and 3", and not in "Thm 2; theory.md §3".
     """
@@ -75,17 +75,17 @@ PATHS = "Guided paths"
 """Heading of the paths."""
 
 NEW = "new experiment"
-"""Name of the line that starts an experiment from nothing."""
+"""Name of the line that starts a new experiment."""
 
 NEW_TITLE = "Choose a problem and a learner, then run"
 NEW_STORY = "Every part can be exchanged afterwards, in the first row and in the set-up."
 
 Group = tuple[str, Sequence[PresetEntry]]
-"""A heading and its entries."""
+"""Heading and its entries."""
 
 
 def groups(opened: str | None = None) -> list[Group]:
-    """Return the person's presets, those to begin with, the guided paths, and all others by subject.
+    """Return the person's presets, the recommended ones, the guided paths, and all others by subject.
 
     The person's presets start with a new experiment, and include the file of the opened preset.
     """
@@ -103,7 +103,7 @@ def groups(opened: str | None = None) -> list[Group]:
 
 
 def _paths() -> Iterator[PresetEntry]:
-    """Yield the guided paths, which are found by the words of their questions."""
+    """Yield the guided paths, which are searchable by the words of their questions."""
     for name, talk in talks().items():
         if is_path(talk):
             questions = " ".join(stop.predict for stop in talk.stops)
@@ -113,7 +113,7 @@ def _paths() -> Iterator[PresetEntry]:
 def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
     """Return the presets whose names, texts, claims, learners, parts or sources have the typed words.
 
-    For architectures the one-line summary counts, too.
+    The one-line summaries of architectures count, too.
     """
     if not typed.split():
         return list(all_groups)
@@ -125,7 +125,7 @@ def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
 
 
 def best(matches: Iterable[Group], typed: str) -> PresetEntry | None:
-    """Return the best match: the first preset whose name has the typed words, or else the first."""
+    """Return the first preset whose name has the typed words, or else the first match."""
     all_entries = [entry for _, entries in matches for entry in entries]
     return next(
         (entry for entry in all_entries if has_words(typed, shown_name(entry), "")),

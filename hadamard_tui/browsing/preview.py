@@ -1,7 +1,7 @@
-"""Preview of a preset before it is opened: its text, and its stored picture in a few lines of characters.
+"""Preview of a preset: its text, and its stored picture in a few lines of characters.
 
-Inks are kept as letters, so that a thumbnail is drawn in the colours of every theme. In a chart, letters are
-the colours of the palette in their order, and those with an accent are the same colours faded; in a heat map,
+Inks are stored as letters, so that every theme can draw a thumbnail in its own colours. In a chart, letters
+are the colours of the palette in order, and accented letters are the same colours faded. In a heat map,
 letters and digits are the steps of its colour map.
 """
 
@@ -42,25 +42,25 @@ WIDTH, HEIGHT = 46, 13
 LEGEND_LINES, GAP = 3, 2
 
 FRAME, BARE, OVER = ".", " ", "#"
-"""Letters for the frame of a picture, the ground, and lines over a heat map."""
+"""Letters for the frame of a picture, its background, and lines over a heat map."""
 
 STEP_LETTERS = f"{digits}{ascii_letters}+/"
 FADED = 1 << 7
-"""Offset from a letter to the Latin-1 letter that stands for the faded colour."""
+"""Offset from a letter to the Latin-1 letter of the faded colour."""
 
 BLANK = ord(" ")
 
 
 class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a run of a preset looked like.
+    """Stored picture of a preset's run.
 
     Args:
-        digest: of what the preset said then, as `preset_index.PresetEntry` has it.
-        seconds: of one processor core that the run took.
-        caption: what the chart shows, in words.
-        text: the lines of the picture.
+        digest: digest of the preset's text at that time, as in `preset_index.PresetEntry`.
+        seconds: time of the run on one processor core.
+        caption: finding of the chart.
+        text: lines of the picture.
         inks: a letter for the colour of every character.
-        grounds: the same of what is behind it, in a heat map.
+        grounds: a letter for the background of every character, in a heat map.
     """
 
     digest: str
@@ -94,7 +94,7 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
 
 
 def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
-    """Return row, column, text and ink of the curves with letters, and an ellipsis if not all fit."""
+    """Return row, column, text and ink of the lettered curves, and an ellipsis if not all fit."""
     entries: list[tuple[int, int, str, int]] = []
     row, column = 0, 0
     for curve in series:
@@ -111,7 +111,7 @@ def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
 
 
 def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tuple[int, int, str, int]]:
-    """Entries of a full legend and an ellipsis, in place of the last entry if that leaves no room."""
+    """Return a full legend with an ellipsis, which replaces the last entry if it would not fit."""
     row, column, text, _ = entries[-1]
     end = column + cell_len(text) + 1
     if end < WIDTH:
@@ -138,7 +138,7 @@ def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
 
 
 def shown(thumbnail: Thumbnail, coloured: bool = True) -> Text:
-    """Return a thumbnail in the colours of the present palette; without colours a heat map has digits."""
+    """Return a thumbnail in the present palette; without colours, a heat map has digits."""
     heat = bool(thumbnail.grounds)
     style = _of_heat_map if heat else _of_chart
     grounds = thumbnail.grounds or tuple(BARE * len(line) for line in thumbnail.inks)
@@ -179,7 +179,7 @@ def _of_heat_map(ink: str, ground: str) -> Style:
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:
-    """Return the digit for a character of a heat map, if there are no colours."""
+    """Return the digit for a character of a heat map without colours."""
     step = STEP_LETTERS.find(ink)
     return character if step < 0 else str(step * DIGITS // STEPS)
 
@@ -239,7 +239,7 @@ def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
 
 
 def takes(seconds: float) -> str:
-    """Return the time of a run on one processor core, in words."""
+    """Return the time of a run on one processor core, as a phrase."""
     return "less than a second" if seconds < 1 else duration_in_words(seconds)
 
 
@@ -250,7 +250,7 @@ def shipped() -> Mapping[str, Thumbnail]:
 
 
 def read_file(file: Path) -> dict[str, Thumbnail]:
-    """Return the thumbnails of a file, by preset; none if there is no file.
+    """Return the thumbnails of a file by preset; none without a file.
 
     Raises: OSError; msgspec.ValidationError for a file with other content.
     """
