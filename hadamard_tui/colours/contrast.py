@@ -1,4 +1,4 @@
-"""Parse colours, and contrast with their ground: fainter colours that stand out, and colours for text."""
+"""Parsing of colours, and their contrast with the background: faded colours and text colours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hadamard_tui.colours.palette import luminance
 
 @lru_cache(maxsize=256)
 def parse_colour(colour: str) -> Color:
-    """A Rich colour from "#e69f00", a Rich name ("bright_blue") or a Textual one ("orange", "hsl(…)")."""
+    """Return a Rich colour from "#e69f00", a Rich name ("bright_blue") or a Textual one ("hsl(…)")."""
     try:
         return Color.parse(colour)
     except ColorParseError:
@@ -24,18 +24,18 @@ def parse_colour(colour: str) -> Color:
 
 
 def triplet(colour: str) -> tuple[int, int, int]:
-    """Red, green and blue, 0 … 255."""
+    """Return red, green and blue, 0 … 255."""
     red, green, blue = parse_colour(colour).get_truecolor()
     return red, green, blue
 
 
 LEAST = 3.0
-"""Least contrast of a line with its ground. Source: WCAG 2.2, 1.4.11."""
+"""Least contrast of a line with the background. Source: WCAG 2.2, 1.4.11."""
 
 LEGIBLE = 5.1
-"""Least contrast of text with the ground; with panels, whose colour is closer to the text, it is then 4.5.
+"""Least contrast of text with the background.
 
-Source: WCAG 2.2, 1.4.3.
+It is then 4.5 with panels, whose colour is closer to the text. Source: WCAG 2.2, 1.4.3.
 """
 
 _STEPS, _MOST = 20, 0.5
@@ -48,7 +48,7 @@ def contrast(colour: str, other: str) -> float:
 
 
 def faded(colour: str) -> str:
-    """Return a colour half way to the ground, or as close to it as the least contrast of a line allows."""
+    """Return a colour half way to the background, within the least contrast of a line."""
     return _faded(colour, palette.current().ground)
 
 
@@ -62,7 +62,7 @@ def _faded(colour: str, ground: str) -> str:
 
 
 def legible(colour: str) -> str:
-    """Return the colour for text: unchanged, or moved away from the ground until it is legible."""
+    """Return the colour for text: unchanged, or moved away from the background until it is legible."""
     return _legible(colour, palette.current().ground, palette.current().theory)
 
 

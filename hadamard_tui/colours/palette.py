@@ -1,11 +1,12 @@
-"""The colours of curves, one palette for each ground, and those of heat maps.
+"""Colours of curves, with one palette per background, and of heat maps.
 
-The hue says which kind: dense gradient rules are blue, exact solvers and kernels teal, multiplicative rules
-red to orange, spindly and sparse nets magenta, coordinate-wise and sign rules yellow, spectral and
-second-order rules violet, all others grey-green. The lightness says which curve of its kind. A search found
-these shades: the least distance in OKLab between two curves that a shipped picture of at most six curves has
-is as large as possible, with normal sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira,
-Fernandes 2009), among colours that stand out from the ground as lines have to (WCAG 2.2, 1.4.11: 3 : 1).
+Hue shows the kind of learner: dense gradient rules are blue, exact solvers and kernels teal, multiplicative
+rules red to orange, spindly and sparse nets magenta, coordinate-wise and sign rules yellow, spectral and
+second-order rules violet, all others grey-green. Lightness distinguishes curves of one kind.
+
+A search found these shades. It maximises the least distance in OKLab between two curves of a shipped picture
+with at most six curves. The search covers normal sight, protanopia, deuteranopia and tritanopia (Machado,
+Oliveira, Fernandes 2009). All shades have the contrast that lines need (WCAG 2.2, 1.4.11: 3 : 1).
 `tests/charts/test_colours.py` measures that distance.
 """
 
@@ -25,25 +26,25 @@ if TYPE_CHECKING:
 
 
 ThemeName = Literal["dark", "light", "contrast"]
-"""The themes, each with its ground and its palette."""
+"""Names of the themes, each with its background and palette."""
 
 SHADES = 6
-"""Shades of each hue; more curves of one kind share them, and letters distinguish these."""
+"""Shades of each hue; further curves of a kind share them, and letters distinguish those."""
 
 ALONE = 3
-"""The shade of the only curve of its kind."""
+"""Shade of the only curve of its kind."""
 
 
 class Palette(NamedTuple):
-    """Colours of learners, of theory, and of what is only context.
+    """Colours of learners, of theory lines, and of context.
 
-    `unproved` are lines of the theory that are less than proved. `dark_is_more`: in heat maps little looks
-    like the ground, much stands out from it.
+    `unproved` is for theory lines without a proof. With `dark_is_more`, small values in heat maps look like
+    the background and large ones stand out.
     """
 
     ground: str
     kinds: dict[LearnerKind, tuple[str, ...]]
-    """The shades of every kind of learner, away from the ground."""
+    """Shades of every kind of learner, by distance from the background."""
 
     theory: str
     unproved: str
@@ -51,19 +52,19 @@ class Palette(NamedTuple):
     dark_is_more: bool = False
 
     def of(self, place: KindPlace) -> str:
-        """The colour of a curve: the curves of a kind spread over its shades in their order."""
+        """Return the colour of a curve; the curves of a kind spread over its shades in order."""
         last = place.total - 1
         shade = ((SHADES - 1) * place.place + (last // 2)) // last if last else ALONE
         return self.kinds[place.kind][shade]
 
     @property
     def of_learners(self) -> tuple[str, ...]:
-        """All colours that a learner may have."""
+        """All colours of learners."""
         return tuple(shade for shades in self.kinds.values() for shade in shades)
 
     @property
     def of_charts(self) -> tuple[str, ...]:
-        """The colours that a chart of one run may have; their positions are the same in every palette."""
+        """Colours in a chart of one run; their positions are the same in every palette."""
         return (*self.of_learners, self.theory, self.unproved, self.others)
 
 
@@ -104,19 +105,19 @@ _current = DARK
 
 
 def use(palette: Palette) -> None:
-    """Draw with these colours from now on: a terminal has one ground, and so the program has one palette."""
+    """Draw with this palette from now on; the program has one palette, as a terminal has one background."""
     global _current
     _current = palette
 
 
 def current() -> Palette:
-    """The colours that are drawn with."""
+    """Return the palette in use."""
     return _current
 
 
 @contextmanager
 def on_paper() -> Iterator[None]:
-    """Draw with the colours for a light ground meanwhile."""
+    """Draw with the palette for a light background inside the block."""
     before = current()
     use(LIGHT)
     try:
@@ -126,13 +127,13 @@ def on_paper() -> Iterator[None]:
 
 
 STEPS = 64
-"""Finer than one sees, and few enough that pairs of them stay few: every pair on the screen is a style."""
+"""Number of colours: finer than visible, and few enough to limit pairs, as each pair needs a style."""
 
 # On colours of more relative luminance than this, black has more contrast than white (WCAG 2.2).
 _BLACK_FROM = 0.179
 
 _GREYS_ON_DARK, _GREYS_ON_LIGHT = (38, 104), (226, 160)
-"""Of the least value and of the greatest: near the ground, and apart from each other."""
+"""Greys of the least and of the greatest value: near the background, and distinct from each other."""
 
 VIRIDIS = bytes.fromhex(
     "44015444025645045745055946075a46085c460a5d460b5e470d60470e61471063471164471365481467481668481769"
@@ -155,12 +156,12 @@ VIRIDIS = bytes.fromhex(
 
 
 class ColourMap(msgspec.Struct, frozen=True, eq=False):
-    """`STEPS` colours, and as many greys, which stand back behind them.
+    """`STEPS` colours, and as many greys for rows in the background.
 
     Args:
         colours: red, green and blue, uint8 [STEPS, 3].
-        greys: the same of the greys.
-        light: which of the colours and then of the greys want black upon them, bool [2 STEPS].
+        greys: the same for the greys.
+        light: whether each colour, then each grey, needs black text, bool [2 STEPS].
     """
 
     colours: np.ndarray
@@ -169,13 +170,13 @@ class ColourMap(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def tints(self) -> np.ndarray:
-        """The colours and then the greys, [2 STEPS, 3]."""
+        """Colours, then greys, [2 STEPS, 3]."""
         return np.concatenate([self.colours, self.greys])
 
 
 @lru_cache(maxsize=2)
 def colour_map(dark_is_more: bool) -> ColourMap:
-    """Viridis, from dark to bright or the other way round."""
+    """Return Viridis, from dark to bright or reversed."""
     table = np.frombuffer(VIRIDIS, dtype=np.uint8).reshape(-1, 3)
     colours = table[np.linspace(0, len(table) - 1, STEPS).round().astype(int)]
     colours = colours[::-1] if dark_is_more else colours

@@ -1,4 +1,4 @@
-"""The looks of the app: dark, light and high contrast, each with the palette of its curves."""
+"""Themes of the app: dark, light and high contrast, each with the palette of its curves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ColourTheme(NamedTuple):
-    """A theme of Textual and the colours of the curves on it."""
+    """Theme of Textual and its palette of curves."""
 
     theme: Theme
     palette: Palette
@@ -75,6 +75,6 @@ COLOUR_THEMES: dict[ThemeName, ColourTheme] = {
 
 
 def after(name: str) -> ThemeName:
-    """The next of the looks."""
+    """Return the next theme."""
     names = list(COLOUR_THEMES)
     return names[(names.index(name) + 1) % len(names)] if name in COLOUR_THEMES else names[0]
