@@ -1,1 +1,1 @@
-"""The experiment while it is edited, and the differences between two experiments."""
+"""Editing of an experiment, and the differences between two experiments."""

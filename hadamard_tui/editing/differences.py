@@ -1,4 +1,4 @@
-"""Differences between two experiments, in words: update.lr 1/(2d) → 0.0078."""
+"""Differences between two experiments in words, such as "update.lr 1/(2d) → 0.0078"."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 class SetupDifference(NamedTuple):
-    """A value that differs between two documents, or a part that only one of them has."""
+    """Value that differs between two documents, or part that only one of them has."""
 
     place: str
-    """Place of the value below `part`, "update.lr", or words for a part that only one document has."""
+    """Place of the value below `part`, as "update.lr", or a phrase for a part that only one document has."""
 
     before: str = ""
     after: str = ""
@@ -29,9 +29,9 @@ class SetupDifference(NamedTuple):
 
 
 def differences(before: Raw, after: Raw) -> list[SetupDifference]:
-    """Return one difference per value that differs between two documents in full.
+    """Return one difference per differing value of two complete documents.
 
-    Titles, stories and claims are not compared: they describe the experiment.
+    Titles, stories and claims are not compared, because they describe the experiment.
     """
     changes, before = _axes_renamed(before, after)
     for part in ("problem", "protocol", "run"):
@@ -53,7 +53,7 @@ def differences(before: Raw, after: Raw) -> list[SetupDifference]:
 
 
 def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[SetupDifference]:
-    """Return the values of a part of the set-up that differ."""
+    """Return the differing values of a part of the set-up."""
     return [change._replace(part=part) for change in between(before, after, "")]
 
 
@@ -71,7 +71,7 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
-    """Return the axes that only one of two documents has, and the axes whose values differ."""
+    """Return the axes of only one document, and the axes whose values differ."""
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
     changes = [SetupDifference(f"along {name}") for name in new if name not in old]
     for name, axis in new.items():
@@ -80,7 +80,7 @@ def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
-    """Return the old name of each learner or axis that differs by its name alone, by its new name."""
+    """Return the old names of learners or axes that differ by their names only, by new name."""
     before = [learner for name, learner in old.items() if name not in new]
     after = [learner for name, learner in new.items() if name not in old]
     return {
@@ -93,7 +93,7 @@ def _plain(learner: Raw) -> Raw:
 
 
 def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
-    """Return the differences of two values at `place`. Parts of different kinds are one difference."""
+    """Return the differences between two values at `place`; parts of different kinds are one difference."""
     if before == after:
         return []
     if isinstance(before, dict) and isinstance(after, dict):

@@ -1,4 +1,4 @@
-"""Edits of a document: added, removed and renamed items, and the claims that still fit it."""
+"""Edits of a document: added, removed and renamed items, and the claims that still fit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add_axis(raw: Raw) -> None:
 
 
 def remove_axis(raw: Raw, number: int, clock: str) -> None:
-    """Remove an axis: its first value replaces its names, and pictures along it go along the clock."""
+    """Remove an axis: its first value replaces its names, and its pictures go along the clock."""
     name = raw["axes"][number].get("name")
     numbers = _first_numbers(raw, number)
     names = {name, *numbers}
@@ -81,7 +81,7 @@ def add_picture(raw: Raw, clock: str) -> None:
 
 
 def remove_picture(raw: Raw, number: int) -> None:
-    """Remove a picture. Claims about the first picture keep naming it, and do not move to the next."""
+    """Remove a picture. Claims about the first picture are not moved to the next."""
     gone = raw["pictures"].pop(number)
     if number == 0 and raw["pictures"]:
         name = gone.get("name") or "the first one"
@@ -105,7 +105,7 @@ def add_claim(raw: Raw, experiment: Experiment) -> None:
 
 
 def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
-    """Values of the names of an axis at its first point; empty while the axes are invalid."""
+    """Return the values of an axis' names at its first point; empty while the axes are invalid."""
     try:
         axis: Axis = axes_of(raw)[number]
     except BadInput:
@@ -134,10 +134,10 @@ RENAME = {
 
 
 class Names:
-    """Renames references once the new name is valid.
+    """Renaming of references once the new name is valid.
 
-    A name that is being typed may be empty or equal to another name for a moment. Until it is valid,
-    references keep the former name.
+    While a name is typed, it may be empty or equal to another name. Until it is valid, references keep the
+    former name.
     """
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ class Names:
         self._last = ""
 
     def blamed(self, raw: Raw, place: str) -> str:
-        """Return the place to blame for a refused name: of two equal names the one that was typed last."""
+        """Return the place to blame for a refused name: of two equal names, the last typed one."""
         refused, where, point = place.partition(" where ")
         part = refused.partition("[")[0]
         named = refused.endswith("].name") and self._last.startswith(f"{part}[")
@@ -189,14 +189,14 @@ Read = TypeVar("Read")
 
 
 class LeftOutClaim(NamedTuple):
-    """A claim that does not fit the set-up, as it is written, and the reason."""
+    """Claim that does not fit the set-up, as in the document, and the reason."""
 
     claim: dict[str, Any]
     why: BadInput
 
 
 class Fitting(NamedTuple):
-    """Claims that fit, by their place among all, and claims that do not."""
+    """Fitting claims by their place among all claims, and the other claims."""
 
     kept: list[int]
     left_out: dict[int, LeftOutClaim]
@@ -205,7 +205,7 @@ class Fitting(NamedTuple):
 def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
     """Read a document without the claims that `read` refuses.
 
-    Returns: what `read` returns, the document without these claims, and the claims.
+    Returns: the result of `read`, the document without these claims, and the claims.
 
     Raises: BadInput for anything else that `read` refuses.
     """
@@ -225,12 +225,12 @@ def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fi
 def _left_out(
     refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
 ) -> tuple[int, LeftOutClaim]:
-    """Return the claim that is refused, and its place among all claims.
+    """Return the refused claim, and its place among all claims.
 
     Args:
-        numbers: the places among all claims of the claims in the refused document.
+        numbers: places among all claims of the claims in the refused document.
 
-    Raises: `refusal` itself if it is about no claim.
+    Raises: `refusal` itself if it is not about a claim.
     """
     place = re.match(r"claims\[(\d+)\]", refusal.where)
     if place is None:

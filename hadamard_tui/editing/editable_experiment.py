@@ -1,4 +1,4 @@
-"""The set-up on the panels: a document while it is edited, an experiment once it is valid."""
+"""Set-up on the panels: a document while it is edited, and an experiment once it is valid."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 
 FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
-"""Families of the parts that may name data files, by their places."""
+"""Families of the parts that may name data files, by place."""
 
 
 class EditableExperiment:
-    """An experiment that is being edited.
+    """Experiment that is being edited.
 
-    `experiment` is what a run would take now; `error` says why the set-up cannot run. `document` is the
-    experiment as a preset would write it, with expressions. `raw` is the document with the learners that are
-    off and the claims that do not fit. `off` holds these learners, and `left_out` these claims, each by its
-    place among all.
+    `experiment` is the last valid one, which a run would take; `error` is the fault of the present one.
+    `document` is the experiment as a preset document, with expressions. `raw` is the document with
+    switched-off learners and unfit claims. `off` holds these learners, and `left_out` these claims, each by
+    its place among all.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class EditableExperiment:
         off: dict[int, dict[str, Any]] | None = None,
         left_out: dict[int, dict[str, Any]] | None = None,
     ) -> None:
-        """Raises: BadInput for a document that describes no experiment."""
+        """Start editing a document or an experiment. Raises: BadInput if it is invalid."""
         raw = as_document(described)
         raw["claims"] = list(raw.get("claims", ()))
         for place, claim in sorted((left_out or {}).items()):
@@ -76,7 +76,7 @@ class EditableExperiment:
         return cls(presets.document(preset, changes), preset)
 
     def saved_as(self, preset: str, document: Raw) -> None:
-        """Note that the set-up was saved as the preset file `preset`, which holds `document`."""
+        """Record that the set-up was saved as the preset file `preset` with this document."""
         self.preset, self._origin_document = preset, document
         self._origin = documents.first(document)
         self._check()
@@ -90,7 +90,7 @@ class EditableExperiment:
         return twin
 
     def give_letters(self) -> None:
-        """Give the learners the letters A, B, … in their order, whatever letters they had."""
+        """Give the learners the letters A, B, … in order."""
         self.letters = list(range(len(self.learners)))
         """Number of each learner's letter, which the learner keeps."""
         self.next_letter = len(self.letters)
@@ -104,19 +104,19 @@ class EditableExperiment:
 
     @property
     def running_letters(self) -> dict[str, int]:
-        """Letter numbers of the learners that run, by name."""
+        """Letter numbers of the active learners, by name."""
         running = (place for place in range(len(self.learners)) if place not in self.off)
         return {str(self.learners[place]["name"]): self.letters[place] for place in running}
 
     @property
     def kind_places(self) -> dict[str, KindPlace]:
-        """Kind of each learner that runs and its place within that kind, by name, without references."""
+        """Kind of each active learner and its place within that kind, by name, without references."""
         learners = [learner for learner in self.experiment.learners if learner.role == "learner"]
         places = kind_places([learner.learner_kind for learner in learners])
         return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
     def _accept(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
-        """Take over the set-up that `raw` describes, with texts that fit it and the claims that fit it."""
+        """Adopt a valid set-up, with the texts and claims that fit it."""
         texts = self._words(experiment, documents.in_full(raw, experiment))
         raw = {**raw, **texts}
         if any(map(has_braces, texts.values())):
@@ -128,7 +128,7 @@ class EditableExperiment:
         self._claims = claims
         rows = experiment.n
         self.last = float(experiment.protocol.extent(rows).last)
-        """Where the x-axis of a run ends."""
+        """Last x of a run."""
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):
             self.learners.insert(place, self.off[place])
@@ -138,7 +138,7 @@ class EditableExperiment:
     def sweep(self) -> Sweep:
         """Return all runs of the set-up. Claims that do not fit all runs are left out, too.
 
-        Claims of the preset are not judged once the set-up differs from the preset.
+        Claims of the preset are not judged once the set-up differs from it.
 
         Raises: BadInput for a point of its axes that cannot run.
         """
@@ -162,7 +162,7 @@ class EditableExperiment:
 
     @property
     def claims_left_out(self) -> dict[int, dict[str, Any]]:
-        """Claims that do not fit the set-up, as they are written in the document."""
+        """Claims that do not fit the set-up, as in the document."""
         return {place: omission.claim for place, omission in self.left_out.items()}
 
     @property
@@ -177,11 +177,11 @@ class EditableExperiment:
         return learners
 
     def value(self, place: str) -> Any:
-        """Return the raw value at a place such as `learners[0].update.lr`; None if there is none."""
+        """Return the raw value at a place such as `learners[0].update.lr`; None if it does not exist."""
         return reading.value_at(place, self.raw)
 
     def number(self, place: str) -> Any:
-        """Return the numbers that the expressions at a place evaluate to.
+        """Return the values of the expressions at a place.
 
         None if the place has no expression, or the set-up cannot run.
         """
@@ -195,7 +195,7 @@ class EditableExperiment:
         return number if any(isinstance(item, int | float) for item in _items(number)) else None
 
     def read_files(self, place: str, value: Any) -> None:
-        """Read the data files that the set-up would name with `value` at `place`, before `put` needs them.
+        """Read the data files that `value` at `place` would name, before `put` needs them.
 
         This may take seconds.
         """
@@ -211,7 +211,7 @@ class EditableExperiment:
             reading.sizes(changed)
 
     def put(self, place: str, value: Any) -> None:
-        """Set the value at a place. References to a name follow when the name changes."""
+        """Set the value at a place. References to a changed name follow."""
         if self.value(place) == value:
             return
         self._names.follow(self.raw, place, value)
@@ -250,7 +250,7 @@ class EditableExperiment:
         return self._insert(learner + 1, twin | {"name": self._free_name(twin["name"])})
 
     def _free_name(self, wanted: str) -> str:
-        """Return a name that no learner has; a copy of "GD 2" becomes "GD 3" if there is a "GD"."""
+        """Return an unused learner name; a copy of "GD 2" becomes "GD 3" if "GD" exists."""
         names = {other["name"] for other in self.learners}
         if (numbered_name := re.fullmatch(r"(.+) \d+", wanted)) and numbered_name[1] in names:
             wanted = numbered_name[1]
@@ -267,7 +267,7 @@ class EditableExperiment:
         return place
 
     def remove_learner(self, learner: int) -> int:
-        """Remove a learner unless it is the last that runs, and return the place of its neighbour."""
+        """Remove a learner unless it is the last active one, and return the place of its neighbour."""
         if learner in self.off or len(self.learners) - len(self.off) > 1:
             self._names.forget()
             del self.learners[learner], self.letters[learner]
@@ -277,7 +277,7 @@ class EditableExperiment:
         return min(learner, len(self.learners) - 1)
 
     def switch_learner(self, learner: int) -> bool:
-        """Switch a learner off or on. Return False for the last learner that runs, which stays on."""
+        """Switch a learner on or off. Return False for the last active learner, which stays on."""
         if learner in self.off:
             del self.off[learner]
         elif len(self.learners) - len(self.off) > 1:
@@ -288,11 +288,11 @@ class EditableExperiment:
         return True
 
     def place_in_run(self, learner: int) -> int | None:
-        """Position of the learner among those that run, or None if it is switched off."""
+        """Return the position of the learner among the active ones, or None if it is switched off."""
         return None if learner in self.off else learner - sum(place < learner for place in self.off)
 
     def refused(self, learner: int) -> bool:
-        """Whether the set-up cannot run because of this learner."""
+        """Return whether the set-up cannot run because of this learner."""
         where = "" if self.error is None else self.error.where
         return where == f"learners[{learner}]" or where.startswith(f"learners[{learner}].")
 
@@ -327,7 +327,7 @@ class EditableExperiment:
         self._check()
 
     def _to_run(self) -> Raw:
-        """Return the document with the learners that are on, and all claims."""
+        """Return the document with the active learners and all claims."""
         running = [values for place, values in enumerate(self.learners) if place not in self.off]
         return {**self.raw, "learners": running}
 
@@ -344,7 +344,7 @@ class EditableExperiment:
         self.error = BadInput(self._names.blamed(self.raw, where), error.fault)
 
     def _among_all(self, where: str) -> str:
-        """Convert a place in the experiment to one in the set-up, which counts learners that are off."""
+        """Convert a place in the experiment to one in the set-up, which counts switched-off learners."""
         prefix = re.match(r"learners\[(\d+)\]", where)
         if prefix is None:
             return where
@@ -354,7 +354,7 @@ class EditableExperiment:
     def _among_running(self, place: str) -> str:
         """Convert a place in the set-up to one in the experiment.
 
-        Raises: KeyError for a learner that is off, or a claim that is left out.
+        Raises: KeyError for a learner that is switched off, or a claim that is left out.
         """
         prefix = re.match(r"(learners|claims)\[(\d+)\]", place)
         if prefix is None:
@@ -371,7 +371,7 @@ class EditableExperiment:
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
         """Return the title, story and source of the experiment.
 
-        Once the set-up differs from its preset, the title states the change, and there is no story. If only
+        Once the set-up differs from its preset, the title states the change, and the story is empty. If only
         the run differs, such as its seed or device, the preset's texts stay. Texts keep their expressions.
         """
         origin = self._origin
@@ -383,7 +383,7 @@ class EditableExperiment:
 
 
 def _document_of(preset: str | None) -> Raw | None:
-    """Return the document of a preset; None without a preset, and if its file is gone or broken by now."""
+    """Return the document of a preset; None without a preset, or if its file is gone or broken."""
     try:
         return None if preset is None else presets.document(preset)
     except BadInput:
@@ -395,7 +395,7 @@ def _items(value: Any) -> list[Any] | tuple[Any, ...]:
 
 
 def _what_runs(experiment: Experiment) -> Experiment:
-    """Return the experiment without its texts, pictures and claims."""
+    """Return the experiment without texts, pictures and claims."""
     words = {"title": "", "story": "", "source": "", "subject": "Other"}
     return msgspec.structs.replace(experiment, **words, pictures=(), claims=())
 
@@ -404,17 +404,17 @@ AXIS, POINTS, MOST_TRIED = "sweep", 5, 12
 """Name of the axis, its number of values, and the number of candidates on each side."""
 
 THRESHOLD = 0.1
-"""Loss that the second picture waits for."""
+"""Loss level of the second picture."""
 
 
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
     """Return a set-up with an axis over the number at `place`, and two pictures of it.
 
-    The values are the number times powers of two, as far as the set-up can run with them; small whole
-    numbers change by ones. An expression is multiplied by factors. Claims of the set-up are left out: they
+    The values are the number times powers of two, as far as the set-up can run with them; small whole numbers
+    change by ones. An expression is multiplied by factors. Claims of the set-up are left out, because they
     are about one value.
 
-    Raises: BadInput if there is no number, an axis already, or no other value that fits.
+    Raises: BadInput if the place has no number, an axis exists already, or no other value fits.
     """
     raw, value = editable.raw, editable.value(place)
     if raw["axes"]:
@@ -466,9 +466,9 @@ def _around(value: float, is_whole: bool) -> Iterator[float]:
 def _pictures(editable: EditableExperiment, symbol: str) -> list[dict[str, Any]]:
     """Return a picture against the axis and, if runs have a clock, one of all curves along it.
 
-    The picture against the axis shows where the loss is first below THRESHOLD, or else the last value. Where
-    it stays below would hide the law: in hadamard-128 one row of equal entries lifts EGU above THRESHOLD at
-    whatever place it comes.
+    The picture against the axis shows the first place where the loss is below THRESHOLD, or else the last
+    value. The place from which it stays below would hide the law: in hadamard-128, one row of equal entries
+    lifts EGU above THRESHOLD wherever it comes.
     """
     experiment = editable.experiment
     clock = experiment.protocol.clock

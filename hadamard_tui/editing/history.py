@@ -1,4 +1,4 @@
-"""Earlier states of the set-up, for undo and redo, and its places in words."""
+"""Undo and redo of the set-up, and names for its places."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONE_OF = {"axes": "axis", "learners": "learner", "pictures": "picture", "claims"
 
 
 def place_in_words(editable: EditableExperiment, place: str) -> str:
-    """Return the name of the value at a place and its owner; for axes also the point that the place names."""
+    """Return the name of the value at a place and its owner; for axes also the point in the place."""
     place, where, point = place.partition(" where ")
     *owners, leaf = place.split(".")
     if not owners:
@@ -45,7 +45,7 @@ def _item(editable: EditableExperiment, name: str) -> str:
 
 
 def title_of_place(experiment: Any, owners: Sequence[str], leaf: str) -> str:
-    """Return the title of a field of the part at a place, or its name if it has no title.
+    """Return the title of a field of the part at a place, or its name without one.
 
     Args:
         owners: the path to the part, with the numbers of items: "learners[0]", "update".
@@ -61,27 +61,27 @@ def title_of_place(experiment: Any, owners: Sequence[str], leaf: str) -> str:
 
 
 MOST = 200
-"""Number of changes that can be undone; each takes a copy of the set-up."""
+"""Maximum number of undoable changes; each takes a copy of the set-up."""
 
 MOST_SHOWN = 2
-"""Number of differences shown for one change: a changed name may differ in many places."""
+"""Maximum of displayed differences per change: a changed name may differ in many places."""
 
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
-"""Lists of a document, and the word before the name of one of their items."""
+"""Lists of a document, and the word before the name of an item."""
 
 WORDS = ("title", "story", "source", "subject")
-"""What follows from the rest of a set-up that is no preset."""
+"""Texts that describe the set-up, and change with it."""
 
 
 class Step(NamedTuple):
-    """The set-up one change earlier or later, and a description of the change."""
+    """Earlier or later set-up, and a description of the change."""
 
     editable: EditableExperiment
     change: str
 
 
 class History:
-    """The states of a set-up, and the position of the present one."""
+    """States of a set-up, and the position of the present one."""
 
     def __init__(self, editable: EditableExperiment) -> None:
         self._states = [editable.copied()]
@@ -89,7 +89,7 @@ class History:
         self._typed: str | None = None
 
     def record(self, editable: EditableExperiment, typed: str | None = None) -> None:
-        """Record the present state; states that could be redone are dropped.
+        """Record the present state, and drop redoable states.
 
         Text `typed` letter by letter at one place is one change.
         """
@@ -105,19 +105,19 @@ class History:
         self._now, self._typed = len(self._states) - 1, typed
 
     def amend(self, editable: EditableExperiment) -> None:
-        """Replace the present state, for a new name that is no change."""
+        """Replace the present state after a new file name, which is not a change."""
         self._states[self._now] = editable.copied()
 
     def pause(self) -> None:
-        """End the present change: text typed from now on is another change."""
+        """End the present change, so that later typing is another one."""
         self._typed = None
 
     def undo(self) -> Step | None:
-        """Return the state before the last change; None if nothing was changed."""
+        """Return the state before the last change; None without one."""
         return self._step(-1) if self._now else None
 
     def redo(self) -> Step | None:
-        """Return the state after the last undone change; None if there is none."""
+        """Return the state after the last undone change; None without one."""
         return self._step(1) if self._now + 1 < len(self._states) else None
 
     def _step(self, by: int) -> Step:
@@ -128,7 +128,7 @@ class History:
 
 
 def described(before: EditableExperiment, after: EditableExperiment) -> str:
-    """Describe a change in words."""
+    """Return a description of a change."""
     if before.preset != after.preset:
         return " → ".join(
             name_of(editable.preset) if editable.preset else "your own set-up" for editable in (before, after)
@@ -151,7 +151,7 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
 
 
 def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
-    """Yield the changes of a list, from which items may have been removed or to which some were added."""
+    """Yield the changes of a list, from which items may have been removed or added."""
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))
@@ -175,7 +175,7 @@ def _same(editable: EditableExperiment, other: EditableExperiment) -> bool:
 
 
 def shape(value: Any) -> Any:
-    """Return the part of a document that decides which fields its form has."""
+    """Return the part of a document that determines the fields of its form."""
     if isinstance(value, dict):
         shapes = {key: item if key == "kind" else shape(item) for key, item in value.items()}
         return {key: item_shape for key, item_shape in shapes.items() if item_shape is not None}

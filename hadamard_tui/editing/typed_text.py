@@ -1,4 +1,4 @@
-"""Values as TOML on one line and as text of a field, and numbers that step up and down."""
+"""Values as TOML on one line and as typed text, and numbers that step up and down."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ OPENING, CLOSING = "[{", "]}"
 def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None) -> str:
     """Return a value as a person would type it in a field of a kind.
 
-    The text is exact unless `digits` limits it. The name of a column is quoted where it would be read as
-    a position.
+    The text is exact unless `digits` limits it. The name of a column is quoted if it would be read as a
+    position.
     """
     if value is None:
         return ""
@@ -75,7 +75,7 @@ def _item(value: Any, digits: int | None) -> str:
 def value_of(field: Field, text: str) -> Any:
     """Return the value of a text typed in a field.
 
-    Text that is no number stays text: it is an expression, or it is refused later.
+    Text that is not a number stays text: it is an expression, or it is refused later.
     """
     text, kind = text.strip(), field.kind
     if not text:
@@ -136,7 +136,7 @@ def _of_toml(text: str) -> Any:
 
 
 def _table(text: str) -> Any:
-    """Return names and values, as in `cw = 2, layer = 30`; a word alone stays a word."""
+    """Return names and values, as in `cw = 2, layer = 30`; a single word stays a word."""
     table: dict[str, Any] = {}
     inside = text[1:-1] if text.startswith("{") and text.endswith("}") else text
     for item in _split(inside):
@@ -157,26 +157,26 @@ def _number(text: str, kind: type[int] | type[float]) -> int | float | str:
 
 
 PREFERRED = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
-"""Ten numbers to a decade at about equal factors. Source: ISO 3, series R10."""
+"""Ten numbers per decade at about equal ratios. Source: ISO 3, series R10."""
 
 SMALLEST = 0.01
 """Step of a number from 0."""
 
 MOST_TRIED = 8
-"""Numbers that are tried in turn until one fits."""
+"""Maximum of numbers to try until one fits."""
 
 _FACTOR = re.compile(r"\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)\s*([*/]?)\s*(?=[A-Za-z(]|\d)(.*)", re.DOTALL)
-"""A number, the operator that joins it to the rest of an expression, and the rest."""
+"""Pattern of a number, the operator behind it, and the rest of an expression."""
 
 _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
-"""A sum or a difference outside brackets."""
+"""Pattern of a sum or a difference outside brackets."""
 
 
 def steps_of_number(value: Any, is_whole: bool, up: bool) -> list[Any]:
-    """Return the numbers that follow `value` upwards or downwards, nearest first; none if it is no number.
+    """Return the numbers above or below `value`, nearest first; none if it is not a number.
 
-    Whole numbers go through the powers of two as well. In an expression such as 1/(2d) the factor in front
-    is stepped, so that it still depends on the same names.
+    Whole numbers include the powers of two. In an expression such as 1/(2d) the leading factor steps, so that
+    it still depends on the same names.
     """
     if isinstance(value, str):
         return [_scaled(value, factor) for factor in _factors(value, up)] if value.strip() else []
@@ -222,7 +222,7 @@ def _factors(text: str, up: bool) -> list[float]:
 
 
 def _scaled(text: str, factor: float) -> str:
-    """Return an expression with another factor in front."""
+    """Return an expression with another leading factor."""
     written = f"{factor:g}"
     if _SUM.search(text):
         return f"{written}*({text.strip()})"
