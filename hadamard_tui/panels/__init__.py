@@ -1,6 +1,7 @@
-"""Panels below the chart: each file of this package that has a PANEL.
+"""Panels below the chart, one for each file of this package with a PANEL.
 
-The app imports all of them for their names. A panel imports inside its functions what only results need.
+The app imports all of them for their names. A panel imports inside its functions the code that only results
+need.
 """
 
 from importlib import import_module
@@ -19,19 +20,19 @@ def _found() -> tuple[Panel, ...]:
 PANELS = _found()
 
 TABLE = "learners"
-"""Tab of the table of learners. It is no panel: it leaves the chart as much room as possible."""
+"""Tab of the table of learners. It is not a panel, and leaves the chart as much room as possible."""
 
 DIGITS = 10
-"""Number of tabs that have a digit as their key."""
+"""Number of tabs with a digit as their key."""
 
 ABOUT = {
     TABLE: "the table of learners: loss, bound and ratio at the playhead",
     **{panel.name: panel.about for panel in PANELS},
 }
-"""Content of each tab below the chart, by name."""
+"""Description of each tab below the chart, by name."""
 
 WORDS = {TABLE: TABLE, **{panel.name: panel.word or panel.name for panel in PANELS}}
-"""Word on each tab."""
+"""Word on each tab, by name."""
 
 FORMER = {"table": TABLE, "theory": "why", "verdict": "invariance"}
 """Present names of tabs by their former names."""

@@ -1,4 +1,4 @@
-"""The claims about a set-up, and their outcomes."""
+"""Claims about a set-up, and their outcomes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def show(context: PanelContext) -> Text:
 
 
 def tally(context: PanelContext) -> str:
-    """Return how many of the judged claims hold."""
+    """Return the number of judged claims that hold, as a tally."""
     judged = [outcome.holds for outcome in context.predictions.outcomes or () if outcome.holds is not None]
     return f"{sum(judged)}/{len(judged)}" if judged else ""
 
@@ -54,7 +54,7 @@ def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return why there are no claims to show."""
+    """Return why an experiment has no claims to show."""
     return None if experiment.claims else Lack("This set-up has no claims.")
 
 

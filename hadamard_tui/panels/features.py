@@ -1,4 +1,4 @@
-"""Weights of all learners at the playhead as a heat map: a row per learner, a column per feature."""
+"""Weights of all learners at the playhead as a heat map, with a row per learner and a column per feature."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_FEATURES = 512
-"""Most features that are drawn, more than any screen has room for."""
+"""Maximum of drawn features, which exceeds the width of any screen."""
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the weights at the place, of the first target if there are several."""
+    """Return the weights at the playhead, of the first target if there are several."""
     d = context.experiment.d
     target = target_feature(context.experiment)
     first = min(max((target or 0) - MOST_FEATURES // 2, 0), max(d - MOST_FEATURES, 0))
@@ -54,7 +54,7 @@ def show(context: PanelContext) -> HeatMap | Text:
 
 
 def _weights_at(curve: Curve, place: float, features: slice) -> np.ndarray:
-    """Return the weights at the last record that is not beyond a place; NaN if there is none."""
+    """Return the weights at the last record up to a place; NaN without one."""
     record = int(np.searchsorted(curve.weights_x, place, side="right")) - 1
     if curve.weights is None or record < 0:
         return np.full(features.stop - features.start, np.nan)

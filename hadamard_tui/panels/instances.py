@@ -1,6 +1,6 @@
-"""The matrix of instances, with rows in the order in which they are seen.
+"""Matrix of instances, with rows in the order in which they are seen.
 
-Rows that the selected learner has seen have their colours; other rows are grey.
+Rows that the selected learner has seen have colours; other rows are grey.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_FEATURES, MOST_ROWS = 512, 256
-"""Most features and rows that are drawn, more than any screen has room for."""
+"""Maximum of drawn features and rows, which exceeds the size of any screen."""
 
 
 def lacks(experiment: Experiment) -> Lack | None:
@@ -38,7 +38,7 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the entries around the row that is seen at the place, and around the target feature."""
+    """Return the entries around the row at the playhead and the target feature."""
     problem, seed = context.experiment.problem, context.experiment.run.seed
     n, d = problem.matrix.shape()
     k = int(context.trace.clocks_at(context.place)["k"])

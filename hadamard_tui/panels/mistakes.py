@@ -1,4 +1,4 @@
-"""The share of rows that every learner mistakes: 0/1 error."""
+"""Share of rows that each learner mistakes: 0/1 error."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return why there is no 0/1 error: labels need two classes."""
+    """Return why an experiment has no 0/1 error: labels need two classes."""
     if experiment.problem.label_values != "any":
         return None
     return Lack("Labels are not two classes (+1 and −1, or 0 and 1), so there is no 0/1 error.")
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the 0/1 error of all learners, as far as it is shown."""
+    """Return the 0/1 error of all learners up to the shown record."""
     from engine.measures.error import Error
 
     series = measured(context, "error")

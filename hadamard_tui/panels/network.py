@@ -1,4 +1,4 @@
-"""Nets of the learners as nodes and edges at the playhead, the selected one first."""
+"""Nets of the learners as nodes and edges at the playhead, the selected learner first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Nets | Text:
-    """Return the nets of all learners that have one, as far as they are trained again."""
+    """Return the nets of all learners that have one, up to the retrained record."""
     snapshots = context.retraining.snapshots
     if snapshots is None:
         return nothing("Nets are drawn after the run: the learners train once more for that.")
@@ -42,7 +42,7 @@ def _clock(context: PanelContext) -> str:
 
 
 def _net(context: PanelContext, curve: Curve, snapshots: Snapshots) -> Net | None:
-    """Return the net of a learner at the playhead; None if it is no net, or not trained that far."""
+    """Return the net of a learner at the playhead; None without a net, or before it is retrained."""
     record = snapshots.at(context.place)
     if record is None or record >= len(snapshots.edges) or not snapshots.edges[record]:
         return None

@@ -1,4 +1,4 @@
-"""A panel: a name, and a function from the context, the content of the screen, to a chart or to words."""
+"""Panel: a name, and a function from the context of the screen to a chart or to words."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
 
     Args:
         experiment: the experiment at all points of the axes, for claims; None for that of the run.
-        outcomes: the judged claims, once the run is shown to its end.
-        results: the results at all points of the axes; None where there is one point.
+        outcomes: the judged claims; None until the run is shown to its end.
+        results: the results at all points of the axes; None for a single point.
         left_out: the claims of the set-up that do not fit it.
-        guesses: guessed places where learners fall below a tenth, by name; None for never.
+        guesses: guessed x at which learners fall below a tenth, by name; None for "never".
     """
 
     experiment: Experiment | None = None
@@ -52,12 +52,12 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     Args:
         curve: the curve of the selected learner.
-        shown: how far along the x-axis the run is shown.
+        shown: the shown extent of the run on the x-axis.
         place: the place of the playhead, at most `shown`.
         predictions: claims and guesses, and their outcomes.
         retraining: workers that train the learners again for panels.
         where: the point of the axes, in words; empty without axes.
-        onward: sentences about where to go from this preset.
+        onward: sentences about the next steps from this preset.
     """
 
     experiment: Experiment
@@ -73,7 +73,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     onward: Sequence[str] = ()
 
     def look(self, measure: str, title: str = "") -> Look:
-        """Return the look at a measure of all learners that have it, along the run, as far as it is shown."""
+        """Return the look at a measure of all learners that have it, along the shown part of the run."""
         from engine.results.results import of_one
         from engine.spec.experiment import of_run
 
@@ -87,7 +87,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.look("loss")
 
     def headline(self, look: Look) -> str:
-        """Headline of the picture once the run is shown to its end; before, the subject of the run."""
+        """Return the finding of the picture once the run is shown to its end; before, its subject."""
         predictions = self.predictions
         if predictions.outcomes is None:
             return self.experiment.title
@@ -97,11 +97,11 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def playhead(self) -> float | None:
-        """Place to mark; None at the end of what is shown."""
+        """Place of the vertical line; None at the end of the shown extent."""
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:
-        """Return the number of the record at x [S] that the playhead marks; None if it marks none."""
+        """Return the record in x [S] that the playhead marks; None without one."""
         if self.playhead is None:
             return None
         before = int(np.searchsorted(x, self.playhead, side="right"))
@@ -109,7 +109,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 class Remedy(NamedTuple):
-    """A value of the set-up that gives a panel something to show, and its effect on a run, in words."""
+    """Value of the set-up that gives a panel content, and its effect on a run, in words."""
 
     place: str
     value: Any
@@ -117,7 +117,7 @@ class Remedy(NamedTuple):
 
 
 class Lack(NamedTuple):
-    """Why a panel has nothing to show of an experiment, in a sentence, and its remedy."""
+    """Sentence on why a panel has no content for an experiment, and the remedy."""
 
     reason: str
     remedy: Remedy | None = None
@@ -141,20 +141,20 @@ def nothing_to_count(context: PanelContext) -> str:
 
 
 class Panel(NamedTuple):
-    """A panel below the chart of losses.
+    """Panel below the chart of losses.
 
     Args:
-        name: one word, for the row of panels.
-        about: what it shows, in half a sentence; all there is to say before a run.
-        show: a chart, a heat map or nets; or words, where these are shown or say why nothing is.
-        place: panels stand in the order of these numbers; the first nine have a digit as their key.
-        word: what stands on its tab; the name by default.
-        tally: what stands behind the word once a run has ended, as how many claims hold.
-        lacks: why it does not apply to an experiment, whoever is selected; None where it does. Its name is
-            dimmed then, and `show` is not called.
-        looks_inside: whether it shows what the learners are made of, for which they train once more.
-        experimental: whether the author is still at work on it: then it stands behind the others, whatever
-            its place, and documents and pictures of the app do without it.
+        name: one word, for the row of tabs.
+        about: a description in half a sentence, which is shown before a run.
+        show: returns a chart, a heat map or nets, or words, which may say why it is empty.
+        place: position among the panels; the first nine have a digit as their key.
+        word: the word on its tab; the name by default.
+        tally: the text behind the word once a run has ended, such as the number of claims that hold.
+        lacks: the reason why it does not apply to an experiment, whichever learner is selected; None if
+            it applies. Otherwise its tab is dimmed, and `show` is not called.
+        looks_inside: whether it shows the inside of learners, for which they train once more.
+        experimental: whether it is unfinished: then it follows the others, whatever its place, and
+            documents and pictures of the app omit it.
     """
 
     name: str
@@ -179,7 +179,7 @@ def plot(
 ) -> Plot:
     """Return a chart along the x-axis of the run.
 
-    Its axes hold `floor` and the visible values, at most ± `highest` if they are linear. `smoothed` states
+    Its axes contain `floor` and the visible values, at most ± `highest` if they are linear. `smoothed` states
     the width of the smoothing.
     """
     series, options = list(series), replace(context.chart_options, x_log=context.loss.resolved.x_log)
@@ -195,11 +195,11 @@ def plot(
 
 
 def measured(context: PanelContext, measure: str) -> list[Series]:
-    """Return a measure of all learners that have it, as far as it is shown."""
+    """Return a measure of all learners that have it, up to the shown record."""
     look = context.look(measure)
     return [segment for curve in look.view.curves if len(curve.x) for segment in Pen(look).draw(curve)]
 
 
 def nothing(text: str) -> Text:
-    """Return the words of a panel that has nothing to show."""
+    """Return the words of a panel without content."""
     return Text(text, style="italic")

@@ -1,4 +1,4 @@
-"""Numerical rank of each learner's weight matrix across targets, and the maximum that theory allows."""
+"""Numerical rank of each learner's weight matrix across targets, and the maximum in theory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the ranks as far as they are shown, with theory lines.
+    """Return the ranks up to the shown record, with theory lines.
 
     The names have the ranks at the playhead, if there is one.
     """

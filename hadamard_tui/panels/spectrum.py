@@ -24,7 +24,7 @@ ALIKE = 1e-3
 
 
 def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
-    """Return why there is no spectrum: it needs several targets, and a run that records spectrum or rank."""
+    """Return why an experiment has no spectrum, which needs several targets and recorded spectra or ranks."""
     from engine.measures.rank import Rank
     from engine.measures.spectrum import SingularValues
     from engine.planning.run_plan import is_recorded
@@ -41,14 +41,14 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
 
 
 def no_spectrum(curve: Curve) -> str:
-    """Return why a learner has no spectrum although others may have one."""
+    """Return why this learner has no spectrum, although others may have one."""
     if curve.length:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
     return f"The singular values of {curve.name} are computed at its first evaluation point."
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the singular values as far as they are shown, without those that are 0.
+    """Return the positive singular values up to the shown record.
 
     The largest has the name, with the values at the playhead, if there is one. Equal values are one line.
     """
@@ -71,7 +71,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
-    """Whether at each record the positive values of [S, r], `rank` of them, look the same."""
+    """Return whether the `rank` positive values of [S, r] at each record look equal."""
     is_positive = rank > 0
     least = values[is_positive, rank[is_positive] - 1]
     return bool((rank > 1).any() and (least >= (1 - ALIKE) * values[is_positive, 0]).all())
@@ -80,7 +80,7 @@ def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
 def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
     """Return one line for equal values.
 
-    Its name counts them at the playhead, or gives the least and the largest count.
+    Its name has their number at the playhead, or the range of their number.
     """
     counts = rank[rank > 0] if now is None else rank[[now]]
     count = "" if counts.min() == counts.max() else f"{counts.min()} to "
@@ -92,7 +92,7 @@ def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | No
 
 
 def _lines(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> list[Series]:
-    """Return a line per value, or for some of very many values, the largest last."""
+    """Return a line per value, or a selection if there are very many, the largest last."""
     values, r = np.where(values > 0, values, np.nan), values.shape[1]
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
     name = f"largest of {r} singular values"

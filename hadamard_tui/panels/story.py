@@ -1,4 +1,4 @@
-"""What am I seeing? The story of a set-up, and the theorem that applies."""
+"""Story of a set-up, and the theorem that applies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return story and next stop of a run, and the strongest theorem if all its pictures show the loss."""
+    """Return the story and next stop of a run, with the strongest theorem if all pictures show the loss."""
     of_loss = all(
         picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
     )
@@ -47,7 +47,7 @@ def expensive(experiment: Experiment) -> list[Text]:
 
 
 def theorem(context: PanelContext) -> Text:
-    """Return the strongest bound of the selected learner at the place, in words."""
+    """Return the strongest bound of the selected learner at the playhead, in words."""
     name, losses = context.curve.learner, context.loss.view
     strongest = strongest_bound(losses, losses.curve(context.curve.name), context.place)
     if strongest is None:

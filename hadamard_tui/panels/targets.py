@@ -1,4 +1,4 @@
-"""Weights of the selected learner across targets at the playhead as a heat map, a row per target."""
+"""Weights of the selected learner across targets at the playhead as a heat map, with a row per target."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return why there are not several targets."""
+    """Return why an experiment has no second target."""
     if experiment.m > 1:
         return None
     return Lack("There is one target, so the weights are one vector and not a matrix.")
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the weights at the place, of the targets and features that snapshots keep."""
+    """Return the weights at the playhead, of the targets and features in snapshots."""
     snapshots, curve = context.retraining.snapshots, context.curve
     if snapshots is None:
         return nothing(

@@ -1,4 +1,4 @@
-"""Theory of the selected learner: its verdict, the lines that apply, those that do not, and why."""
+"""Theory of the selected learner: its verdict, applicable lines, other lines, and the reasons."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return the verdict, the lines that apply, lines to beat and others, and the rates that were tried."""
+    """Return the verdict, the lines that apply, lines to beat and others, and the tried rates."""
     from engine.backends import backends
 
     curve = context.curve
@@ -45,9 +45,9 @@ def _rank(line: TheoryLine, name: str) -> int:
 
 
 def _line_text(line: TheoryLine, name: str, reason: str) -> Text:
-    """Return a line and how it applies to a learner, with the reason unless it repeats `reason`.
+    """Return a line and its relation to a learner, with the reason unless it repeats `reason`.
 
-    Of a line that binds the learner, the idea of the proof follows.
+    For a line that binds the learner, the idea of the proof follows.
     """
     stands = standing(line, name)
     words = f"\n  {meaning(line.kind)}\n  "
@@ -68,7 +68,7 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
 
 
 def _grid_text(curve: Curve) -> Text:
-    """Return the rates that were tried, with the result of each."""
+    """Return the tried rates, with the result of each."""
     text = Text.assemble(("Rates tried", "bold"), ", by the mean of the whole curve (oracle-tuned)\n")
     for rate, loss in sorted(curve.grid.items()):
         best = rate == curve.rate

@@ -1,4 +1,4 @@
-"""Loss over the examples seen, of every learner, and the selected learner's loss over unseen rows."""
+"""Loss over the seen examples, of each learner, and the selected learner's loss over unseen rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return why there is no train loss: the run must record it."""
+    """Return why an experiment has no train loss: the run must record it."""
     from engine.measures import named
     from engine.planning.run_plan import is_recorded
 
@@ -28,7 +28,7 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the train loss of all learners, as far as it is shown."""
+    """Return the train loss of all learners up to the shown record."""
     series = measured(context, "train")
     if not series:
         return nothing("No learner has begun yet.")

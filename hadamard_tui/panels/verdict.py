@@ -1,4 +1,4 @@
-"""Verdict on each learner: structure against measurement, the bounds that follow, and whether they hold."""
+"""Verdict on each learner: structure against measurement, and the bounds that follow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return all verdicts, that of the selected learner first."""
+    """Return all verdicts, the selected learner's first."""
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     return Text("\n").join(_learner(context, curve) for curve in curves)
 
@@ -70,7 +70,7 @@ def _measured(certificates: CertificateWorker | None, learner: str) -> Text:
 
 
 def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
-    """Return the distance of the curve from a bound at the place, in standard errors if there are any."""
+    """Return the distance of the curve from a bound at the playhead, in standard errors if available."""
     from engine.pictures.bounds import standing
 
     count = int(np.searchsorted(curve.x, context.place, side="right"))

@@ -1,7 +1,6 @@
-"""Every weight of the selected learner against k; those of the target on top, in colour.
+"""Every weight of the selected learner against k, with those of the target on top and in colour.
 
-Of a learner that takes no steps, and of a start and an end alone, every weight is a point, feature by
-feature.
+Weights are points, feature by feature, for a learner without steps, and if only start and end are recorded.
 """
 
 from __future__ import annotations
@@ -29,17 +28,17 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
-"""Most weights that are drawn; more than a screen has dots for are thinned."""
+"""Maximum of drawn weights; more than a screen has dots for are thinned."""
 
 MOST_MARKED = 8
-"""Most features of a target that are marked with stars."""
+"""Maximum of features of a target that are marked with stars."""
 
 MOST_POINTS = 1 << 15
-"""Most points of all lines; a screen has fewer dots."""
+"""Maximum of points over all lines; a screen has fewer dots."""
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the weights, as far as they are shown."""
+    """Return the weights up to the shown record."""
     curve = context.curve
     if not curve.length:
         return nothing(f"{curve.name} has not begun yet.")
@@ -59,7 +58,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def uncached(curve: Curve) -> str:
-    """Return why a curve from the cache has no weights, and how to see them."""
+    """Return why a curve from the cache has no weights, and the remedy."""
     size = curve.uncached_weight_bytes / (1 << 20)
     reason = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
     return f"{reason} A run with other seeds computes them."
@@ -70,12 +69,12 @@ def _learner(context: PanelContext) -> Learner:
 
 
 def _is_net(context: PanelContext) -> bool:
-    """Whether the selected learner is a function with parameters that can be drawn as a net."""
+    """Return whether the selected learner can be drawn as a net."""
     return _learner(context).solver is None
 
 
 def _has_course(context: PanelContext) -> bool:
-    """Whether lines may join the weights: three points or more, and no solver except along examples."""
+    """Return whether lines may join the weights: over two points, and no solver except along examples."""
     solved_once = _learner(context).solver is not None and context.experiment.protocol.clock != "k"
     return len(context.trace.x) > 2 and not solved_once
 
@@ -104,7 +103,7 @@ def _note(context: PanelContext) -> str:
 
 
 def _title(context: PanelContext) -> str:
-    """Return whose weights these are; of several targets, the first."""
+    """Return the owner of the weights; of several targets, the first."""
     problem, name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
     if count == 1:
@@ -115,7 +114,7 @@ def _title(context: PanelContext) -> str:
 
 
 def target_feature(experiment: Experiment) -> int | None:
-    """Return the instance entry that equals the first target; None if there is none."""
+    """Return the instance entry that equals the first target; None without one."""
     return next(iter(features), None) if len(features := target_features(experiment)) == 1 else None
 
 
@@ -136,13 +135,13 @@ def features_of(target: Target, matrix: Matrix, seed: int) -> tuple[int, ...]:
 
 
 def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
-    """Return the feature that equals the first target, in the first replica; None if there is none."""
+    """Return the feature that equals the first target, in the first replica; None without one."""
     features = features_of(target, matrix, seed)
     return features[0] if len(features) == 1 else None
 
 
 def weight_series(context: PanelContext) -> list[Series]:
-    """Return all weights of the selected learner as far as they are shown, with the target's on top.
+    """Return all weights of the selected learner up to the shown record, with the target's on top.
 
     The names have the values at the playhead, if there is one.
     """
@@ -183,7 +182,7 @@ def _named(marked: Sequence[int], target: str) -> str:
 
 
 def _counted(count: int, other: str) -> str:
-    """Return the number of weights that are not the target's, in words."""
+    """Return a phrase with the number of weights other than the target's."""
     return f"{count} {other}weight{'s' * (count != 1)}"
 
 
@@ -203,13 +202,13 @@ def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
 
 
 def _limits(series: list[Series]) -> tuple[float, float]:
-    """Return limits that hold all weights so far and 0, in steps so that they move rarely."""
+    """Return limits for 0 and all weights so far, in steps so that they move rarely."""
     values = np.concatenate([[0.0], *(curve.y[np.isfinite(curve.y)] for curve in series)])
     return still_limits(values)
 
 
 def weight_limits(values: np.ndarray) -> tuple[float, float]:
-    """Return limits that hold these weights and 0, in quarter steps so that they move rarely."""
+    """Return limits for 0 and these weights, in quarter steps so that they move rarely."""
     values = values[np.isfinite(values)]
     low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
     return float(np.floor(low * 4 + 1e-3) / 4), float(np.ceil(high * 4 - 1e-3) / 4)
