@@ -1,4 +1,4 @@
-"""The app in browsers on this machine: a server of web pages, and an app for each viewer."""
+"""Serving of the app to browsers on this machine: a web server, and an app for each viewer."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ NOTICE = "Every viewer has a separate engine on the serving machine; closing the
 
 
 def served() -> bool:
-    """Whether this process is the app of a viewer in a browser."""
+    """Return whether this process is the app of a viewer in a browser."""
     return "TEXTUAL_DRIVER" in os.environ

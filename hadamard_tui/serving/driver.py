@@ -1,7 +1,7 @@
-"""The viewer's end of the app: what Textual's driver for the web leaves open.
+"""Driver of an app in a browser, which completes Textual's driver for the web.
 
-Packets to the server are a letter, four bytes of length, and so many bytes: D is text for the terminal, M is
-JSON about the app, and F is a file, its name before a zero byte and its content after it.
+A packet is a letter, four bytes of length, and the content: D is text for the terminal, M is JSON about the
+app, and F is a file, with its name before a zero byte and its content after it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ HEAD = 5
 
 
 class ViewerDriver(WebDriver):
-    """Ends the app with its server, keeps packets whole, and hands files to the browser."""
+    """Driver that ends the app with its server, keeps packets whole, and sends files to the browser."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
@@ -38,7 +38,7 @@ class ViewerDriver(WebDriver):
         self._lock = Lock()
 
     def start_application_mode(self) -> None:
-        """Begin with the focus, which Textual takes from apps of the web: a page has it until it says no."""
+        """Start with the focus: Textual assumes that web apps lack it, while a new page has it."""
         super().start_application_mode()
         self.app.call_later(self.app.post_message, events.AppFocus())
 
@@ -49,7 +49,7 @@ class ViewerDriver(WebDriver):
         self._send(b"M", json.dumps(data).encode(errors="ignore"))
 
     def _send(self, kind: bytes, content: bytes) -> None:
-        """Write a packet as a whole: packets of other threads never end up within it."""
+        """Write a complete packet; packets of other threads cannot interrupt it."""
         packet = kind + len(content).to_bytes(4, "big") + content
         try:
             with self._lock:
@@ -59,7 +59,7 @@ class ViewerDriver(WebDriver):
             os._exit(GONE)
 
     def run_input_thread(self) -> None:
-        """Read to the end of the input. If the app does not end by itself then, its server has gone."""
+        """Read to the end of the input; if the app is not ending by then, its server has gone, so exit."""
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         keys, packets = InputReader(), Packets()
         assert sys.__stdin__ is not None, "the server holds the other end of it"
@@ -79,7 +79,7 @@ class ViewerDriver(WebDriver):
     def deliver_binary(
         self, binary: BinaryIO | TextIO, *, save_path: Path, encoding: str | None = None, **_: Any
     ) -> None:
-        """Send a whole file at once, so that the browser knows its length and sees a broken download."""
+        """Send a complete file, so that the browser knows its length and notices a broken download."""
         with binary:
             content = binary.read()
         if isinstance(content, str):
@@ -88,13 +88,13 @@ class ViewerDriver(WebDriver):
 
 
 class Packets:
-    """Packets of the server, out of bytes as they come in."""
+    """Parser of packets from the server in incoming bytes."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
 
     def feed(self, data: bytes) -> Iterator[tuple[str, bytes]]:
-        """Yield the letter and the content of each packet that is complete with `data`."""
+        """Yield the letter and the content of each packet that `data` completes."""
         self._bytes += data
         while len(self._bytes) >= HEAD:
             end = HEAD + int.from_bytes(self._bytes[1:HEAD], "big")

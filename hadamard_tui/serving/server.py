@@ -1,7 +1,7 @@
-"""The server of the app's pages: this machine's browsers alone, and only so many at once.
+"""Web server of the app, for browsers on this machine and a limited number of viewers.
 
 The secret is the first part of every path. A cookie would be sent to every program that serves localhost on
-any other port; a path goes nowhere by itself, and two servers side by side never mix their secrets. No
+any other port. A path is never sent on its own, and two servers side by side never mix their secrets. No
 response allows a Referer, and no request is logged.
 """
 
@@ -30,7 +30,7 @@ from hadamard_tui.serving import NOTICE
 from hadamard_tui.serving.viewer import LEAVING, Viewer, size_of
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-"""What a browser may call this machine. The port is free: ssh -L may forward another one."""
+"""Host names of this machine. The port is free, because ssh -L may forward another one."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -47,7 +47,7 @@ HEADERS = {
 
 
 def guard(token: str) -> Middleware:
-    """Answers 403 with one line to whoever lacks the token, and to names that are not this machine's."""
+    """Return a middleware that answers 403 without the token, or under a foreign host name."""
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -64,13 +64,13 @@ def guard(token: str) -> Middleware:
 
 
 def need_own_page(request: web.Request) -> None:
-    """Refuse websockets of pages that came from elsewhere. Raises: web.HTTPForbidden."""
+    """Refuse websockets of pages from other origins. Raises: web.HTTPForbidden."""
     if _parsed(request.headers.get("Origin", "")).netloc != request.host:
         raise web.HTTPForbidden(text="403: only the pages of this server may open the app\n")
 
 
 async def harden(request: web.Request, response: web.StreamResponse) -> None:
-    """Let nothing be cached, framed, sniffed or referred to, and no script run but ours."""
+    """Forbid caching, framing, sniffing, referring, and scripts other than the server's own."""
     response.headers.update(HEADERS)
     response.headers.pop("Server", None)
 
@@ -83,10 +83,10 @@ def _parsed(address: str) -> SplitResult:
 
 
 LARGEST_MESSAGE = 1 << 20
-"""Bytes of the longest text that can be pasted; a longer message ends the session of its viewer."""
+"""Limit of a message in bytes, and so of pasted text; a longer one ends the viewer's session."""
 
 TURNOVER = 2 * LEAVING
-"""Seconds that a page waits for a place: whoever loads a page anew has just left one."""
+"""Seconds that a page waits for a free place, because reloading a page has just freed one."""
 
 PAGE = Path(__file__).parent / "page"
 TERMINAL = Path(textual_serve.__file__).parent / "static"
@@ -98,11 +98,11 @@ FILES = {
     "textual.js": TERMINAL / "js" / "textual.js",
     "RobotoMono.ttf": TERMINAL / "fonts" / "RobotoMono-VariableFont_wght.ttf",
 }
-"""All that the page consists of, by name: no path of a request is ever looked up on the disk."""
+"""Files of the page by name; no path of a request is looked up on the disk."""
 
 
 class Server:
-    """Answers browsers."""
+    """Web server of pages, downloads and websockets."""
 
     def __init__(self, command: Sequence[str], most_viewers: int) -> None:
         self.token = secrets.token_urlsafe(24)
@@ -112,7 +112,7 @@ class Server:
         self._stopped = asyncio.Event()
 
     def application(self) -> web.Application:
-        """What aiohttp serves."""
+        """Return the application for aiohttp."""
         app = web.Application(middlewares=[guard(self.token)])
         app.add_routes(
             [
@@ -127,7 +127,7 @@ class Server:
         return app
 
     def runner(self) -> web.AppRunner:
-        """What runs the application: without a log of requests, which would show the secret."""
+        """Return a runner without a log of requests, which would reveal the secret."""
         log = logging.getLogger(__name__)
         log.addFilter(_own_fault)
         return web.AppRunner(self.application(), access_log=None, logger=log, shutdown_timeout=5.0)
@@ -140,7 +140,7 @@ class Server:
         return web.FileResponse(file)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
-        """A file that the app of a viewer has made, for the browser to save and never to show."""
+        """Return a file that the app of a viewer has made, for the browser to save and never to show."""
         for viewer in self._viewers:
             if (file := viewer.files.get(request.match_info["key"])) is not None:
                 name, content = file
@@ -179,7 +179,7 @@ class Server:
 
 
 def chosen_preset(request: web.Request) -> str | None:
-    """The shipped preset that an address names, if any; never a file. Raises: web.HTTPNotFound."""
+    """Return the shipped preset in an address, None without one. Raises: web.HTTPNotFound."""
     name = request.query.get("preset")
     if name is not None and name not in presets.names():
         raise web.HTTPNotFound(text=f"404: {presets.unknown(name, 'preset', presets.names())}\n")
@@ -187,9 +187,9 @@ def chosen_preset(request: web.Request) -> str | None:
 
 
 def serve(port: int, preset: str | None, viewers: int) -> None:
-    """Serve until Ctrl-C, SIGTERM or SIGHUP; without a preset the app begins with its welcome.
+    """Serve until Ctrl-C, SIGTERM or SIGHUP; without a preset the app opens with its welcome.
 
-    Raises: BadInput if the port cannot be had.
+    Raises: BadInput if the port is unavailable.
     """
     sockets = listen(port)
     # -P: modules of the folder that the server was started in are not the app's.
@@ -217,14 +217,14 @@ async def _serve(sockets: Sequence[socket.socket], command: Sequence[str], viewe
 
 
 def _own_fault(record: logging.LogRecord) -> bool:
-    """Whether an error is the server's: everybody on this machine can send requests that are none."""
+    """Return whether an error is the server's own; any local program can send malformed requests."""
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 def listen(port: int) -> list[socket.socket]:
-    """Sockets on both loopback addresses: a program of somebody else on one of them would get the secret.
+    """Return sockets on both loopback addresses; a foreign program on one of them would get the secret.
 
-    Raises: BadInput if one of them cannot be had.
+    Raises: BadInput if one of them is unavailable.
     """
     sockets = []
     for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):

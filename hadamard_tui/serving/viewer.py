@@ -1,4 +1,4 @@
-"""One viewer: a page, the messages that it sends, and the process of an app."""
+"""Viewer: a page, its messages, and the process of its app."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from msgspec import Meta, Struct
 
 LARGEST = 1000, 400
-"""Columns and rows that an app is drawn for at most: about what the largest screens show."""
+"""Maximum columns and rows of an app, about those of the largest screens."""
 
 
 class Size(Struct):
-    """The size of a terminal in cells."""
+    """Size of a terminal in cells."""
 
     width: Annotated[int, Meta(ge=1)] = 80
     height: Annotated[int, Meta(ge=1)] = 24
 
     def bounded(self) -> Size:
-        """This size, or the largest there is."""
+        """Return this size, limited to LARGEST."""
         return Size(min(self.width, LARGEST[0]), min(self.height, LARGEST[1]))
 
 
@@ -39,17 +39,17 @@ class Stdin(Struct, array_like=True, tag="stdin"):
 
 
 class Resize(Struct, array_like=True, tag="resize"):
-    """The terminal has another size."""
+    """New size of the terminal."""
 
     size: Size
 
 
 class Focus(Struct, array_like=True, tag="focus"):
-    """The terminal has got the focus."""
+    """Focus of the terminal."""
 
 
 class Blur(Struct, array_like=True, tag="blur"):
-    """The terminal has lost the focus."""
+    """Loss of the terminal's focus."""
 
 
 Message = Stdin | Resize | Focus | Blur
@@ -58,7 +58,7 @@ _decoder = msgspec.json.Decoder(Message)
 
 
 def parse_message(text: str) -> Message | None:
-    """A message, or None if the text is none that an app needs."""
+    """Return a message; None if the text is invalid."""
     try:
         message: Message = _decoder.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
@@ -67,7 +67,7 @@ def parse_message(text: str) -> Message | None:
 
 
 def size_of(query: Mapping[str, str]) -> Size:
-    """The size that the address of a websocket names, or the usual one."""
+    """Return the size in the address of a websocket, or the default size."""
     try:
         return msgspec.convert(dict(query), Size, strict=False).bounded()
     except msgspec.ValidationError:
@@ -75,37 +75,37 @@ def size_of(query: Mapping[str, str]) -> Size:
 
 
 PING = 2.0
-"""Seconds between two looks whether the page is still there, and that an answer may take."""
+"""Seconds between two pings, and seconds to wait for an answer."""
 
 PATIENCE = 3
-"""So many pings without an answer end a viewer: within 8 s, also on a line that stalls for a moment."""
+"""Unanswered pings that end a viewer: within 8 s, even on a connection that stalls for a moment."""
 
 LEAVING = 2.0
-"""Seconds that an app that has closed its output is given to exit."""
+"""Seconds for an app to exit after it has closed its output."""
 
 FILES = 4
-"""So many files wait for the browser at most; the oldest give way."""
+"""Maximum of files that wait for the browser; the oldest are dropped."""
 
 FAILED = "The app has failed; the terminal of the server says why."
 
 
 class Viewer:
-    """Runs an app for one page.
+    """App of one page.
 
-    The app keeps nothing on this machine, so once its page has gone it is killed, whatever it is at.
+    The app keeps nothing on this machine, so it is killed as soon as its page has gone.
     """
 
     def __init__(
         self, websocket: web.WebSocketResponse, command: Sequence[str], size: Size, stopped: asyncio.Event
     ) -> None:
-        """`stopped` is set when the server ends."""
+        """Prepare an app; `stopped` is set when the server ends."""
         self._websocket, self._command, self._size, self._stopped = websocket, command, size, stopped
         self._answer = asyncio.Event()
         self._complaint = b""
         self.files: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
-        """By key: the names and contents of files that the browser may fetch."""
+        """Names and contents of files for the browser, by key."""
         self.silent = False
-        """Whether the page has gone without a word."""
+        """Whether the page has stopped answering."""
 
     async def run(self) -> None:
         """Run the app until it ends, its page has gone, or the server ends."""
@@ -144,7 +144,7 @@ class Viewer:
         )
 
     async def _listen(self, process: Process) -> None:
-        """Pass what the page sends on to the app, until the page closes."""
+        """Pass messages of the page to the app, until the page closes."""
         assert process.stdin is not None
         with suppress(ConnectionError):
             async for frame in self._websocket:
@@ -156,7 +156,7 @@ class Viewer:
                     await process.stdin.drain()
 
     async def _show(self, process: Process) -> None:
-        """Pass what the app draws on to the page, until the app ends."""
+        """Pass output of the app to the page, until the app ends."""
         output = process.stdout
         assert output is not None
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -173,7 +173,7 @@ class Viewer:
                 await process.wait()
 
     async def _offer(self, content: bytes) -> None:
-        """Have the browser fetch a file."""
+        """Ask the browser to fetch a file."""
         name, _, data = content.partition(b"\0")
         key = secrets.token_urlsafe(16)
         self.files[key] = name.decode(), data
@@ -182,7 +182,7 @@ class Viewer:
         await self._websocket.send_json(["open_url", {"url": f"download/{key}", "new_tab": True}])
 
     async def _watch(self) -> None:
-        """See whether the page still answers; it may have gone without closing its connection."""
+        """Ping the page, which may have gone without closing its connection."""
         unanswered = 0
         with suppress(ConnectionError):
             while unanswered < PATIENCE:
@@ -199,13 +199,13 @@ class Viewer:
             self.silent = True
 
     async def _collect(self, process: Process) -> None:
-        """Keep the end of what the app complains about."""
+        """Keep the end of the app's standard error."""
         assert process.stderr is not None
         while text := await process.stderr.read(4096):
             self._complaint = (self._complaint + text)[-4096:]
 
     async def _say_goodbye(self, code: int | None) -> None:
-        """Send the page the reason why the app ended, and the terminal if it failed with an exit code."""
+        """Send the page the reason why the app ended; print an app's failure on the terminal."""
         if code:
             lines = self._complaint.decode(errors="replace").strip().splitlines() or [f"exit code {code}"]
             print(f"the app of a viewer has failed: {_printable(lines[-1])}", file=sys.stderr, flush=True)
@@ -220,7 +220,7 @@ class Viewer:
 
 
 def _packet(message: Message) -> bytes:
-    """A message as Textual's driver for the web reads it."""
+    """Return a message in the format of Textual's driver for the web."""
     match message:
         case Stdin(text):
             return _framed(b"D", text.encode())
@@ -239,5 +239,5 @@ def _framed(kind: bytes, content: bytes) -> bytes:
 
 
 def _printable(text: str) -> str:
-    """Text of an app without what a terminal would obey."""
+    """Return text of an app without control characters, cut."""
     return "".join(letter if letter.isprintable() else " " for letter in text)[:400]
