@@ -1,1 +1,1 @@
-"""State that outlives the app: configuration, remembered set-up, and files that are written atomically."""
+"""State that outlives the app: configuration, saved set-up, and other files."""

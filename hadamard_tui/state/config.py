@@ -1,4 +1,4 @@
-"""The configuration file: TOML at the system's place for such files. The program never writes it."""
+"""Configuration file: TOML in the system's configuration folder. The program never writes it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS, Action, Motion
 from hadamard_tui.terminal.clipboard import Clipboard
 
 MOST_BYTES = 1 << 16
-"""Bytes of the largest configuration file that is read: ten times the longest meaningful one."""
+"""Limit of the configuration file in bytes: ten times the longest meaningful one."""
 
 CHOICES = {"theme": get_args(ThemeName), "clipboard": get_args(Clipboard)}
 """Allowed values of settings that have a fixed set of values."""
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Settings of a person for all runs."""
+    """Settings for all runs of the app."""
 
     theme: Annotated[ThemeName, Meta(description="colours at the start: dark, light or contrast")] = "dark"
     ascii: Annotated[
@@ -141,7 +141,7 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> tuple[str, str, str] | None:
-    """Return the last action with a key that another action has, that key, and the other action.
+    """Return the last action whose key is taken, that key, and the other action; None without a clash.
 
     Keys of the focused widget take precedence over keys of actions, so motions clash with motions only.
     """

@@ -1,4 +1,4 @@
-"""Choose what the app opens with: the command line, or else the state of the last session."""
+"""Launch of the app with the set-up of the command line or of the last session."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Launch:
-    """What the app opens with.
+    """Set-up and options of the app at its start.
 
     Args:
-        document: the experiment as a preset would say it.
-        preset: name or file of the preset that the experiment is or was, if any.
-        autorun: start the run at once.
-        notes: lines to show to the person, as that a broken file was set aside.
-        off: the learners of the set-up that are switched off, by their place among all.
-        left_out: its claims that do not fit it, by their place among all.
-        tour: the tour to lead through, if any.
-        first: whether the app was never opened before and nothing is to run, so that it introduces itself.
+        document: the experiment as a preset document.
+        preset: name or file of the preset that the experiment comes from; None without one.
+        autorun: whether to start the run at once.
+        notes: lines to show at the start, such as on a broken file that was set aside.
+        off: switched-off learners of the set-up, by their place among all.
+        left_out: claims that do not fit the set-up, by their place among all.
+        tour: the tour to lead through; None without one.
+        first: whether the app is opened for the first time, without a run, and shows its welcome.
     """
 
     document: Raw
@@ -58,16 +58,16 @@ def begin(
     view: Sequence[str] = (),
     answers: Sequence[str] = (),
 ) -> Launch:
-    """Return what the app opens with.
+    """Return the set-up and options of the app.
 
     Args:
         wanted: set-up from the command line, `preset` with changes; None for the saved set-up.
-        preset: preset to take if nothing is wanted and nothing is saved.
-        reset: ignore the saved set-up and view.
-        answers: lines about the command line, to show to the person.
+        preset: preset to open without a wanted or saved set-up.
+        reset: whether to ignore the saved set-up and view.
+        answers: lines about the command line, to show at the start.
         view: changes of the view, such as `panel=svd`; with any, the saved view is ignored.
 
-    Raises: BadInput for a theme that does not exist, or an invalid view.
+    Raises: BadInput for an unknown theme or an invalid view.
     """
     configured, complaints = config.read()
     memory, lost = (Memory(), "") if reset else state_file.read()
@@ -93,7 +93,7 @@ def begin(
 def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Launch:
     """Return a tour through presets and talks, without the set-up panels.
 
-    Raises: BadInput for a preset, talk or theme that does not exist.
+    Raises: BadInput for an unknown preset, talk or theme.
     """
     tour = Tour(stops_to(stops), alone)
     start = begin(tour.editable.document, tour.stop.preset, False, True, theme, ascii_only)

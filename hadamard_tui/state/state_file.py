@@ -1,4 +1,4 @@
-"""State that the app keeps between sessions: the set-up, the view and the saved presets, never a run."""
+"""State between sessions: the set-up, the view and the saved presets, but no runs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 1 << 24
-"""Bytes of the largest file that is read, far above what the program writes for thousands of learners."""
+"""Limit of a file in bytes, far above the size for thousands of learners."""
 
 Content = TypeVar("Content")
 
 
 class KeptView(msgspec.Struct):
-    """The person's view of runs."""
+    """View of runs that a person has chosen."""
 
     theme: ThemeName | None = None
     panel: str | None = None
@@ -77,10 +77,10 @@ class Memory(msgspec.Struct):
 
     view: KeptView = msgspec.field(default_factory=KeptView)
     experiment: dict[str, Any] | None = None
-    """Set-up as a preset would write it."""
+    """Set-up as a preset document; None at the first start."""
     preset: str | None = None
     off: dict[int, dict[str, Any]] = {}
-    """Learners of the set-up that are switched off, by their place among all."""
+    """Switched-off learners of the set-up, by their place among all."""
     left_out: dict[int, dict[str, Any]] = {}
     """Claims that do not fit the set-up, by their place among all."""
 
@@ -114,12 +114,12 @@ def parse(text: bytes) -> Memory:
 
 
 def read() -> tuple[Memory, str]:
-    """Return the memory, and one line about a broken file that was set aside, or nothing."""
+    """Return the memory, and a line about a broken file that was set aside; empty without one."""
     return read_or_set_aside(path, parse, Memory(), "the app starts fresh")
 
 
 def write(memory: Memory) -> str:
-    """Save the memory. Return one line about why it cannot be saved, or nothing."""
+    """Save the memory. Return a line about the reason if that fails; empty otherwise."""
     try:
         with files.faults("what was left", "cannot be written"):
             file = path()
@@ -134,12 +134,12 @@ def write(memory: Memory) -> str:
 def read_or_set_aside(
     place: Callable[[], Path], parse: Callable[[bytes], Content], default: Content, instead: str
 ) -> tuple[Content, str]:
-    """Return the content of a file, or the default and a line about what is wrong and where the file is now.
+    """Return the content of a file, or the default and a line about the fault and the file's new place.
 
     Args:
         place: path of the file.
         parse: raises ValueError or RecursionError for invalid content.
-        instead: what is done without the file, for that line.
+        instead: what the program does without the file, for that line.
     """
     path: Path | None = None
     try:
@@ -157,7 +157,7 @@ def read_or_set_aside(
 
 
 def _set_aside(path: Path) -> str:
-    """Rename a file to a name that no file has yet, and return what was done, in words."""
+    """Rename a file to an unused name, and return a phrase about it."""
     try:
         for number in count(1):
             aside = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
@@ -173,7 +173,7 @@ def _set_aside(path: Path) -> str:
 
 
 MOST_OWN_PRESETS = 50
-"""Number of presets that are remembered, the newest."""
+"""Number of remembered presets, the newest ones."""
 
 MOST_BYTES_OF_PATHS = 1 << 20
 
