@@ -1,1 +1,1 @@
-"""The terminal below the app: how busy it is, its signals and its standard streams."""
+"""Terminal below the app: its load, its signals and its standard streams."""

@@ -76,7 +76,7 @@ EITHER, SAME = "±", "≡"
 """Signs that also replace the space behind them, because their ASCII forms are longer."""
 
 WHATEVER = "(…)"
-"""An ellipsis in parentheses, for anything; other ellipses mark where a text is cut."""
+"""Form of an ellipsis in parentheses; other ellipses mark where a text is cut."""
 
 
 @lru_cache(maxsize=4096)
@@ -102,7 +102,7 @@ def _letter(letter: str) -> str:
 
 
 class AsciiFilter(LineFilter):
-    """Replaces characters that are not ASCII in the lines of the screen."""
+    """Filter that replaces non-ASCII characters in the lines of the screen."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         texts = [segment.text for segment in segments]

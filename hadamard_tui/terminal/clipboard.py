@@ -10,10 +10,10 @@ from typing import Literal
 Clipboard = Literal["auto", "yes", "no"]
 
 WITHOUT = ("", "dumb", "linux")
-"""Terminals without a clipboard, by TERM. The sequence is noise on some of them."""
+"""Values of TERM without a clipboard; some of these terminals print the sequence as noise."""
 
 BETWEEN = ("screen", "tmux")
-"""Start of TERM inside programs between the terminal and this one."""
+"""Prefixes of TERM inside programs between the terminal and this one."""
 
 PATIENCE = 1.0
 """Seconds to wait for tmux."""
@@ -28,12 +28,12 @@ def use(setting: Clipboard) -> None:
 
 
 def copies() -> bool:
-    """Whether copied text is sent to the terminal."""
+    """Return whether copied text is sent to the terminal."""
     return bool(sequence(""))
 
 
 def sequence(text: str) -> str:
-    """Return the sequence that makes the terminal copy a text; empty if it would not."""
+    """Return the sequence that makes the terminal copy a text; empty if copying is off."""
     plain = f"\x1b]52;c;{b64encode(text.encode()).decode()}\a"
     if _setting != "auto":
         return plain if _setting == "yes" else ""

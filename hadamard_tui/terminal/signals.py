@@ -1,4 +1,4 @@
-"""Requests from outside to end the program: signals, and a terminal that is gone."""
+"""Requests from outside to end the program: signals, and a lost terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FrameType
 from typing import NoReturn
 
 FATAL = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
-"""Signals that end a program without a handler, and that can have one."""
+"""Signals that end a program without a handler, and that accept one."""
 
 GRACE = 2.0
 """Seconds after which the app is ended if it has not ended by itself."""
@@ -23,15 +23,15 @@ def exit_code(number: int) -> int:
 
 @contextmanager
 def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
-    """While this lasts, signals that would end the program end the app in good order.
+    """End the app in good order after a fatal signal inside the block.
 
-    A second one ends it at once, as does a first one that the app has no answer to within GRACE. A hangup is
-    sent more than once, by the kernel, the shell and our own driver: that is no second one.
+    A second signal ends it at once, as does a first one that the app does not answer within GRACE. A hangup
+    is sent several times, by the kernel, the shell and our own driver, and counts as one.
 
     Args:
-        end: is called with an exit code, and returns; the app ends later.
-        end_at_once: is called with an exit code, in the middle of whatever the app was doing. It may wait for
-            no lock, for the app may hold it.
+        end: called with an exit code; it returns, and the app ends later.
+        end_at_once: called with an exit code at any point of the app. It must not wait for a lock, which
+            the app may hold.
     """
     first: list[int] = []
 
@@ -57,10 +57,10 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
 def undone(undo: Callable[[], None]) -> Iterator[None]:
     """Call `undo` before a signal ends or stops the program inside the block.
 
-    Signals that are ignored, as after nohup, or that already have a handler, such as Ctrl-C, keep it.
+    Ignored signals, as after nohup, and signals with a handler, such as Ctrl-C, are left alone.
 
     Args:
-        undo: may wait for no lock, because it interrupts the program at any point.
+        undo: must not wait for a lock, because it interrupts the program at any point.
     """
 
     def handle(number: int, _frame: FrameType | None) -> None:
@@ -81,5 +81,5 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
 
 
 def hang_up() -> None:
-    """Signal this process that its terminal is gone; the kernel signals only processes that belong to it."""
+    """Send this process SIGHUP for its lost terminal; the kernel signals only processes that belong to it."""
     os.kill(os.getpid(), signal.SIGHUP)

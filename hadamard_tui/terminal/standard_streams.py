@@ -15,20 +15,20 @@ from engine.core.parts import BadInput
 
 
 class ReaderGone(Exception):
-    """The reader of standard output, such as head, is gone: no error, but nothing more to print."""
+    """Signal that the reader of standard output, such as head, is gone: stop printing, without an error."""
 
 
 DRAWN = "drawn in ASCII"
-"""Name of the error handler that replaces letters which the encoding of a stream lacks."""
+"""Name of the error handler that replaces characters which a stream cannot encode."""
 
 LETTERS = "⣿─│…"
-"""Letters that every chart is drawn with."""
+"""Characters of every chart."""
 
 
 def prepare() -> None:
-    """Open closed streams to nowhere, and draw in ASCII what a stream cannot encode.
+    """Replace closed streams by the null device, and unencodable characters by ASCII.
 
-    Otherwise the next file that is opened would take the place of a stream closed by `>&-`.
+    Otherwise, the next opened file would take the place of a stream closed by `>&-`.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -40,14 +40,14 @@ def prepare() -> None:
 
 
 def print_ascii() -> None:
-    """Print ASCII alone from now on, whatever the encoding of the streams."""
+    """Print only ASCII from now on, whatever the encoding of the streams."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="ascii", errors=DRAWN)
 
 
 def lacks_letters() -> bool:
-    """Whether the encoding of standard output lacks the letters of charts."""
+    """Return whether the encoding of standard output lacks the characters of charts."""
     try:
         LETTERS.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
@@ -56,7 +56,7 @@ def lacks_letters() -> bool:
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Return ASCII of the same width for what cannot be encoded, and where to go on."""
+    """Return ASCII of the same width for unencodable text, and the position to continue at."""
     from hadamard_tui.terminal.ascii_text import to_ascii
 
     if not isinstance(error, UnicodeEncodeError):
@@ -68,7 +68,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 def printing() -> Iterator[None]:
     """Print to standard output inside the block.
 
-    Raises: ReaderGone if nobody reads it any more; BadInput if it cannot be written, as on a full disk.
+    Raises: ReaderGone if the reader is gone; BadInput if writing fails, as on a full disk.
     """
     try:
         yield
@@ -81,21 +81,21 @@ def printing() -> Iterator[None]:
 
 
 def discard() -> None:
-    """Send standard output nowhere: its buffer would fail once more when the program ends."""
+    """Redirect standard output to the null device, because its buffer would fail again at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def echo(text: str | bytes, nl: bool = True) -> None:
-    """Print a text as it is. Raises: as `printing`."""
+    """Print a text as it is. Raises the errors of `printing`."""
     with printing():
         typer.echo(text, nl=nl)
 
 
 class Delivery:
-    """Results of a command on their way to standard output and to files; errors do not lose other results.
+    """Delivery of results to standard output and files; an error does not stop the other results.
 
-    As a context manager it raises at its end the first error other than bad input; or else BadInput that
-    names everything that was not printed or saved; or else ReaderGone.
+    As a context manager, it raises at its end the first error other than bad input; or else a BadInput that
+    names everything that was not delivered; or else ReaderGone.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class Delivery:
         self._gone: list[ReaderGone] = []
 
     def attempt(self, act: Callable[[], object]) -> None:
-        """Print or save something; an error waits for the end."""
+        """Print or save a result; an error is raised at the end."""
         try:
             act()
         except ReaderGone as error:
@@ -116,7 +116,7 @@ class Delivery:
 
     @property
     def hindered(self) -> bool:
-        """Whether something could not be printed or saved."""
+        """Whether a result could not be delivered."""
         return bool(self._refused or self._broken or self._gone)
 
     def __enter__(self) -> Delivery:

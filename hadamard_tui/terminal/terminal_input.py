@@ -1,4 +1,4 @@
-"""Input from a terminal: read without polling, and sent on as messages for keys, clicks and pastes."""
+"""Terminal input: read without polling, and posted as messages for keys, clicks and pastes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNK = 4096
 
 
 class ExitEvent(threading.Event):
-    """An event that ends a wait for input."""
+    """Event that ends a wait for input."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,15 +35,15 @@ class ExitEvent(threading.Event):
         super().clear()
 
     def fileno(self) -> int:
-        """The descriptor that is readable while the event is set."""
+        """Return the descriptor that is readable while the event is set."""
         return self._reader.fileno()
 
 
 def chunks(fileno: int, ended: ExitEvent, patience: Callable[[], float | None]) -> Iterator[bytes]:
-    """Yield the bytes that come in, until `ended` is set or nobody can send any more.
+    """Yield incoming bytes, until `ended` is set or every sender is gone.
 
     Args:
-        patience: seconds after which an empty chunk is yielded if nothing comes in; None for never.
+        patience: seconds without input after which an empty chunk is yielded; None for never.
     """
     with selectors.DefaultSelector() as selector:
         selector.register(fileno, selectors.EVENT_READ)
@@ -69,10 +69,10 @@ LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
 
 
 class InputReader:
-    """Reader of a terminal's input, which drops garbled sequences and takes pastes for text.
+    """Reader of a terminal's input, which drops garbled sequences and keeps pastes as text.
 
-    Textual's parser reads escape sequences inside a paste and sends the unknown ones as keys, of which `q`
-    ends the app. It gets the brackets of a paste here, and never the text between them.
+    Textual's parser reads escape sequences inside a paste and sends unknown ones as keys, of which `q` ends
+    the app. It receives the brackets of a paste, and never the text between them.
     """
 
     def __init__(self) -> None:
@@ -80,17 +80,17 @@ class InputReader:
         self._recent = ""
         """Latest letters, which may end in a bracket of a paste."""
         self._pasted: list[str] | None = None
-        """Letters of the paste that is being received."""
+        """Letters of the present paste; None outside a paste."""
 
     @property
     def patience(self) -> float | None:
-        """Seconds after which time decides the meaning of the latest letters, as of a lone escape."""
+        """Seconds after which the latest letters are complete, such as a lone escape; None if they are."""
         return constants.ESCAPE_DELAY if self._parser.is_waiting else None
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages of `text`, and those that passed time adds to the text before it.
+        """Return the messages of `text`, and those that elapsed time adds to the text before it.
 
-        Letters are parsed one by one, so that a garbled sequence takes none of its neighbours with it.
+        Letters are parsed one by one, so that a garbled sequence does not affect its neighbours.
         """
         messages: list[Message] = []
         for letter in text:
@@ -99,7 +99,7 @@ class InputReader:
         return [message for message in messages if not _surrogate(message)]
 
     def _parsed(self, letter: str) -> list[Message]:
-        """Messages of one letter outside a paste, or of passed time if it is empty."""
+        """Return the messages of one letter outside a paste, or of elapsed time if it is empty."""
         self._follow(letter)
         try:
             messages = list(self._parser.feed(letter) if letter else self._parser.tick())
@@ -111,7 +111,7 @@ class InputReader:
         return messages
 
     def _collected(self, letter: str) -> list[Message]:
-        """The paste, if this letter ends it."""
+        """Return the paste if this letter ends it."""
         assert self._pasted is not None
         self._follow(letter)
         self._pasted.append(letter)
@@ -127,6 +127,6 @@ class InputReader:
 
 
 def _surrogate(message: Message) -> bool:
-    """Whether this is a key for half of a letter, which no file can keep."""
+    """Return whether a key is half of a surrogate pair, which no file can store."""
     letters = (message.character or "") if isinstance(message, events.Key) else ""
     return any("\ud800" <= letter <= "\udfff" for letter in letters)

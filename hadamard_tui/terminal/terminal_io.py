@@ -1,4 +1,4 @@
-"""Output to the terminal: how busy it is, how many frames per second it bears, and its end."""
+"""Terminal output: its load, the frame rate that it allows, and its end."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from hadamard_tui.terminal.terminal_input import ExitEvent, InputReader, chunks
 from hadamard_tui.terminal.textual_internals import driver_of, replace_output
 
 SHARE = 0.5
-"""Share of the time that frames may keep the line busy; the rest is for answers to keys."""
+"""Share of the time that frames may occupy the line; the rest is for answers to keys."""
 
 SHARE_BESIDE_ENGINE = 0.08
-"""Share of the time for drawing while the engine works, which needs the interpreter, too."""
+"""Share of the time for drawing while the engine works, which also needs the interpreter."""
 
 SLOWEST = 1.0
 """Frames per second on the slowest line."""
 
 FORGETTING = 0.8
-"""Share of the longest write that still counts one frame later, so that the rate recovers."""
+"""Factor by which the longest write counts one frame later, so that the rate recovers."""
 
 PATIENCE = 0.5
 """Seconds to wait for a write before the terminal is restored over it."""
@@ -43,13 +43,13 @@ GIVEN_BACK = (
 
 
 class TimedFile:
-    """A file that measures how long its writes have blocked, including the present one.
+    """File that measures how long its writes block, including the present one.
 
-    Output to a terminal that is gone is dropped: nobody reads it, and nobody must wait for it.
+    Output to a lost terminal is dropped, because nobody reads it and nothing must wait for it.
     """
 
     def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
-        """`lost` is called once, when the terminal turns out to be gone."""
+        """Wrap a file; `lost` is called once, when the terminal turns out to be lost."""
         self._file, self._lost = file, lost
         self._blocked = 0.0
         self._since: float | None = None
@@ -63,7 +63,7 @@ class TimedFile:
 
     @property
     def busy(self) -> bool:
-        """Whether a write is under way."""
+        """Whether a write is in progress."""
         return self._since is not None
 
     def close(self) -> None:
@@ -71,12 +71,12 @@ class TimedFile:
         self._closed = True
 
     def write(self, text: str) -> int:
-        """Write text, timed."""
+        """Write text, and measure the time."""
         self._timed(lambda: self._file.write(text))
         return len(text)
 
     def flush(self) -> None:
-        """Flush, timed."""
+        """Flush, and measure the time."""
         self._timed(self._file.flush)
 
     def _timed(self, work: Callable[[], object]) -> None:
@@ -93,12 +93,12 @@ class TimedFile:
             self._blocked += time.monotonic() - since
 
     def fileno(self) -> int:
-        """The file's number."""
+        """Return the file's descriptor."""
         return self._file.fileno()
 
 
 class TimedDriver(LinuxDriver):
-    """Textual's driver for terminals, with timed output and a known end."""
+    """Textual's driver for terminals, with timed output and a detected end."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
@@ -130,7 +130,7 @@ class TimedDriver(LinuxDriver):
             hang_up()
 
     def stop_application_mode(self) -> None:
-        """Restore the terminal. Later input is for the shell, and does not stop the end."""
+        """Restore the terminal. Later input is left to the shell, and does not delay the end."""
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)
         super().stop_application_mode()
@@ -149,7 +149,7 @@ class TimedDriver(LinuxDriver):
         self._is_suspended = False
 
     def _continued(self, *_: object) -> None:
-        """Take over the terminal again, once the app has nothing else to do."""
+        """Take over the terminal again, once the app is idle."""
         self._loop_of_app.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:
@@ -160,7 +160,7 @@ class TimedDriver(LinuxDriver):
     def give_back(self) -> None:
         """Restore the terminal at once, in the middle of any write.
 
-        This waits for no lock, and at most PATIENCE for a terminal that accepts no output.
+        This takes no lock, and waits at most PATIENCE for a terminal that accepts no output.
         """
         self.line.close()
         end = time.monotonic() + PATIENCE
@@ -191,7 +191,7 @@ def _raise(error: Exception) -> None:
 
 
 class FrameRate:
-    """Frames per second to draw: as many as wanted, but no more than the line and the engine bear."""
+    """Frame rate: as high as requested, limited by the line and the engine."""
 
     def __init__(self, highest_rate: float) -> None:
         self.highest = self.now = highest_rate
@@ -203,7 +203,7 @@ class FrameRate:
         """Adapt to the last frame, and return whether the line is free for another.
 
         Args:
-            drawing: seconds of processor time of the frame, if the engine works beside it.
+            drawing: processor seconds of the frame, if the engine works at the same time.
         """
         blocked = 0.0 if line is None else line.blocked
         took, self._seen = blocked - self._seen, blocked
@@ -217,5 +217,5 @@ class FrameRate:
 
 
 def most_frames(fps: float, fps_over_ssh: float) -> float:
-    """Return the rate that is wanted on this line."""
+    """Return the frame rate to request on this line."""
     return fps_over_ssh if os.environ.get("SSH_CONNECTION") else fps

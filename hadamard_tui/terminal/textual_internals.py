@@ -1,6 +1,6 @@
-"""Private names of Textual that the program uses: the reason for each, and why no public name serves.
+"""Private names of Textual, each with the reason why no public name serves.
 
-No other file of the program uses one. `tests/app/test_textual_internals.py` fails when Textual changes one.
+No other file of the program uses one. `tests/app/test_textual_internals.py` fails if Textual changes one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Output = TypeVar("Output")
 
 
 def driver_of(app: App[Any]) -> Driver | None:
-    """Driver of an app, or None before it starts.
+    """Return the driver of an app; None before its start.
 
     The clipboard and the end of the program write to it. `_driver` is the only name that an app has for it.
     """
@@ -32,18 +32,18 @@ def driver_of(app: App[Any]) -> Driver | None:
 
 
 def notifications_of(app: App[Any]) -> Iterable[Notification]:
-    """Messages that an app shows or will show soon.
+    """Return the messages that an app shows or is about to show.
 
-    A message is shown once. Toasts appear later than their messages, and apps list messages only in
-    `_notifications`.
+    They prevent showing a message twice. Toasts appear later than their messages, and apps list messages only
+    in `_notifications`.
     """
     return app._notifications
 
 
 def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) -> Output:
-    """Replace the file that a driver writes to and return the new one.
+    """Replace the file that a driver writes to, and return the new one.
 
-    Timing writes needs another file. The constructor accepts none, and `_file` is opened there.
+    Timing writes needs another file. The constructor accepts none, and opens `_file` itself.
     """
     assert driver._file is not None, "there is a terminal"
     output = replace(driver._file)
@@ -52,37 +52,37 @@ def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) ->
 
 
 def lay_out(screen: Screen[Any]) -> None:
-    """Lay out a screen at once, so that a picture of it shows what has changed.
+    """Lay out a screen at once, so that a picture of it shows all changes.
 
-    The public `refresh(layout=True)` does it some messages later, and `call_after_refresh` may come before.
+    The public `refresh(layout=True)` does it some messages later, and `call_after_refresh` may come earlier.
     """
     screen._refresh_layout()
 
 
 def forget_drawn_widgets() -> None:
-    """Release the widgets that are gone.
+    """Release removed widgets.
 
-    A cache of `StylesCache` holds what these widgets drew, and no public name clears it.
+    A cache of `StylesCache` holds the output of these widgets, and no public name clears it.
     """
     StylesCache.get_inner_outer.cache_clear()
 
 
 class TerminalParser(XTermParser):
-    """Textual's parser of what a terminal sends, which public modules offer only inside whole drivers."""
+    """Textual's parser of terminal input, which public modules offer only inside complete drivers."""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether passing time decides the meaning of the latest letters, as of a lone escape.
+        """Whether elapsed time decides the meaning of the latest letters, as of a lone escape.
 
-        Reading must wait for input without end otherwise. Only `_timeout_time` distinguishes the two.
+        Otherwise reading must wait for input without end. Only `_timeout_time` distinguishes the two cases.
         """
         return self._timeout_time is not None
 
 
 class FailingApp(App[None]):
-    """An app that decides what an unhandled exception does.
+    """App that decides how to handle an exception.
 
-    Textual reports such exceptions to `_handle_exception` alone, without an event or a public method.
+    Textual reports exceptions to `_handle_exception` only, without an event or a public method.
     """
 
     def fails_by(self, error: Exception) -> bool:
@@ -102,7 +102,7 @@ class FailingApp(App[None]):
 
 
 class SelectiveScreen(MessagePump):
-    """A screen that drops some of the messages which are already in its queue.
+    """Screen that drops some messages that are already in its queue.
 
     The public `on_event` receives no messages of widgets, and `check_message_enabled` asks before the queue.
     """
@@ -117,10 +117,10 @@ class SelectiveScreen(MessagePump):
 
 
 class RestingScreen(Screen[None]):
-    """A screen that is repainted below another one only where it changes.
+    """Screen that is repainted below another one only where it changes.
 
-    After a change there, Textual 8 repaints all of both screens by each message: every such repaint sets
-    `_repaint_required` anew. No public name unsets it.
+    After a change there, Textual 8 repaints both screens completely for each message, because every repaint
+    sets `_repaint_required` anew. No public name resets it.
     """
 
     def _compositor_refresh(self) -> None:

@@ -1,6 +1,6 @@
-"""Time in the app: calls after a delay, messages that stay for a while, and frames per second.
+"""Time in the app: calls after a delay, temporary messages, and frames per second.
 
-A timer of Textual never fires if its time is over before it begins to wait, as on a busy machine; with a
+A timer of Textual never fires if its time is over before it starts to wait, as on a busy machine. With a
 negative time it uses the processor without end.
 """
 
@@ -16,7 +16,7 @@ from textual.notifications import Notification
 
 
 def call_after(seconds: float, pump: MessagePump, call: Callable[[], object]) -> asyncio.TimerHandle:
-    """Call a function of a widget or an app after so many seconds; `cancel()` prevents the call."""
+    """Call a function of a widget or an app after `seconds`; `cancel()` prevents the call."""
     return asyncio.get_running_loop().call_later(seconds, lambda: pump.call_later(call))
 
 
@@ -24,18 +24,18 @@ PERIOD = 1.0
 """Seconds over which frames are counted."""
 
 TOLERANCE = 0.1
-"""Relative change below which the shown rate stays, so that a screen at rest stays at rest."""
+"""Relative change below which the shown rate stays, so that an idle screen stays still."""
 
 
 class Frames:
-    """Counts frames; the rate it reports moves once per period at most."""
+    """Counter of frames; its reported rate changes at most once per period."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
         self._count, self._seconds = 0, 0.0
 
     def count(self, seconds: float) -> None:
-        """Count a frame, `seconds` after the one before."""
+        """Count a frame, `seconds` after the previous one."""
         self._count += 1
         self._seconds += seconds
         if self._seconds >= PERIOD:
@@ -46,14 +46,14 @@ class Frames:
 
 
 LEAST = 0.05
-"""Least seconds that a message is visible."""
+"""Least seconds of a visible message."""
 
 
 @dataclass
 class SteadyNotification(Notification):
-    """A message whose time follows a steady clock, and may be over before it is shown.
+    """Message whose time follows a steady clock, and may be over before it is shown.
 
-    Textual checks whether its time is over, and then makes a timer of the rest; a negative rest uses the
+    Textual checks whether its time is over, and then starts a timer with the rest; a negative rest uses the
     processor without end.
     """
 
@@ -66,7 +66,7 @@ class SteadyNotification(Notification):
 
     @property
     def has_expired(self) -> bool:
-        """Whether the message's time is over."""
+        """Whether the time of the message is over."""
         return self._left <= 0
 
     @property
