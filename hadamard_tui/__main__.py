@@ -1,4 +1,4 @@
-"""`python -m hadamard_tui` is the command `hadamard-tui`."""
+"""Entry point of `python -m hadamard_tui`, which is the command `hadamard-tui`."""
 
 import sys
 

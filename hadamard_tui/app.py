@@ -1,7 +1,7 @@
-"""The Textual app: one laboratory screen over the engine.
+"""Textual app: one laboratory screen over the engine.
 
-Actions import the pages that they open, and what writes files: the first paint needs none of these. The
-parts of experiments are imported by what reads a set-up.
+Actions import the pages that they open and the code that writes files, because the first paint needs neither.
+The code that reads a set-up imports the parts of experiments.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ if TYPE_CHECKING:
     from hadamard_tui.tours import Tour
 
 PATIENCE = 0.4
-"""Seconds that quitting waits for the engine to come out of its last round."""
+"""Seconds that quitting waits for the engine to finish its last chunk."""
 
 PATIENCE_FOR_FILES = 5.0
-"""Seconds that quitting waits for files that are being made; signals give the app less."""
+"""Seconds that quitting waits for unfinished files; signals allow less."""
 
 
 class HadamardApp(FailingApp):
-    """The laboratory."""
+    """App with the laboratory screen."""
 
     TITLE = "hadamard-tui"
     CSS_PATH = "hadamard.tcss"
@@ -98,11 +98,11 @@ class HadamardApp(FailingApp):
         tour: Tour | None = None,
         first: bool = False,
     ) -> None:
-        """An app on a set-up.
+        """Open the app on a set-up.
 
         Args:
-            notes: shown to the person at the start, as that a broken file was set aside.
-            first: whether the app was never opened before, so that it introduces itself.
+            notes: lines to show at the start, such as on a broken file that was set aside.
+            first: whether the app is opened for the first time, and shows its welcome.
         """
         super().__init__(driver_class=None if served() else TimedDriver)
         self.config = config or Config()
@@ -128,11 +128,11 @@ class HadamardApp(FailingApp):
 
             self._guide = Guide(tour, self.laboratory)
         self.files = FileWriter()
-        """Writes the files that the person requests."""
+        """Writer of the files that a person requests."""
         self.left: Memory | None = None
-        """What is remembered for the next start, once there is anything."""
+        """State for the next start; None until it exists."""
         self.failure: Exception | None = None
-        """What ended the app, if it did not end well."""
+        """Exception that ended the app; None after a regular end."""
 
     def get_default_screen(self) -> Screen[None]:
         return self.laboratory
@@ -176,8 +176,10 @@ class HadamardApp(FailingApp):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a message, once while it is in sight. It is text wherever it comes from: names that are quoted
-        may look like markup."""
+        """Show a message, unless it is already visible.
+
+        It is plain text, because names in it may look like markup.
+        """
         if any(shown.message == message for shown in notifications_of(self)):
             return
         for screen in self.screen_stack:  # Textual leaves the frames of messages that it took away itself
@@ -193,10 +195,10 @@ class HadamardApp(FailingApp):
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Do what a key says.
+        """Run the action of a key.
 
-        Keys typed at once reach the page that the first of them was for, though it may have opened another:
-        the later ones are dropped, as are those for what was removed meanwhile.
+        Keys that are typed at once go to the page on which the first was typed, even if it has opened another
+        page. Then the later keys are dropped, as are keys for removed widgets.
         """
         if isinstance(default_namespace, Widget) and self.screen not in default_namespace.ancestors_with_self:
             return True
@@ -236,7 +238,7 @@ class HadamardApp(FailingApp):
 
     @on(PresetChoice.Browsed)
     def _browsed(self, event: PresetChoice.Browsed) -> None:
-        """Open the page of presets, or go on with it: letters typed at once all come from the field."""
+        """Open the page of presets, or pass it the letter, because quick letters all come from the field."""
         from hadamard_tui.screens.browser import Browser
 
         if isinstance(self.screen, Browser):
@@ -245,20 +247,20 @@ class HadamardApp(FailingApp):
             self.action_presets(event.typed)
 
     def action_presets(self, typed: str = "") -> None:
-        """List the presets that have what is typed."""
+        """Open the list of presets that match `typed`."""
         from hadamard_tui.screens.browser import Browser
 
         opened = self.laboratory.editable.preset
         self.push_screen(Browser(opened, typed, self.config.ascii), self.choose_preset)
 
     def action_new_experiment(self) -> None:
-        """Choose a problem and a learner, and put up the experiment that they make."""
+        """Open the page that starts a new experiment."""
         from hadamard_tui.screens.browser import NewExperiment
 
         self.push_screen(NewExperiment(), self._begin_new)
 
     async def _begin_new(self, document: Raw | None) -> None:
-        """Put up an experiment that no preset describes; a path that is walked ends."""
+        """Show a new experiment without a preset, and leave the present path."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         if document is None:
@@ -268,7 +270,7 @@ class HadamardApp(FailingApp):
         await self.laboratory.present(EditableExperiment(document, None), run=False)
 
     async def choose_preset(self, name: str | None) -> None:
-        """Put up a preset, walk a path or start a new experiment, as choosing it from the list does."""
+        """Show a preset, walk a path or start a new experiment, as the list of presets does."""
         from hadamard_tui.browsing.preset_list import NEW
         from hadamard_tui.tours import talks
 
@@ -285,7 +287,7 @@ class HadamardApp(FailingApp):
             await self.laboratory.query_one(SetupPane).choose(name)
 
     async def walk(self, path: str) -> None:
-        """Walk a path that comes with the program, up to its end or until a preset is chosen."""
+        """Walk a shipped path, up to its end or until another preset is chosen."""
         from hadamard_tui.screens.guide import Guide
         from hadamard_tui.tours import Tour, stops_to
 
@@ -302,18 +304,18 @@ class HadamardApp(FailingApp):
         self.laboratory.refresh_bindings()
 
     def show_part(self, family: str, kind: str) -> None:
-        """Say what a part is, and which presets show it."""
+        """Open the page that documents a part, with the presets that use it."""
         from hadamard_tui.screens.help import PartPage
 
         self.push_screen(PartPage(family, kind), self.choose_preset)
 
     def wear(self, look: str) -> None:
-        """Take on a look, with the palette of its curves."""
+        """Apply a theme, with the palette of its curves."""
         palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
         self.theme = look
 
     def action_theme(self) -> None:
-        """Take on the next look."""
+        """Apply the next theme."""
         self.wear(after(self.theme))
         self.laboratory.redraw()
 
@@ -330,28 +332,28 @@ class HadamardApp(FailingApp):
         await self.laboratory.query_one(SetupPane).switch()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Stops are gone to on a tour only, and by pages from the laboratory only: over it they scroll."""
+        """Return whether an action is available: stops require a tour, and page keys the main screen."""
         if action == "stops_on":
             return self._guide is not None and self.screen is self.laboratory
         of_tours = ("next_stop", "previous_stop", "back_to_stop")
         return self._guide is not None if action in of_tours else True
 
     async def action_stops_on(self, by: int) -> None:
-        """Go so many presets of a tour on, back if negative."""
+        """Move by `by` stops of a tour, back if negative."""
         if self._guide is not None and not await self._guide.move(by) and by > 0 and self._is_walking:
             await self._leave_path()
 
     async def action_next_stop(self) -> None:
-        """The next preset of a tour."""
+        """Go to the next stop of a tour."""
         await self.action_stops_on(1)
 
     async def action_back_to_stop(self) -> None:
-        """The preset of a tour as it was before a person changed it."""
+        """Restore the stop of a tour after a person's changes."""
         if self._guide is not None:
             await self._guide.present()
 
     async def action_break_stop(self) -> None:
-        """Run the stop of a tour, or the preset, with the change that takes its theorem away."""
+        """Run the stop of a tour, or the preset, with the change that makes its theorem inapplicable."""
         if self._guide is not None:
             await self._guide.break_stop()
             return
@@ -372,26 +374,26 @@ class HadamardApp(FailingApp):
         self.push_screen(Blank())
 
     async def action_previous_stop(self) -> None:
-        """The preset before on a tour."""
+        """Go to the previous stop of a tour."""
         await self.action_stops_on(-1)
 
     def action_export(self) -> None:
-        """Write a file of any kind."""
+        """Open the page that writes a file of any kind."""
         self._open_export(".svg")
 
     def action_save_preset(self) -> None:
-        """Write a preset file, of a set-up that can run."""
+        """Open the page that writes a preset file, if the set-up can run."""
         if not self.laboratory.refused():
             self._open_export(".toml")
 
     def _open_export(self, suffix: str) -> None:
-        """Open the page that writes files. It proposes a name with `suffix`."""
+        """Open the page that writes files, with a proposed name that ends in `suffix`."""
         from hadamard_tui.screens.export import Export
 
         self.push_screen(Export(self._shown, self._file_name(suffix), self.files, self._saved))
 
     def _saved(self, path: Path, document: Experiment | Raw) -> None:
-        """A preset was saved: it is in the list from now on, and the set-up is this preset."""
+        """Add a saved preset to the list, and name the set-up after it."""
         try:
             state_file.add_own_preset(path)
         except BadInput as error:
@@ -399,9 +401,9 @@ class HadamardApp(FailingApp):
         self.laboratory.query_one(SetupPane).saved(str(path.absolute()), msgspec.to_builtins(document))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
-        """Write the screen to an SVG file in the working folder, under a name with the time.
+        """Write the screen to an SVG file in the working folder, named after the time.
 
-        Notifications are not on it, as that the last picture was written.
+        Notifications are omitted, such as the one about the last picture.
         """
         toasts = [rack for rack in self.screen.query("ToastRack") if rack.display]
         for rack in toasts:
@@ -419,7 +421,7 @@ class HadamardApp(FailingApp):
         self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
 
     def _photograph(self) -> bytes | None:
-        """The screen as SVG; None where the browser has it."""
+        """Return the screen as SVG; None if the browser downloads it."""
         if not self.is_web:
             return self.export_screenshot().encode()
         self.deliver_screenshot()
@@ -427,7 +429,7 @@ class HadamardApp(FailingApp):
         return None
 
     def _report(self, result: Future[str]) -> None:
-        """Notify of what was done, or what is wrong, as soon as it is known."""
+        """Notify of the result or the fault, once it is known."""
 
         def report(result: Future[str]) -> None:
             try:
@@ -438,7 +440,7 @@ class HadamardApp(FailingApp):
         result.add_done_callback(partial(self.call_later, report))
 
     def action_copy_command(self) -> None:
-        """Copy the command line of this screen, and keep it in a file, too: not every terminal copies."""
+        """Copy the command line of this screen, and write it to a file, because not every terminal copies."""
         from hadamard_tui.sharing.command_line import command_line, keep
 
         if self.laboratory.refused():
@@ -459,7 +461,7 @@ class HadamardApp(FailingApp):
         return self._copied
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy a text through the browser, or through the terminal if that takes it."""
+        """Copy a text through the browser, or through the terminal if it supports that."""
         self._copied = text
         if self.is_web:
             super().copy_to_clipboard(text)
@@ -467,7 +469,7 @@ class HadamardApp(FailingApp):
             driver.write(words)
 
     def _options(self) -> list[str]:
-        """How the screen looks, as options of the command line."""
+        """Return the command-line options that reproduce the screen."""
         from hadamard_tui.sharing.command_line import views
 
         look = [] if self.theme == Config().theme else ["--theme", self.theme]
@@ -480,7 +482,7 @@ class HadamardApp(FailingApp):
         ]
 
     def _shown(self) -> Shown:
-        """What there is to export now."""
+        """Return the present content for exports."""
         from engine.spec.experiment import drawn
         from hadamard_tui.sharing.exporting import Pictures, Shown, with_look
 
@@ -507,7 +509,7 @@ class HadamardApp(FailingApp):
         return shown if refused else with_look(shown, look, context.curve.name)
 
     def _file_name(self, suffix: str) -> str:
-        """A name that no file has yet, by the preset."""
+        """Return an unused file name, made from the preset's name."""
         preset = self.laboratory.editable.preset
         stem = "experiment" if preset is None else Path(preset).stem[:50]
         if (numbered := re.fullmatch(r"(.+)-\d\d?", stem)) and os.path.exists(f"{numbered[1]}{suffix}"):
@@ -516,19 +518,19 @@ class HadamardApp(FailingApp):
         return next(name for name in names if not os.path.exists(name))
 
     async def action_quit(self) -> None:
-        """End the app as soon as all of it is there."""
+        """End the app once all widgets are mounted."""
         for setup in self.laboratory.query(SetupPane):
             await setup.made()
         self.exit()
 
     def exit(self, *arguments: Any, **options: Any) -> None:
-        """End the app, and see first what is left for the next start."""
+        """Save the state for the next start, and end the app."""
         self.keep()
         self._is_ending = True
         super().exit(*arguments, **options)
 
     def keep(self) -> None:
-        """See what is left for the next start; nothing yet where the screen was never whole."""
+        """Collect the state for the next start; nothing before the screen is complete."""
         if not any(stage.is_mounted for stage in self.laboratory.query(Stage)):
             return
         editable = self.laboratory.editable
@@ -538,15 +540,15 @@ class HadamardApp(FailingApp):
         self.left = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
 
     def write(self) -> str:
-        """Write what is left for the next start; one line about why that cannot be done, or nothing."""
+        """Write the state for the next start. Return a line about the reason if that fails."""
         if self.left is None or served() or self._guide is not None:
             return ""  # viewers in browsers share no memory, tours leave none
         return state_file.write(self.left)
 
     def fails_by(self, error: Exception) -> bool:
-        """Keep what the next start needs before the screen goes, unless the app is already ending.
+        """Collect the state for the next start and return True, unless the app is already ending.
 
-        An app that is ending does not fail: widgets that were being mounted lack their contents then.
+        An app that is ending does not fail: errors of half-mounted widgets are ignored.
         """
         if self._is_ending:
             return False
@@ -557,13 +559,13 @@ class HadamardApp(FailingApp):
         return True
 
     def panic(self, *_renderables: RenderableType) -> None:
-        """End the app without Textual's own words on the error: `open_app` reports it."""
+        """End the app without Textual's message on the error, which `open_app` reports."""
         super().panic()
 
     def end(self, code: int) -> None:
-        """End with an exit code, soon; a signal may say so at any time.
+        """End with an exit code, soon. A signal may call this at any time.
 
-        An app that has ended, and only writes what is left, goes on with that.
+        An app that has ended and is writing its state continues to do so.
         """
         if self._loop_of_app is None:
             self.end_at_once(code)
@@ -571,7 +573,7 @@ class HadamardApp(FailingApp):
             self._loop_of_app.call_soon_threadsafe(self.call_later, partial(self.exit, return_code=code))
 
     def end_at_once(self, code: int) -> NoReturn:
-        """End with an exit code, whatever is being done: what is left is written, the terminal put back."""
+        """End with an exit code at once: write the state, and restore the terminal."""
         with suppress(Exception):
             self.keep()
         with suppress(Exception):
@@ -582,9 +584,9 @@ class HadamardApp(FailingApp):
 
 
 def open_app(start: Launch) -> int:
-    """Open the laboratory; the exit code when the person quits, or the app failed.
+    """Open the laboratory, and return the exit code.
 
-    Quitting takes a second, unless a file is still being made.
+    Quitting takes about a second, unless a file is unfinished.
     """
     from hadamard_tui.editing.editable_experiment import EditableExperiment
 
@@ -621,8 +623,8 @@ def open_app(start: Launch) -> int:
 
 
 def _engine_works() -> bool:
-    """Whether a thread of the engine is alive, as of a run before the last one.
+    """Return whether a thread of the engine is alive, such as one of an earlier run.
 
-    It would be ended with the interpreter in the midst of torch, which aborts the process then.
+    The interpreter would end it inside torch, which then aborts the process.
     """
     return any(thread.daemon for thread in threading.enumerate())

@@ -1,4 +1,4 @@
-"""The command line. Whatever is heavy is imported by the command that needs it, so that it feels instant."""
+"""Command line. Commands import heavy modules themselves, so that start-up is instant."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 DEFAULT_PRESET = "hadamard-128"
 
 STANDARD_OUTPUT = Path("-")
-"""What names standard output where a file is to be written."""
+"""File name that stands for standard output."""
 
 
 class _PlainHelp:
-    """A command whose --help stands in the help without typer's <bool>. Its paragraphs fill their lines."""
+    """Command whose --help option has no <bool> in the help, and whose paragraphs fill their lines."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -54,11 +54,11 @@ class _PlainHelp:
 
 
 class _Command(_PlainHelp, TyperCommand):
-    """A single command."""
+    """Single command."""
 
 
 class CommandGroup(_PlainHelp, TyperGroup):
-    """The commands; a preset in the place of one is answered by the two commands that take it."""
+    """Group of the commands; a preset in place of a command is refused with the two right commands."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:
@@ -67,7 +67,7 @@ class CommandGroup(_PlainHelp, TyperGroup):
 
 
 def _flag(name: str, help: str, **more: Any) -> Any:
-    """An option that takes no value, without typer's <bool> for one in the help."""
+    """Return an option without a value, and without typer's <bool> in the help."""
     return typer.Option(name, metavar="", help=help, **more)
 
 
@@ -143,7 +143,7 @@ def laboratory(
         _flag("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> int:
-    """A laboratory for learning theory in the terminal: learners live against the bounds that hold for them.
+    """Watch learning algorithms train in your terminal, against the lower bounds that theory proves for them.
 
     Without a command it opens the app.
     """
@@ -209,11 +209,11 @@ def run_headless(
 ) -> int:
     """Run a preset without the app: print its chart or pictures, the table and the claims.
 
-    Claims are about the preset's own problem, protocol and learners: where --set changes these, they are not
-    judged.
+    Claims are about the preset's own problem, protocol and learners; they are not judged if --set changes
+    these.
 
-    Exit code 0: done. 1: a claim failed, or a learner diverged or lost accuracy that no claim expects
-    to. 2: bad input. 3: the program failed. 130: stopped by Ctrl-C.
+    Exit code 0: done. 1: a claim failed, or a learner diverged or lost accuracy unexpectedly. 2: bad input.
+    3: the program failed. 130: stopped by Ctrl-C.
     """
     from engine.core import files
     from engine.core.parts import BadInput
@@ -312,9 +312,10 @@ def write_report(
     ] = None,
     fresh: Fresh = False,
 ) -> int:
-    """Write a page for every preset as share does, and an index of them. Exit code 1 if a claim fails.
+    """Write a page per preset, as share does, and an index. Exit code 1 if a claim fails.
 
-    A report that was stopped goes on: pages of shipped presets are kept until the program or they change.
+    A stopped report can continue: pages of shipped presets are reused until the program or the preset
+    changes.
     """
     from engine.spec import presets
     from hadamard_tui.headless import console
@@ -407,7 +408,7 @@ def bench_machine(
     quick: Annotated[bool, _flag("--quick", help="Run only the short jobs, which take seconds.")] = False,
     as_json: Annotated[bool, _flag("--json", help="Print only the result, as JSON.")] = False,
 ) -> None:
-    """Time the engine on this machine, beside the reference machine. The whole of it takes a minute."""
+    """Time the engine on this machine, beside the reference machine. This takes about a minute."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it when it is loaded
     from hadamard_tui.headless import bench, console
 
@@ -471,11 +472,11 @@ def open_demo(
     theme: Theme = None,
     ascii_only: Ascii = False,
 ) -> int:
-    """Walk a guided path, or give a talk. Without a name it lists the paths and talks.
+    """Walk a guided path, or give a talk. Without a name, list the paths and talks.
 
-    A path asks for a prediction at each stop, runs it, says why it came out so, and breaks it (B). Page down,
-    or >, moves on; page up, or <, goes back; a full stop blanks the screen. Whatever you change on the way,
-    backspace goes back to the tour.
+    A path asks for a prediction at each stop, runs it, explains the result, and breaks it (B). Page down or >
+    moves on, page up or < goes back, and a full stop blanks the screen. Backspace returns to the tour after
+    changes of your own.
     """
     if not stops and not script and sheet is None:
         from hadamard_tui.headless import console, listing
@@ -507,10 +508,10 @@ def serve_app(
         typer.Option(min=1, max=100, help="Maximum number of viewers at a time; each takes about 300 MB."),
     ] = 8,
 ) -> None:
-    """Open the app in a browser on this machine; every viewer has an engine of their own.
+    """Open the app in a browser on this machine; every viewer has a separate engine.
 
-    The address that it prints is secret: whoever knows it can use the app. With ?preset=NAME at its end it
-    opens that preset.
+    The printed address is secret: everybody who knows it can use the app. Append ?preset=NAME to open that
+    preset.
     """
     if preset is not None:
         _load(preset, None, None)
@@ -527,7 +528,7 @@ def print_config(
         _flag("--default", help="Print a template of the configuration file, with every line commented out."),
     ] = False,
 ) -> None:
-    """Say where the configuration file belongs, or what it may say."""
+    """Print the path or a template of the configuration file."""
     from engine.core import files
     from engine.core.parts import BadInput
     from hadamard_tui.state import config
@@ -548,7 +549,7 @@ def print_schema() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code. Bad input of any kind becomes one line on stderr and exit 2."""
+    """Run the command line and return the exit code; bad input becomes one line on stderr and code 2."""
     prepare()
     from engine.core.parts import BadInput, restore
 
@@ -595,7 +596,7 @@ def _load(
     path: str | None = None,
     answer: Callable[[str], object] = _print_error,
 ) -> Raw:
-    """The document of a preset with the changes given; former words are answered. Raises: BadInput."""
+    """Return a changed preset's document, and report former words. Raises: BadInput."""
     from engine.core.parts import BadInput
     from engine.spec import presets
 
@@ -644,7 +645,7 @@ def _write_sheet(stops: list[str], file: Path) -> None:
 
 
 def _need_terminal(preset: str) -> None:
-    """Raises: BadInput where the app could not draw or receive keys."""
+    """Check that the app can draw and receive keys. Raises: BadInput."""
     from engine.core.parts import BadInput
 
     if "TEXTUAL_DRIVER" in os.environ:
@@ -659,7 +660,7 @@ def _need_terminal(preset: str) -> None:
 
 
 def _refuse_preset(word: str) -> None:
-    """Raises: BadInput for a preset given without the option or the command that takes it."""
+    """Refuse a preset in place of a command. Raises: BadInput."""
     from engine.core.parts import BadInput
     from engine.spec import presets
 

@@ -1,4 +1,4 @@
-"""Every action of the app and its keys, once: footer, help and palette are made from them."""
+"""Actions of the app and their keys, the single source of footer, help and palette."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 
 
 class Motion(msgspec.Struct, frozen=True):
-    """What a key does in lists, tables, heat maps and texts. `id` is its name in the configuration."""
+    """Effect of a key in lists, tables, heat maps and texts. `id` is its name in the configuration."""
 
     id: str
     keys: str
     help: str
 
     def binding(self, action: str) -> Binding:
-        """The key with what it does in one kind of widget."""
+        """Return the binding of the motion to an action of a widget."""
         return Binding(self.keys, action, show=False, id=self.id)
 
 
@@ -42,7 +42,7 @@ _BY_ID = {motion.id: motion for motion in MOTIONS}
 
 
 def motions(**actions: str) -> list[Binding]:
-    """The keys of a widget: what each motion does there, as `move_down="cursor_down"`."""
+    """Return the bindings of a widget, as in `move_down="cursor_down"`."""
     return [_BY_ID[name.replace("_", "-")].binding(action) for name, action in actions.items()]
 
 
@@ -67,10 +67,10 @@ IN_TEXTS = motions(
 
 
 class Action(msgspec.Struct, frozen=True):
-    """Something a person can do. `name` is the method `action_<name>` of the laboratory, or `app.<name>`.
+    """Action of a person. `name` is the method `action_<name>` of the laboratory, or `app.<name>`.
 
     Args:
-        group: under which heading the help page has it.
+        group: heading of the action on the help page.
     """
 
     name: str
@@ -81,14 +81,14 @@ class Action(msgspec.Struct, frozen=True):
     key_display: str | None = None
 
     def binding(self) -> Binding:
-        """The action as Textual wants it."""
+        """Return the action as a binding of Textual."""
         return Binding(
             self.keys, self.name, self.label, show=self.id in FOOTER, key_display=self.key_display, id=self.id
         )
 
     @property
     def id(self) -> str:
-        """The name by which the configuration gives the action other keys."""
+        """Name of the action in the configuration of keys."""
         return self.name.removeprefix("app.").replace("(", "-").replace(")", "")
 
 
@@ -120,7 +120,7 @@ GLYPHS = {
 
 
 def printed_key(keys: str) -> str:
-    """Keys as the help page prints them."""
+    """Return keys as the help page prints them."""
     shown = []
     for key in keys.split(","):
         *held, last = key.strip().split("+")
@@ -131,14 +131,14 @@ def printed_key(keys: str) -> str:
 RUN, LOOK, COMPARE, CHANGE, KEEP = "Run", "Look", "Compare", "Change the set-up", "Keep and share"
 TALK, WAY = "Give a talk (hadamard-tui demo)", "Find your way"
 GROUPS = (RUN, LOOK, COMPARE, CHANGE, KEEP, TALK, WAY)
-"""What a person wants to do, in the order of the help page."""
+"""Purposes of actions, in the order of the help page."""
 
 FOOTER = (
     "next_stop", "previous_stop", "leave", "run", "pause", "halt", "step", "next_learner", "vary", "predict",
     "pin", "export", "next_picture", "full", "presets", "setup", "recipe", "view", "back", "jump", "zoom",
     "runs", "command_palette", "help", "quit",
 )  # fmt: skip
-"""The actions of the footer, by id, from left to right."""
+"""Ids of the actions in the footer, from left to right."""
 
 ALWAYS = "next_stop", "previous_stop", "leave", "help", "quit", "run"
 IN_A_RUN = (*ALWAYS, "pause", "halt", "step", "next_learner", "full", "presets", "setup", "view", "jump")
@@ -147,7 +147,7 @@ AT_REST = (
     "command_palette", "pause", "recipe", "next_picture", "view", "back", "jump", "runs", "zoom", "step",
     "halt",
 )  # fmt: skip
-"""The actions that the footer has room for first, while a run goes on and at any other time."""
+"""Ids of the footer's actions by priority, during a run and otherwise."""
 
 ACTIONS = (
     Action(
@@ -419,38 +419,38 @@ ACTIONS = (
 
 
 EVERY: tuple[Action | Motion, ...] = (*ACTIONS, *MOTIONS)
-"""All that has keys, which the configuration may change."""
+"""All actions and motions, whose keys the configuration may change."""
 
 _others: Mapping[str, str] = {}
 
 
 def use(keys: Mapping[str, str]) -> None:
-    """Give actions and motions other keys from now on, by their ids."""
+    """Use other keys from now on, by ids of actions and motions."""
     global _others
     _others = keys
 
 
 def placed(action: Action) -> Action:
-    """The action with the keys that it has now."""
+    """Return the action with its present keys."""
     return replace(action, keys=_others.get(action.id, action.keys))
 
 
 def shown_keys(id: str) -> str:
-    """The keys of an action or a motion, as the help page prints them."""
+    """Return the keys of an action or a motion as the help page prints them."""
     return printed_key(next(_others.get(id, binding.keys) for binding in EVERY if binding.id == id))
 
 
 def key(id: str) -> str:
-    """The first key of an action or a motion, as it is printed."""
+    """Return the first key of an action or a motion as the help page prints it."""
     return shown_keys(id).split()[0]
 
 
 def panel_key(panel: str) -> str:
-    """The key of a panel; of one without a key that of the next panel, which comes to it in the end."""
+    """Return the key of a panel; without one, the key of the next panel, which reaches it in the end."""
     number = list(ABOUT).index(panel) + 1
     return key(f"panel-{number}" if number <= DIGITS else "view")
 
 
 def action_of(key: str) -> Action | None:
-    """The action that a key has."""
+    """Return the action of a key; None without one."""
     return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)

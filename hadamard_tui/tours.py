@@ -1,7 +1,7 @@
-"""Guided tours through presets: their stops, the talks and paths that list them, and the way on.
+"""Guided tours through presets: stops, talks and paths, and the next steps.
 
-A talk has a line of the speaker's for each stop. A path is walked alone: each of its stops asks for a
-prediction first, and ends with a change that takes the theorem away.
+A talk has a line of the speaker for each stop. A path is for a person alone: each stop first asks for a
+prediction, and ends with a change that makes the theorem inapplicable.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 REST = 6.0
-"""Seconds that a finished run stays on the screen in a tour that runs alone."""
+"""Seconds that a finished run stays on the screen in an automatic tour."""
 
 
 class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A change that takes the theorem of a stop away.
+    """Change that makes the theorem of a stop inapplicable.
 
     Args:
-        set: the change, such as `problem.matrix.d=256`.
-        claim: what a run with it shows, as presets state claims. Its text is what people read.
+        set: the changes, such as `problem.matrix.d=256`.
+        claim: the finding of a run with them, as a claim of a preset. Its text is displayed.
     """
 
     set: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -44,19 +44,19 @@ class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def text(self) -> str:
-        """Result of a run with the change, in words."""
+        """Finding of a run with the change, in words."""
         return str(self.claim.get("text", ""))
 
 
 class Stop(NamedTuple):
-    """A preset, and what is shown of it.
+    """Preset in a tour.
 
     Args:
-        panel: the panel that is spoken of; none where the chart says it all.
-        line: what the speaker says, or why the run came out as it did; nothing for the story of the preset.
-        changes: of the preset, such as `problem.matrix.d=256`.
+        panel: the panel to open; None if the chart is enough.
+        line: the speaker's words, or the reason for the result; empty for the story of the preset.
+        changes: changes of the preset, such as `problem.matrix.d=256`.
         predict: a question to answer before the run.
-        breaks: the change that takes its theorem away, if any.
+        breaks: the change that makes its theorem inapplicable; None without one.
     """
 
     preset: str
@@ -78,14 +78,14 @@ def broken(stop: Stop, change: Break) -> Raw:
 
 
 class Tour:
-    """The position of a tour. Its seeds are those of the presets, so that each tour is the same."""
+    """Position in a tour. Its seeds are those of the presets, so that every tour shows the same runs."""
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
-        """`alone`: the tour goes on by itself, and starts again at its end."""
+        """Start at the first stop; with `alone` the tour moves on by itself, in a loop."""
         self.stops, self.alone = tuple(stops), alone
         self.place = 0
         self.scores: dict[int, Sequence[bool]] = {}
-        """Whether the guesses of each stop were right."""
+        """Whether each guess was right, by stop."""
 
     @property
     def stop(self) -> Stop:
@@ -94,19 +94,19 @@ class Tour:
 
     @property
     def editable(self) -> EditableExperiment:
-        """Set-up of this stop."""
+        """Set-up of the present stop."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         return EditableExperiment.of(self.stop.preset, self.stop.changes)
 
     @property
     def score(self) -> tuple[int, int]:
-        """Number of right guesses, and of all guesses."""
+        """Numbers of right guesses and of all guesses."""
         guesses = [is_right for stop in self.scores.values() for is_right in stop]
         return sum(guesses), len(guesses)
 
     def move(self, by: int) -> bool:
-        """Go on or back. Return False at the end; a tour alone starts again there."""
+        """Move by `by` stops. Return False beyond either end; an automatic tour wraps around."""
         place = self.place + by
         if self.alone:
             place %= len(self.stops)
@@ -119,7 +119,7 @@ class Tour:
 MOST_BYTES = 1 << 18
 FOLDERS = ("paths", "talks")
 ESSENTIALS = "essentials"
-"""The talk of the presets that everybody should have seen. Lists of presets begin with its stops."""
+"""Talk of the presets that everybody should have seen. Lists of presets begin with its stops."""
 
 FORM = (
     "a talk has a title, and stops with preset, line, panel, set, predict, learns and break; "
@@ -128,16 +128,17 @@ FORM = (
 
 
 class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A stop as a talk file says it.
+    """Stop in a talk file.
 
     Args:
-        preset: by its name, or as the path of a file beside the talk.
-        line: what the speaker says, or why the run came out as it did; without one the story of the preset.
-        panel: what stands below the chart.
+        preset: name of the preset, or path of a file beside the talk.
+        line: the speaker's words, or the reason for the result; by default the story of the preset.
+        panel: the panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
         predict: a question about the run. The app waits for a guess before it runs.
-        learns: who else learns what this stop is about.
-        break_: a change that takes the theorem away; without one, that of another talk for this preset.
+        learns: other learners that learn the subject of this stop.
+        break_: a change that makes the theorem inapplicable; by default the break of another talk for
+            this preset.
     """
 
     preset: str
@@ -150,7 +151,7 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A talk file. `place` is its position in lists."""
+    """Talk file. `place` is its position in lists."""
 
     title: str
     stops: Annotated[tuple[TalkStop, ...], Meta(min_length=1, max_length=200)]
@@ -172,7 +173,7 @@ def talks() -> Mapping[str, Talk]:
 
 
 def is_path(talk: Talk) -> bool:
-    """Whether a talk asks for predictions."""
+    """Return whether a talk asks for predictions."""
     return any(stop.predict for stop in talk.stops)
 
 
@@ -185,9 +186,9 @@ def break_at(preset: str) -> Break | None:
 
 
 def stops_of(name: str) -> list[Stop] | None:
-    """Return the stops of a talk, by its name or the path of a file; None for a preset.
+    """Return the stops of a talk, given by name or path; None for a preset.
 
-    Raises: BadInput for an invalid talk, with the stop that is wrong.
+    Raises: BadInput for an invalid talk, with the faulty stop.
     """
     path = shipped_talks().get(name, Path(name))
     if path.suffix != ".toml":
@@ -204,7 +205,7 @@ def stops_of(name: str) -> list[Stop] | None:
 def stops_to(names: Sequence[str]) -> list[Stop]:
     """Return the stops of several paths, talks and presets; without names, those of ESSENTIALS.
 
-    Raises: BadInput for a name that is none of these.
+    Raises: BadInput for an unknown name.
     """
     stops: list[Stop] = []
     for name in names or [ESSENTIALS]:
@@ -221,7 +222,7 @@ def title_of(names: Sequence[str]) -> str:
 
 
 def _check_preset(name: str) -> None:
-    """Check that a preset exists. Raises: BadInput, with the talks and presets that may be meant."""
+    """Check that a preset exists. Raises: BadInput, with similar talks and presets."""
     if not name.endswith(".toml") and Path(name).name == name and name not in presets.names():
         raise presets.unknown(name, "talk or preset", [*shipped_talks(), *presets.names()])
     presets.load(name)
@@ -266,9 +267,9 @@ def _stop(name: str, number: int, place: TalkStop, path: Path) -> Stop:
 
 @cache
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
-    """Return the sentences at the end of a preset's story; none if it is no stop of a path or talk.
+    """Return the sentences at the end of a preset's story; none outside paths and talks.
 
-    `break_key` breaks the preset in the app; without one its command line is named.
+    `break_key` breaks the preset in the app; without one, the sentences name the command line.
     """
     return tuple(_sentences(preset, break_key)) if preset is not None else ()
 

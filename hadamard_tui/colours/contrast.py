@@ -73,5 +73,6 @@ def _legible(colour: str, ground: str, far: str) -> str:
 
 
 def mixed(colour: str, ground: str, share: float) -> str:
+    """Return `colour` with a share of `ground` mixed in, as "#e69f00"."""
     pairs = zip(triplet(colour), triplet(ground), strict=True)
     return "#" + "".join(f"{round(front + share * (back - front)):02x}" for front, back in pairs)
