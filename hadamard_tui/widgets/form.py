@@ -85,7 +85,7 @@ class Row(Vertical):
         super().__init__()
         self.place, self._value = place, value
         self._title, self._control = title, control
-        self.said = ""
+        self.value_text = ""
         """Text beside the control."""
         self.explain(help)
 
@@ -95,7 +95,7 @@ class Row(Vertical):
     def render(self) -> Content:
         """Return the title left of the control, and the value of its expression right of it."""
         title = Content(self._title).truncate(TITLE, ellipsis=True, pad=True)
-        return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.said))) + self.said
+        return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.value_text))) + self.value_text
 
     def explain(self, help: str) -> None:
         """Show help below the control while it has the focus, and as a tooltip."""
@@ -114,8 +114,8 @@ class Row(Vertical):
     def say_value(self, value: Any) -> None:
         """Show the value of the expression beside the control; hide it if None."""
         number = "" if value is None else f"= {text_of(value, digits=6)}"
-        if number != self.said:  # else all of the form would be laid out once more
-            self.said = number
+        if number != self.value_text:  # else all of the form would be laid out once more
+            self.value_text = number
             self._control.styles.margin = (0, cell_len(number) + 1 if number else 0, 0, TITLE)
             self.refresh()
 

@@ -591,17 +591,17 @@ async def a_field_shows_an_expression_and_what_it_comes_to_with_another_d(
     app: HadamardApp, pilot: Pilot[None]
 ):
     row = row_of(app, "learners[0].update.lr")
-    await until(pilot, lambda: row.said == "= 0.00390625")
+    await until(pilot, lambda: row.value_text == "= 0.00390625")
     assert row.query_one(Input).value == "1/(2d)"
     row_of(app, "problem.matrix.d").query_one(Input).value = "2^6"
-    await until(pilot, lambda: row.said == "= 0.0078125")
-    assert row_of(app, "problem.matrix.d").said == "= 64"
+    await until(pilot, lambda: row.value_text == "= 0.0078125")
+    assert row_of(app, "problem.matrix.d").value_text == "= 64"
     assert app.laboratory.editable.experiment.title == "hadamard-128: matrix.d 128 → 2^6"
     row.query_one(Input).value = "1/(2d), 1/x"
     await until(pilot, lambda: "'x' is unknown" in shown(row, ".problem"))
-    assert row.said == ""
+    assert row.value_text == ""
     row.query_one(Input).value = "1/(2d), 1/d"
-    await until(pilot, lambda: row.said == "= 0.0078125, 0.015625")
+    await until(pilot, lambda: row.value_text == "= 0.0078125, 0.015625")
     assert app.laboratory.editable.document["learners"][0]["update"]["lr"] == ["1/(2d)", "1/d"]
 
 
@@ -667,7 +667,7 @@ async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
         row_of(app, "axes[0].name").query_one(Input).value = "rate"
         await until(pilot, lambda: lines_of(app, "axes") == ["▾ rate: 0.05, 0.1, 0.2, 0.3"])
         assert row_of(app, "learners[0].update.lr").query_one(Input).value == "rate"
-        assert row_of(app, "learners[0].update.lr").said == "= 0.05"
+        assert row_of(app, "learners[0].update.lr").value_text == "= 0.05"
         row_of(app, "axes[0].values").query_one(Input).value = "0.05, 0.1, fast"
         await until(
             pilot, lambda: "words are for axes with set" in shown(row_of(app, "axes[0].values"), ".problem")
@@ -753,7 +753,7 @@ async def test_what_few_learners_set_is_made_when_its_line_is_opened_and_stays_i
         sigma = row_of(app, "learners[0].noise.sigma")
         await until(pilot, lambda: shown(sigma, ".problem") == "▲ missing")
         sigma.query_one(Input).value = "1/d"
-        await until(pilot, lambda: sigma.said == "= 0.0078125")
+        await until(pilot, lambda: sigma.value_text == "= 0.0078125")
         row_of(app, "learners[0].schedule.kind").query_one(Choice).value = "constant"
         await until(pilot, lambda: composed(app, "learners[0].schedule.warm_up"))
         row_of(app, "learners[0].role").query_one(Choice).value = "reference"
