@@ -224,7 +224,7 @@ class HadamardApp(FailingApp):
                 yield SystemCommand(f"Tab: {name}", f"{name}: {about}", self._command(f"panel({number})"))
         for part, kind in KINDS.items():
             words = f"Add {kind.with_article} to the set-up, and open its fields: it {kind.about}"
-            yield SystemCommand(f"Add {kind.one}", words, partial(self.laboratory.add_item, part))
+            yield SystemCommand(f"Add {kind.singular}", words, partial(self.laboratory.add_item, part))
         for name, talk in talks().items():
             if is_path(talk):
                 words = f"{len(talk.stops)} stops: predict, run, why, break it"

@@ -135,7 +135,7 @@ def claim_line(values: dict[str, Any]) -> str:
 class ItemKind(msgspec.Struct, frozen=True):
     """Kind of item in a section: name, purpose, line and form."""
 
-    one: str
+    singular: str
     about: str
     line: Callable[[dict[str, Any]], str]
     form: Callable[[str, dict[str, Any]], Iterator[Widget]]
@@ -143,7 +143,7 @@ class ItemKind(msgspec.Struct, frozen=True):
     @property
     def with_article(self) -> str:
         """Name with the indefinite article."""
-        return f"{'an' if self.one[0] in 'aeiou' else 'a'} {self.one}"
+        return f"{'an' if self.singular[0] in 'aeiou' else 'a'} {self.singular}"
 
 
 KINDS = {
@@ -206,7 +206,10 @@ class ItemList(Vertical):
         kind = KINDS[self.part]
         yield compact(Lines(id=f"{self.part}-list"))
         with Horizontal(classes="line"):
-            for name, action in (("add", f"Add {kind.with_article}"), ("remove", f"Remove this {kind.one}")):
+            for name, action in (
+                ("add", f"Add {kind.with_article}"),
+                ("remove", f"Remove this {kind.singular}"),
+            ):
                 tooltip = f"{action} ({key(f'{name}_learner')} in the list)"
                 yield Small(name, classes=name, tooltip=tooltip)
 
@@ -279,4 +282,4 @@ class ItemList(Vertical):
         if action == "add" or number is not None:
             self.post_message(self.Requested(self, action, number or 0))
         else:
-            self.notify(f"No {KINDS[self.part].one} is selected; enter in the list opens one.")
+            self.notify(f"No {KINDS[self.part].singular} is selected; enter in the list opens one.")
