@@ -58,7 +58,7 @@ class Guesses:
         return float(self.places[record]) if record < len(self.places) else None
 
     @property
-    def made(self) -> dict[str, float | None]:
+    def confirmed(self) -> dict[str, float | None]:
         """Confirmed guesses by learner."""
         return {name: self.x(name) for name in self.learners[: self.guessed]}
 

@@ -75,7 +75,7 @@ class Predicting(ViewControl):
         guesses = self.guesses
         assert guesses is not None, "a guess is being made"
         experiment = self._editable.experiment
-        guessed = {*guesses.made, guesses.learner} - {None}
+        guessed = {*guesses.confirmed, guesses.learner} - {None}
         if not guessed <= self._editable.running_letters.keys():  # another set-up was put up meanwhile
             self._stop_guessing()
             return
@@ -88,7 +88,7 @@ class Predicting(ViewControl):
         )
         ends = np.array(axes.x_limits)
         level = Series(f"loss {LEVEL:g}", ends, np.full(2, LEVEL), theory(), "dashed")
-        marks = [self._mark(guesses, name) for name in guesses.made]
+        marks = [self._mark(guesses, name) for name in guesses.confirmed]
         learner = guesses.learner
         place = None if learner is None else guesses.x(learner)
         at = float(ends[1]) if place is None else place
@@ -152,4 +152,4 @@ class Predicting(ViewControl):
         guesses, self.guesses, before = self.guesses, None, self.session
         super()._begin(paused, at_once)
         if guesses is not None and self.session is not None and self.session is not before:
-            self.session.guesses = guesses.made
+            self.session.guesses = guesses.confirmed

@@ -65,7 +65,7 @@ def test_a_mark_moves_from_the_first_record_to_behind_the_last():
     assert guesses.x("GD") is None
     guesses.move(-1)
     guesses.take()
-    assert (guesses.made, guesses.learner) == ({"GD": 10.0}, "EGU")
+    assert (guesses.confirmed, guesses.learner) == ({"GD": 10.0}, "EGU")
 
 
 async def test_guesses_are_asked_for_put_on_the_chart_and_judged(app: HadamardApp):
