@@ -520,7 +520,7 @@ class HadamardApp(FailingApp):
     async def action_quit(self) -> None:
         """End the app once all widgets are mounted."""
         for setup in self.laboratory.query(SetupPane):
-            await setup.made()
+            await setup.fields_mounted()
         self.exit()
 
     def exit(self, *arguments: Any, **options: Any) -> None:

@@ -231,7 +231,7 @@ class SetupPane(VerticalScroll, can_focus=False):
                 await self.mount_compose(self._panels())
         self.scroll_to(y=place, animate=False)
 
-    async def made(self) -> None:
+    async def fields_mounted(self) -> None:
         """Wait until no fields are being mounted, because ending the app earlier raises errors."""
         async with self._making:
             pass
