@@ -94,13 +94,13 @@ class Runs:
     """Finished runs in order."""
 
     def __init__(self) -> None:
-        self.kept: list[Kept] = []
+        self.finished: list[Kept] = []
         self._count = 0
 
     @property
     def pinned(self) -> list[Kept]:
         """Runs that are drawn with the run on the screen."""
-        return [run for run in self.kept if run.pinned]
+        return [run for run in self.finished if run.pinned]
 
     def keep(self, session: Session) -> Kept:
         """Keep a finished run once, under a new name.
@@ -112,19 +112,19 @@ class Runs:
         assert session.point.results is not None, "a sweep begins before it ends"
         if (run := self.of(session.trace)) is not None:
             return run
-        last = self.kept[-1] if self.kept else None
+        last = self.finished[-1] if self.finished else None
         if (
             last is not None
             and session.at_once
             and last.session.at_once
             and not (last.pinned or last.renamed)
         ):
-            self.kept.pop()
+            self.finished.pop()
             self._count -= 1
         self._count += 1
         views = Viewed(session.letters)
         run = Kept(f"run {self._count}", session, session.trace, session.point.results, views=views)
-        self.kept.append(run)
+        self.finished.append(run)
         return run
 
     def make_room(self, shown: Trace | None) -> list[Kept]:
@@ -133,18 +133,18 @@ class Runs:
         Returns: the dropped runs.
         """
         dropped = []
-        droppable = [run for run in self.kept if not run.pinned and run.trace is not shown]
+        droppable = [run for run in self.finished if not run.pinned and run.trace is not shown]
         total_bytes = sum(run.bytes for run in droppable)
         while droppable and (len(droppable) > MOST_RUNS or total_bytes > MOST_BYTES):
             oldest = droppable.pop(0)
             total_bytes -= oldest.bytes
-            self.kept.remove(oldest)
+            self.finished.remove(oldest)
             dropped.append(oldest)
         return dropped
 
     def of(self, trace: Trace | None) -> Kept | None:
         """Return the run with this trace; None if it is not kept."""
-        return next((run for run in self.kept if run.trace is trace), None)
+        return next((run for run in self.finished if run.trace is trace), None)
 
     def holds(self, trace: Trace) -> bool:
         """Return whether the run with this trace is kept."""
@@ -152,7 +152,7 @@ class Runs:
 
     def remove(self, run: Kept) -> None:
         """Remove a run and its curves."""
-        self.kept.remove(run)
+        self.finished.remove(run)
 
     def others(self, trace: Trace | None) -> list[Kept]:
         """Return the pinned runs except the one on the screen."""
@@ -160,7 +160,7 @@ class Runs:
 
     def last_but(self, trace: Trace | None) -> Kept | None:
         """Return the last run, except the one on the screen."""
-        return next((run for run in reversed(self.kept) if run.trace is not trace), None)
+        return next((run for run in reversed(self.finished) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
         """Return the pinned runs that have a picture, under unique names, except the run of `session`."""
@@ -174,10 +174,10 @@ class Runs:
 
     def difference_of(self, number: int) -> str:
         """Return the difference between run `number` and its predecessor; the title for the first run."""
-        run = self.kept[number]
+        run = self.finished[number]
         if number == 0:
             return run.experiment.title or "your own experiment"
-        return changes(self.kept[number - 1].document, run.document)
+        return changes(self.finished[number - 1].document, run.document)
 
 
 def changes(before: Raw, after: Raw) -> str:

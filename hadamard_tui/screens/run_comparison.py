@@ -113,7 +113,7 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def action_delete_run(self) -> None:
-        if self.runs.kept and not self.query_one(RunList).has_focus_within:
+        if self.runs.finished and not self.query_one(RunList).has_focus_within:
             self.notify(f"Runs are deleted in their list; {key('runs')} opens it.")
         elif (run := self._chosen_run) is not None:
             self.runs.remove(run)

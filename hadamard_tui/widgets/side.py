@@ -98,7 +98,7 @@ class RunList(Vertical):
     def selected(self) -> Kept | None:
         """Highlighted run, or the last one without a highlight."""
         place = self.query_one(OptionList).highlighted
-        runs = self._runs.kept
+        runs = self._runs.finished
         return runs[-1 if place is None else min(place, len(runs) - 1)] if runs else None
 
     def show(self, now: Raw | None, shown: Trace | None = None) -> None:
@@ -109,7 +109,7 @@ class RunList(Vertical):
         self._last = now, shown
         if not all(widget.display for widget in self.ancestors_with_self):
             return
-        runs, options = self._runs.kept, self.query_one(OptionList)
+        runs, options = self._runs.finished, self.query_one(OptionList)
         text = Text()
         if now is not None and runs:
             text = Text.assemble(("on the screen", "bold"), f"  {changes(runs[-1].document, now)}")
@@ -141,7 +141,7 @@ class RunList(Vertical):
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        if isinstance(event.option, RunOption) and event.option.run in self._runs.kept:
+        if isinstance(event.option, RunOption) and event.option.run in self._runs.finished:
             self.post_message(self.Chosen(event.option.run))
 
 

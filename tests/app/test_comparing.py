@@ -247,8 +247,8 @@ def test_a_pinned_run_with_a_name_of_its_own_keeps_it():
 
 def test_two_pinned_runs_that_differ_alike_have_two_names(monkeypatch: pytest.MonkeyPatch):
     runs = runs_module.Runs()
-    runs.kept = [run_of_preset(), run_of_preset()]
-    for number, run in enumerate(runs.kept, start=1):
+    runs.finished = [run_of_preset(), run_of_preset()]
+    for number, run in enumerate(runs.finished, start=1):
         run.name, run.pinned = f"run {number}", True
     monkeypatch.setattr(Kept, "view", lambda run, picture, is_whole: SimpleNamespace())
     session = SimpleNamespace(
@@ -280,7 +280,7 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
             laboratory.editable.put("learners[2].update.lr", rate)
             await laboratory._take(laboratory.editable)
             await finished(app, pilot)
-        assert [run.name for run in laboratory.runs.kept] == ["run 1", "run 2", "run 3"]
+        assert [run.name for run in laboratory.runs.finished] == ["run 1", "run 2", "run 3"]
         await pilot.press("l")
         await until(pilot, lambda: len(told(app)) == 3)
         assert "EGU update.lr 0.1 → 0.05" in told(app)[2]
@@ -289,7 +289,7 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
         assert [run.name for run in laboratory.runs.pinned] == ["run 2"], "the one before"
         await pilot.press("X")
         assert not laboratory.chart_options.difference
-        first, _, last = laboratory.runs.kept
+        first, _, last = laboratory.runs.finished
         await pilot.press("l", "home", "c", "down", "c", "end", "enter")
         await until(pilot, lambda: laboratory.session is last.session)
         assert [run.name for run in laboratory.runs.pinned] == ["run 1"]
@@ -316,10 +316,10 @@ def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.Mo
     runs = runs_module.Runs()
     for session in sessions:
         runs.keep(session)  # type: ignore[arg-type]
-    runs.kept[0].pinned = True
+    runs.finished[0].pinned = True
     dropped = runs.make_room(sessions[1].trace)  # type: ignore[arg-type]
     assert [run.name for run in dropped] == ["run 3"]
-    assert [run.name for run in runs.kept] == ["run 1", "run 2", "run 4", "run 5"]
+    assert [run.name for run in runs.finished] == ["run 1", "run 2", "run 4", "run 5"]
 
 
 def test_of_steps_of_a_number_the_last_run_is_kept():
@@ -331,8 +331,8 @@ def test_of_steps_of_a_number_the_last_run_is_kept():
     runs = runs_module.Runs()
     for session in steps:
         runs.keep(session)  # type: ignore[arg-type]
-    assert [run.name for run in runs.kept] == ["run 1", "run 2"]
-    assert runs.kept[-1].session is steps[-1]
+    assert [run.name for run in runs.finished] == ["run 1", "run 2"]
+    assert runs.finished[-1].session is steps[-1]
 
 
 @pytest.mark.slow
@@ -361,7 +361,7 @@ async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(ap
             await finished(app, pilot)
             await pilot.press("c")
         await until(pilot, lambda: len(told(app)) == 3)
-        runs, kept_runs = app.laboratory.query_one(RunList), app.laboratory.runs.kept
+        runs, kept_runs = app.laboratory.query_one(RunList), app.laboratory.runs.finished
         options, (_, second, third) = runs.query_one(OptionList), tuple(kept_runs)
         gone, selected_second = (OptionList.OptionSelected(options, options.options[at], at) for at in (0, 1))
         del kept_runs[0]
@@ -382,7 +382,7 @@ async def test_a_run_that_is_put_up_again_has_its_own_pictures(app: HadamardApp)
         await laboratory._take(EditableExperiment(PRESET | {"pictures": pictures, "claims": []}, None))
         await finished(app, pilot)
         laboratory.query_one(Stage).choose_picture(2)
-        without, with_pictures = laboratory.runs.kept
+        without, with_pictures = laboratory.runs.finished
         for run, names in ((without, ()), (with_pictures, ("loss", "error"))):
             laboratory.post_message(RunList.Chosen(run))
             await until(pilot, lambda run=run: laboratory.session is run.session)

@@ -156,4 +156,4 @@ async def test_a_preset_that_is_opened_after_a_run_shows_its_own_stored_curves()
         await app.choose_preset("gaussian-128")
         await until(pilot, lambda: curves_of(app) and all(series.faint for series in curves_of(app)))
         assert app.laboratory.session is None
-        assert len(app.laboratory.runs.kept) == 1
+        assert len(app.laboratory.runs.finished) == 1
