@@ -110,7 +110,7 @@ class Heads(NamedTuple):
     line: str = "bound"
     """Name of the theory line; empty if the picture has none."""
 
-    there: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
     """Optional columns with text for at least one learner."""
 
     place: str = ""
@@ -173,7 +173,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
     longest = max(map(cell_len, [*names, heads.place]), default=0)
     grow("learner", min(longest, max(LEGIBLE, distinguishing_width(names))))
     for name in OPTIONAL:
-        if name in heads.there and WIDTHS[name] + PADDING <= spare():
+        if name in heads.optional and WIDTHS[name] + PADDING <= spare():
             chosen[name] = WIDTHS[name]
     grow("learner", longest)
     grow("line", WHOLE_LINE)

@@ -256,10 +256,10 @@ async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
 @looped("width", range(58, 210, 7))
 def test_the_columns_fill_the_width_and_never_more(width: int):
     for shown_heads in (frozenset[str](), frozenset({"rate", "invariant", "which"})):
-        shape = columns(width, ["a name of some length", "b"], Heads(there=shown_heads))
+        shape = columns(width, ["a name of some length", "b"], Heads(optional=shown_heads))
         assert sum(shape.values()) + 2 * len(shape) <= width
         assert all(wide >= WIDTHS[name] for name, wide in shape.items())
-    assert ("rate" in columns(width, ["GD"], Heads(there=frozenset({"rate"})))) == (width >= 77)
+    assert ("rate" in columns(width, ["GD"], Heads(optional=frozenset({"rate"})))) == (width >= 77)
     assert "rate" not in columns(width, ["GD"], Heads())
     measured = columns(width, ["GD"], Heads("weights-dot-gradient"))["value"]
     assert measured == 20 or (width < 120 and measured >= 14)
@@ -268,7 +268,7 @@ def test_the_columns_fill_the_width_and_never_more(width: int):
 def test_names_have_room_before_other_columns_until_they_are_told_apart():
     names = ["natural gradient η = 0.02", "natural gradient η = 0.01"]
     for width in (75, 100):
-        shape = columns(width, names, Heads(there=frozenset({"rate"})))
+        shape = columns(width, names, Heads(optional=frozenset({"rate"})))
         assert shape["learner"] == 25
         assert ("rate" in shape) == (width == 100)
 
