@@ -252,7 +252,7 @@ def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict
     lines: dict[str, list[int]] = {}
     for at, line in enumerate(series):
         if not line.mark and (owned_line := owned(line.name, curves)):
-            lines.setdefault(owned_line.line, []).append(at)
+            lines.setdefault(owned_line.name, []).append(at)
     return {
         at: name
         for name, positions in lines.items()
@@ -333,8 +333,8 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
         line = None if part.mark else owned(part.brief, letters)
         if line is None:
             return part
-        name = f"{'' if line.line in named_lines else line.line} of {letters[line.curve]}".strip()
-        named_lines.add(line.line)
+        name = f"{'' if line.name in named_lines else line.name} of {letters[line.curve]}".strip()
+        named_lines.add(line.name)
         return part._replace(name=name, formula="")
 
     return [[shortened(part) for part in parts] for parts in entries]

@@ -266,7 +266,7 @@ def line_names(
 def _by_letter(name: str, letters: Mapping[str, str]) -> str:
     """Return a name such as "bound of EGU" with the learner's letter in place of its name."""
     line = owned(name, letters)
-    return name if line is None else f"{line.line} of {letters[line.curve]}"
+    return name if line is None else f"{line.name} of {letters[line.curve]}"
 
 
 def _neighbours(
@@ -331,7 +331,7 @@ class _Heights(NamedTuple):
 class Owned(NamedTuple):
     """Line that is about a single curve."""
 
-    line: str
+    name: str
     """Name without the curve, as "bound"."""
 
     curve: str

@@ -26,7 +26,7 @@ def show(context: PanelContext) -> Nets | Text:
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     nets = []
     for curve in curves:
-        curve_snapshots = snapshots.found.get(curve.learner) if curve.best else None
+        curve_snapshots = snapshots.by_learner.get(curve.learner) if curve.best else None
         net = None if curve_snapshots is None else _net(context, curve, curve_snapshots)
         if net is not None:
             nets.append(net)

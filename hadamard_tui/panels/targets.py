@@ -30,7 +30,7 @@ def show(context: PanelContext) -> HeatMap | Text:
         return nothing(
             "Weights across targets are drawn after the run: the learner trains once more for that."
         )
-    curve_snapshots = snapshots.found.get(curve.learner)
+    curve_snapshots = snapshots.by_learner.get(curve.learner)
     if curve_snapshots is None:
         reason = snapshots.reasons.get(curve.learner)
         return nothing(f"{curve.name} trains once more …" if reason is None else f"{curve.name}: {reason}.")

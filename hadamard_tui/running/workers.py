@@ -87,11 +87,11 @@ class CertificateWorker:
 class SnapshotWorker:
     """Thread that trains the learners of a run once more, one by one, and stores snapshots of them.
 
-    `found` grows meanwhile; panels read it at every redraw.
+    `by_learner` grows meanwhile; panels read it at every redraw.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace, target: int | None, first: str) -> None:
-        self.found: dict[str, Snapshots] = {}
+        self.by_learner: dict[str, Snapshots] = {}
         """Snapshots by learner."""
 
         self.reasons: dict[str, str] = {}
@@ -105,7 +105,7 @@ class SnapshotWorker:
     @property
     def state(self) -> tuple[object, ...]:
         """Value that changes with every new result."""
-        return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.found.values()))
+        return len(self.reasons), sum(len(snapshots.x) for snapshots in list(self.by_learner.values()))
 
     def stop(self) -> None:
         """Stop after the current record; finished snapshots remain."""
@@ -132,7 +132,7 @@ class SnapshotWorker:
                 continue
 
             def store(snapshots: Snapshots, name: str = learner.name) -> None:
-                self.found[name] = snapshots
+                self.by_learner[name] = snapshots
 
             try:
                 rate = self._trace.curve(learner.name).rate
