@@ -241,7 +241,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         ghost: the same picture of the previous run, drawn faint.
         stored: the stored curves of the preset, drawn faint until the run ends; files omit them.
         moved: whether a person has moved the playhead.
-        whole: whether all points of the axes are computed.
+        is_complete: whether all points of the axes are computed.
     """
 
     view: View
@@ -258,7 +258,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     stored: Sequence[Series] = ()
     guesses: Mapping[str, float | None] = msgspec.field(default_factory=dict)
     moved: bool = False
-    whole: bool = False
+    is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
         """Return whether another look is equal, so that everything computed from it can be reused."""
@@ -282,7 +282,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         places = self.view.known_places
         if not len(places):
             return None
-        if self.whole and self.cursor is None:
+        if self.is_complete and self.cursor is None:
             return self._common
         newest = self.point if self.newest is None else self.newest
         wanted = self.view.x_of(newest, self.shown) if self.cursor is None else self.cursor

@@ -257,7 +257,7 @@ class Session:
             stored=stored,
             guesses={} if number else self.guesses,
             moved=playback.moved,
-            whole=sweep_results is not None and sweep_results.complete,
+            is_complete=sweep_results is not None and sweep_results.complete,
         )
         wanted = number, options is None
         if wanted not in self._looks or not look.is_as(self._looks[wanted]):

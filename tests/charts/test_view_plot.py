@@ -260,10 +260,10 @@ def test_once_all_points_are_there_numbers_are_told_at_the_last_place_that_most_
     a, b = view.curves
     short = [replace(view_curve, x=RATES[:2], y=view_curve.y[:2], planned=2) for view_curve in (a, b)]
     late = replace(a, name="c", x=RATES[2:], y=a.y[2:], planned=2)
-    assert Look(view, point=2, whole=True).x == 1.0, "though the run at 0.01 came last"
-    look = Look(replace(view, curves=[short[0], b]), point=2, whole=True)
+    assert Look(view, point=2, is_complete=True).x == 1.0, "though the run at 0.01 came last"
+    look = Look(replace(view, curves=[short[0], b]), point=2, is_complete=True)
     assert look.x == 0.01
-    look = Look(replace(view, curves=[*short, late]), point=0, whole=True)
+    look = Look(replace(view, curves=[*short, late]), point=0, is_complete=True)
     assert (look.x, look.shown_at_in_words) == (0.01, "α = 0.01")
     assert [reading.state for reading in values(look)][2] == "from 0.1"
     assert [reading.state for reading in values(replace(look, cursor=1.0))] == [
@@ -316,7 +316,7 @@ def test_where_a_person_looks_or_the_bound_still_says_something_numbers_are_told
 def test_along_an_axis_numbers_are_told_at_the_place_that_is_looked_at_whatever_bounds_do():
     bound = lower("ri", np.array([1.0, 0.8, 0.1, 0.0]), "GD")
     view = replace(along("GD"), lines=[bound], x_of=lambda point, clock: 1.0)
-    assert Look(view, whole=True).shown_at == Look(view).shown_at == 1.0
+    assert Look(view, is_complete=True).shown_at == Look(view).shown_at == 1.0
 
 
 def test_a_looked_back_at_place_is_where_numbers_are_told():
