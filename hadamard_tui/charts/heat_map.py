@@ -170,7 +170,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         unlit_words: phrase for these rows.
         focus: a place (x, y); if not all cells fit, cells around it are shown. Without it, cells in
             between are left out.
-        whole: the numbers of columns and rows of the map that this is a part of.
+        full_size: the numbers of columns and rows of the map that this is a part of.
     """
 
     x: np.ndarray
@@ -194,7 +194,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     unlit_words: str = ""
     columns: tuple[Column, ...] = ()
     focus: tuple[float, float] | None = None
-    whole: tuple[int, int] | None = None
+    full_size: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         shape = len(self.y), len(self.x)
@@ -261,7 +261,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
             z=self.z[rows, columns],
             stderr=None if self.stderr is None else self.stderr[rows, columns],
             unlit=None if self.unlit is None else self.unlit[rows],
-            whole=self.whole or (len(self.x), len(self.y)),
+            full_size=self.full_size or (len(self.x), len(self.y)),
         )
 
     def around(self, place: tuple[float, float], columns: int, rows: int) -> tuple[slice, slice]:

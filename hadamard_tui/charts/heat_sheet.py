@@ -308,9 +308,9 @@ def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
 
 def in_sight(heat: HeatMap) -> str:
     """Return a phrase on the visible part of a map; empty if all of it is visible."""
-    if heat.whole is None or heat.whole == (len(heat.x), len(heat.y)):
+    if heat.full_size is None or heat.full_size == (len(heat.x), len(heat.y)):
         return ""
-    axes = (heat.x_label, heat.x, heat.whole[0]), (heat.y_label, heat.y, heat.whole[1])
+    axes = (heat.x_label, heat.x, heat.full_size[0]), (heat.y_label, heat.y, heat.full_size[1])
     parts = [
         f"{name} {places[0]:g} to {places[-1]:g} of {count}"
         for name, places, count in axes

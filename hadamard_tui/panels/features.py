@@ -49,7 +49,7 @@ def show(context: PanelContext) -> HeatMap | Text:
         y_down=True,
         columns=() if target is None else (Column(f"feature {target}, the target", target),),
         focus=(target or 0, chosen),
-        whole=(d, len(curves)),
+        full_size=(d, len(curves)),
     )
 
 

@@ -61,7 +61,7 @@ def show(context: PanelContext) -> HeatMap | Text:
         unlit_words="not seen yet",
         columns=() if target is None else (Column(f"feature {target}, the target", target),),
         focus=(target or 0, now),
-        whole=(d, n),
+        full_size=(d, n),
     )
 
 

@@ -50,7 +50,7 @@ def show(context: PanelContext) -> HeatMap | Text:
         z_limits=weight_limits(weights),
         y_down=True,
         focus=(0, 1),
-        whole=(problem.matrix.shape()[1], problem.target.columns(problem.matrix)),
+        full_size=(problem.matrix.shape()[1], problem.target.columns(problem.matrix)),
     )
 
 

@@ -397,7 +397,7 @@ def test_unlit_rows_are_grey_and_said_in_words_and_have_no_digits():
 
 
 def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_said():
-    sheet = compose(matrix(y_down=True, focus=(90, 35), whole=(100, 40)), 60, 14, COLOURS, foot="")
+    sheet = compose(matrix(y_down=True, focus=(90, 35), full_size=(100, 40)), 60, 14, COLOURS, foot="")
     shown = sheet.shown
     assert len(shown.x) <= sheet.columns
     assert shown.x[-1] == 99
@@ -407,7 +407,7 @@ def test_of_a_map_that_is_too_large_the_cells_around_its_focus_are_in_sight_and_
     foot = "".join(map(chr, sheet.cells.glyphs[-1]))
     assert f"in sight: column {shown.x[0]:g} to 99 of 100, row {shown.y[0]:g} to" in foot
     cut = compose(
-        matrix(y_down=True, focus=(90, 35), whole=(100, 40)), 60, 14, COLOURS, foot="arrow keys: values"
+        matrix(y_down=True, focus=(90, 35), full_size=(100, 40)), 60, 14, COLOURS, foot="arrow keys: values"
     )
     assert "".join(map(chr, cut.cells.glyphs[-1])) == foot, "what has no room is left out as a whole"
 
