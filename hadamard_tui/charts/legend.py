@@ -139,7 +139,7 @@ class EntryPart(NamedTuple):
         return self.named(self.brief)
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """Entry with name and formula."""
         return self.named(f"{self.name} {self.formula}".rstrip())
 
@@ -343,13 +343,16 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
 def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield the entries with fewer and fewer formulas, but at least one, and none too long for a line."""
     parts = [
-        part for entry in entries for part in entry.parts if part.formula and cell_len(part.whole) <= width
+        part
+        for entry in entries
+        for part in entry.parts
+        if part.formula and cell_len(part.full_text) <= width
     ]
     lengths = sorted({cell_len(part.formula) for part in parts}, reverse=True)
     for longest in lengths:
         short_enough = {part.at for part in parts if cell_len(part.formula) <= longest}
         yield [
-            [(part.whole if part.at in short_enough else part.text, part.at) for part in entry.parts]
+            [(part.full_text if part.at in short_enough else part.text, part.at) for part in entry.parts]
             for entry in entries
         ]
 
