@@ -306,7 +306,7 @@ class _Heights(NamedTuple):
 
     top: np.ndarray
     bottom: np.ndarray
-    there: np.ndarray
+    is_shown: np.ndarray
 
     @classmethod
     def of(cls, lines: Spans, across: int, down: int) -> _Heights:
@@ -322,7 +322,7 @@ class _Heights(NamedTuple):
         places = np.arange(self.top.shape[1])[near[1]]
         beside = np.maximum(np.maximum(column - places, places - (column + length - 1)), 0)
         up = np.maximum(np.maximum(self.top[near] - row, row - self.bottom[near]), 0)
-        far = np.where(self.there[near], np.hypot(beside, _ROW * up), np.inf).min(1)
+        far = np.where(self.is_shown[near], np.hypot(beside, _ROW * up), np.inf).min(1)
         is_other = np.ones(len(far), dtype=bool)
         is_other[[index, *along]] = False
         return bool((far[is_other] >= far[index] + _NEARER).all())
