@@ -129,7 +129,7 @@ class HadamardApp(FailingApp):
             self._guide = Guide(tour, self.laboratory)
         self.files = FileWriter()
         """Writer of the files that a person requests."""
-        self.left: Memory | None = None
+        self.memory: Memory | None = None
         """State for the next start; None until it exists."""
         self.failure: Exception | None = None
         """Exception that ended the app; None after a regular end."""
@@ -537,13 +537,13 @@ class HadamardApp(FailingApp):
         view = self.laboratory.view()
         if self.theme != self.config.theme:
             view.theme = self.theme  # type: ignore[assignment]
-        self.left = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
+        self.memory = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
 
     def write(self) -> str:
         """Write the state for the next start. Return a line about the reason if that fails."""
-        if self.left is None or served() or self._guide is not None:
+        if self.memory is None or served() or self._guide is not None:
             return ""  # viewers in browsers share no memory, tours leave none
-        return state_file.write(self.left)
+        return state_file.write(self.memory)
 
     def fails_by(self, error: Exception) -> bool:
         """Collect the state for the next start and return True, unless the app is already ending.

@@ -217,6 +217,6 @@ async def test_how_a_person_looks_at_runs_comes_back_on_the_next_start(editable:
         assert app.laboratory._selected == 2
         await finished(app, pilot)
         await pilot.press("z", "q")
-    assert app.left.view.chart == kept_view.chart  # but for the zoom, which is into one run
-    written = msgspec.json.encode(app.left.view)
-    assert msgspec.json.decode(written, type=KeptView) == app.left.view
+    assert app.memory.view.chart == kept_view.chart  # but for the zoom, which is into one run
+    written = msgspec.json.encode(app.memory.view)
+    assert msgspec.json.decode(written, type=KeptView) == app.memory.view

@@ -260,7 +260,7 @@ async def test_an_app_that_is_ended_before_its_panels_are_there_leaves_the_last_
     await asyncio.wait_for(app.run_async(headless=True), 60)
     assert app.failure is None
     assert app.return_code == exit_code(signal.SIGTERM)
-    assert app.left is None
+    assert app.memory is None
 
 
 @pytest.mark.set_up("empty")

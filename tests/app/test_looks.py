@@ -41,7 +41,7 @@ async def test_the_theme_key_recolours_the_table_and_is_remembered(app: Hadamard
         assert first in str(app.laboratory.query_one(Scoreboard).get_row_at(0)[1].style)
         assert first in str(app.laboratory.query_one(LearnerList).get_option_at_index(0).prompt.spans)
         await pilot.press("q")
-    assert app.left.view.theme == "light"
+    assert app.memory.view.theme == "light"
 
 
 def test_ascii_keeps_the_width() -> None:

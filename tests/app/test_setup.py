@@ -565,7 +565,7 @@ async def test_the_last_learner_that_runs_is_neither_removed_nor_switched_off(ap
 async def test_learners_that_are_off_come_back_with_the_set_up(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("right_square_bracket", "o", "q")
-    memory = app.left
+    memory = app.memory
     again = EditableExperiment(memory.experiment or {}, memory.preset, memory.off)
     assert [values["name"] for values in again.learners] == ["GD", "least squares", "EGU", "EGU±", "spindly"]
     assert again.place_in_run(1) is None

@@ -212,7 +212,7 @@ async def test_a_preset_is_saved_without_its_suffix_and_is_in_the_list_then_and_
         await until(pilot, lambda: app.laboratory.editable.preset == str(file))
         assert app.laboratory.editable.experiment.run.seed == 3
         await pilot.press("escape", "q")
-    memory = app.left
+    memory = app.memory
     assert memory is not None
     again = EditableExperiment(memory.experiment or {}, memory.preset)
     assert not again.changed
