@@ -91,7 +91,10 @@ def groups(opened: str | None = None) -> list[Group]:
     """
     opened_files = [opened] if opened is not None and opened.endswith(".toml") else []
     new = PresetEntry(NEW, NEW_TITLE, NEW_STORY, "", YOURS, (), (), frozenset(), "")
-    own_entries = [new, *(_own(path) for path in dict.fromkeys([*opened_files, *state_file.own_presets()]))]
+    own_entries = [
+        new,
+        *(_own_entry(path) for path in dict.fromkeys([*opened_files, *state_file.own_presets()])),
+    ]
     entries_by_name = {entry.name: entry for entry in index()}
     essentials = talks()[ESSENTIALS]
     first = [entries_by_name.pop(stop.preset) for stop in essentials.stops if stop.preset in entries_by_name]
@@ -153,7 +156,7 @@ def _has(entry: PresetEntry, heading: str, typed: str) -> bool:
     return has_words(typed, " ".join(words), entry.source)
 
 
-def _own(path: str) -> PresetEntry:
+def _own_entry(path: str) -> PresetEntry:
     """Return an entry for a preset of the person; if it cannot be read, the entry states why."""
     try:
         return entry_of(path)

@@ -33,19 +33,19 @@ class BufferCache(Generic[T]):
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self._made: dict[Key, tuple[weakref.ref[object], T]] = {}
+        self._entries: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
         """Return the value for the buffer that an array is a slice of; it is computed once per buffer."""
         buffer = array if array.base is None else array.base
         key = id(buffer), array.__array_interface__["data"][0], array.strides[0]
-        if key not in self._made:
+        if key not in self._entries:
             try:
-                alive: weakref.ref[object] = weakref.ref(buffer, lambda _: self._made.pop(key, None))
+                alive: weakref.ref[object] = weakref.ref(buffer, lambda _: self._entries.pop(key, None))
             except TypeError:  # bytes, as of a file, cannot be watched
                 return self._make()
-            self._made[key] = alive, self._make()
-        return self._made[key][1]
+            self._entries[key] = alive, self._make()
+        return self._entries[key][1]
 
 
 class Sums:

@@ -105,7 +105,7 @@ def _values(look: Look) -> list[ShownValue]:
 
 def looked_at(look: Look, learner: str) -> ShownValue | None:
     """Return the best value of undiverged learners if the view compares them, else the value of `learner`."""
-    candidates = [value for value in _own(look) if value.value is not None]
+    candidates = [value for value in _unpinned(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # a mean over those that have not diverged says nothing
         candidates = [value for value in candidates if not value.diverged]
     if compares(look.view):
@@ -132,7 +132,7 @@ def compares(view: View) -> bool:
 def equals(look: Look, best: ShownValue) -> int:
     """Return how many other learners have the same value up to rounding."""
     lowest = _value(best)
-    candidates = [value for value in _own(look) if value.value is not None and not value.diverged]
+    candidates = [value for value in _unpinned(look) if value.value is not None and not value.diverged]
     return sum(_is_same(_value(value), lowest, value.rounding) for value in candidates) - 1
 
 
@@ -143,7 +143,7 @@ def _is_same(value: float, other: float, rounding: float) -> bool:
     )
 
 
-def _own(look: Look) -> list[ShownValue]:
+def _unpinned(look: Look) -> list[ShownValue]:
     """Return the values of the run itself, without pinned runs."""
     return values(look)[: len(look.view.curves) + len(look.view.heats)]
 

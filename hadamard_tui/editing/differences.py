@@ -103,10 +103,10 @@ def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
         for key in dict.fromkeys([*before, *after]):
             changes += between(before.get(key), after.get(key), f"{place}.{key}" if place else key)
         return changes
-    return [SetupDifference(place, _said(before), _said(after))]
+    return [SetupDifference(place, _as_text(before), _as_text(after))]
 
 
-def _said(value: Any) -> str:
+def _as_text(value: Any) -> str:
     match value:
         case None:
             return "none"
@@ -119,5 +119,5 @@ def _said(value: Any) -> str:
         case dict():
             return str(value.get("kind") or (", ".join(f"{k} {v}" for k, v in value.items()) or "none"))
         case list():
-            return "[" + ", ".join(map(_said, value)) + "]"
+            return "[" + ", ".join(map(_as_text, value)) + "]"
     return str(value)

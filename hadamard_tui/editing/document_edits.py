@@ -198,7 +198,7 @@ class LeftOutClaim(NamedTuple):
 class Fitting(NamedTuple):
     """Fitting claims by their place among all claims, and the other claims."""
 
-    kept: list[int]
+    numbers: list[int]
     left_out: dict[int, LeftOutClaim]
 
 

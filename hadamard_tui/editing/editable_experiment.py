@@ -361,7 +361,7 @@ class EditableExperiment:
             return place
         part, number = prefix[1], int(prefix[2])
         if part == "claims":
-            number_in_run = self._claims.kept.index(number) if number in self._claims.kept else None
+            number_in_run = self._claims.numbers.index(number) if number in self._claims.numbers else None
         else:
             number_in_run = self.place_in_run(number)
         if number_in_run is None:

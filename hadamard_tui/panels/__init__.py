@@ -10,14 +10,14 @@ from pkgutil import iter_modules
 from hadamard_tui.panels.panel import Panel
 
 
-def _found() -> tuple[Panel, ...]:
+def _all_panels() -> tuple[Panel, ...]:
     """Return all panels by place and name, experimental ones last, so that the others keep their digits."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     panels: list[Panel] = [module.PANEL for module in modules if hasattr(module, "PANEL")]
     return tuple(sorted(panels, key=lambda panel: (panel.experimental, panel.place, panel.name)))
 
 
-PANELS = _found()
+PANELS = _all_panels()
 
 TABLE = "learners"
 """Tab of the table of learners. It is not a panel, and leaves the chart as much room as possible."""

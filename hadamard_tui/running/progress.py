@@ -61,11 +61,11 @@ class Remaining:
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque([(0.0, 0.0)])
-        self._left = math.inf
+        self._remaining = math.inf
 
     def see(self, seconds: float, done: float, remaining: float) -> None:
         """Record the finished and the remaining amount after `seconds` more of work."""
-        worked, self._left = self._seen[-1][0] + seconds, remaining
+        worked, self._remaining = self._seen[-1][0] + seconds, remaining
         self._seen.append((worked, done))
         while len(self._seen) > 2 and self._seen[1][0] <= worked - SPAN:
             self._seen.popleft()
@@ -74,9 +74,9 @@ class Remaining:
     def words(self) -> str:
         """Remaining time, as "about 2 min left"; empty while it is unknown."""
         (then, before), (now, done) = self._seen[0], self._seen[-1]
-        if now - then < SHORTEST or done <= before or not 0 < self._left < math.inf:
+        if now - then < SHORTEST or done <= before or not 0 < self._remaining < math.inf:
             return ""
-        return f"{duration_in_words(self._left * (now - then) / (done - before))} left"
+        return f"{duration_in_words(self._remaining * (now - then) / (done - before))} left"
 
 
 def duration_in_words(seconds: float) -> str:

@@ -122,7 +122,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         start_view = view or KeptView()
         super().__init__(editable, Pace(start_view.pace, start_view.unlimited))
         self._rate = rate or FrameRate(Config().fps)
-        self._autorun, self._left, self.chart_options = autorun, start_view, start_view.chart
+        self._autorun, self._start_view, self.chart_options = autorun, start_view, start_view.chart
         self._frames = Frames(self._rate.highest)
         self._next_frame: asyncio.TimerHandle | None = None
         self._frames_due = STILL
@@ -156,10 +156,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     def on_mount(self) -> None:
         self.message_signal.subscribe(self, self._wake_by, immediate=True)
-        if self._left.panel in ABOUT:
-            self.query_one(Stage).choose(self._left.panel)
-        self.set_class(self._left.setup_hidden, "-setup-hidden")
-        self._pick(min(self._left.learner, len(self._editable.learners) - 1))
+        if self._start_view.panel in ABOUT:
+            self.query_one(Stage).choose(self._start_view.panel)
+        self.set_class(self._start_view.setup_hidden, "-setup-hidden")
+        self._pick(min(self._start_view.learner, len(self._editable.learners) - 1))
         if self.session is None:  # else a key on the first page, pressed early, has begun a run already
             self.show_set_up()
         if self._is_about_to_run:

@@ -32,7 +32,7 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
     `document` is the complete experiment as a preset document, with its expressions.
     """
-    base = preset if preset is not None and _there(preset) else BASE
+    base = preset if preset is not None and _exists(preset) else BASE
     changes = [part for change in overrides(base, document) for part in ("--set", change)]
     return shlex.join([NAME, "--preset", base, *changes, *options])
 
@@ -54,7 +54,7 @@ def keep(command: str) -> Path:
     return file
 
 
-def _there(preset: str) -> bool:
+def _exists(preset: str) -> bool:
     try:
         presets.load(preset)
     except BadInput:

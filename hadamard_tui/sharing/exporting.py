@@ -210,7 +210,7 @@ def export(path: Path, shown: Shown, option: str, progress: Progress = lambda sh
 def content(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> bytes:
     """Return the content of a file, by its suffix. Raises: BadInput."""
     check(path, option)
-    return _made(path, shown, f"{option} {path}".strip(), progress)
+    return _file_content(path, shown, f"{option} {path}".strip(), progress)
 
 
 def missing_letters(path: Path, shown: Shown) -> str:
@@ -235,7 +235,7 @@ def check_download(name: str) -> None:
 def download(name: str, shown: Shown, progress: Progress = lambda share: None) -> BytesIO:
     """Return a file for a browser to save. Raises: BadInput."""
     check_download(name)
-    return BytesIO(_made(Path(name), shown, name, progress))
+    return BytesIO(_file_content(Path(name), shown, name, progress))
 
 
 def check_kind(path: Path, option: str) -> None:
@@ -247,7 +247,7 @@ def check_kind(path: Path, option: str) -> None:
         raise BadInput(where, f"{kind.library} is not installed; install it with {kind.remedy}")
 
 
-def _made(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
+def _file_content(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
     """Return the content of a file. Raises: BadInput, also if an installed library cannot be loaded."""
     kind = KINDS[path.suffix.lower()]
     try:
@@ -329,10 +329,10 @@ def as_toml(described: Experiment | Raw) -> str:
 
     A document keeps its expressions. Data files get absolute paths, so that the preset may be moved.
     """
-    return tomli_w.dumps(_said(as_document(described)))
+    return tomli_w.dumps(_without_empty(as_document(described)))
 
 
-def _said(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _said(item) for key, item in value.items() if item not in EMPTY}
-    return [_said(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: _without_empty(item) for key, item in value.items() if item not in EMPTY}
+    return [_without_empty(item) for item in value] if isinstance(value, list | tuple) else value

@@ -96,7 +96,7 @@ def as_csv(table: CurveTable) -> bytes:
     """
     lines = [_cells((*table.texts, *table.numbers))]
     for texts, numbers in table.parts:
-        start, length = _cells(tuple(map(_no_formula, texts))), len(_there(numbers))
+        start, length = _cells(tuple(map(_no_formula, texts))), len(_first_column(numbers))
         for first in range(0, length, BLOCK):
             block = [
                 repeat("") if column is None else as_text(column[first : first + BLOCK]) for column in numbers
@@ -105,7 +105,7 @@ def as_csv(table: CurveTable) -> bytes:
     return "\n".join([*lines, ""]).encode()
 
 
-def _there(numbers: tuple[Numbers, ...]) -> Floats:
+def _first_column(numbers: tuple[Numbers, ...]) -> Floats:
     """Return the numbers of the first column, which every part has."""
     first = numbers[0]
     assert first is not None, "the first column is where a row is"
@@ -158,7 +158,7 @@ def _parquet(table: CurveTable) -> bytes:
     schema = pyarrow.schema(list(zip(names, types, strict=True)), metadata=table.labels)
     tables = [schema.empty_table()]
     for texts, numbers in table.parts:
-        length = len(_there(numbers))
+        length = len(_first_column(numbers))
         columns = [pyarrow.repeat(text, length) for text in texts]
         for column in numbers:
             missing = column is None

@@ -62,13 +62,13 @@ class SteadyNotification(Notification):
     @property
     def time_left(self) -> float:
         """Seconds until the message disappears."""
-        return max(self._left, LEAST)
+        return max(self._remaining, LEAST)
 
     @property
     def has_expired(self) -> bool:
         """Whether the time of the message is over."""
-        return self._left <= 0
+        return self._remaining <= 0
 
     @property
-    def _left(self) -> float:
+    def _remaining(self) -> float:
         return self.raised_at + self.timeout - time.monotonic()

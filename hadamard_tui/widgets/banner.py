@@ -36,7 +36,7 @@ class Number(Vertical):
 
     def __init__(self, id: str) -> None:
         super().__init__(id=id)
-        self._said = ("", "")
+        self._number_and_label = ("", "")
 
     def compose(self) -> ComposeResult:
         yield Digits(NOTHING)
@@ -46,8 +46,8 @@ class Number(Vertical):
         """Show a number and its label; `brief` replaces the label if the text beside it needs the room."""
         if brief and self.screen.has_class("-narrow"):
             label = brief
-        if (number, label) != self._said:
-            self._said = number, label
+        if (number, label) != self._number_and_label:
+            self._number_and_label = number, label
             self.query_one(Digits).update(number)
             self.query_one(Label).update(Text(label))
 

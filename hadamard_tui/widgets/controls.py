@@ -288,7 +288,7 @@ class Choice(Vertical, can_focus=True):
         """Offer `choices`, pairs of words and value; letters in `not_typed` act on the app."""
         super().__init__(**options)
         self.choices: Sequence[tuple[str, str]] = tuple(choices)
-        self._known = value
+        self._reported = value
         self.not_typed = not_typed
         self.set_reactive(Choice.value, value)
 
@@ -323,8 +323,8 @@ class Choice(Vertical, can_focus=True):
         return Content.assemble(chosen.truncate(width, pad=True), " ", (arrow, "$foreground 50%"), " ")
 
     def watch_value(self, value: str) -> None:
-        if value != self._known:
-            self._known = value
+        if value != self._reported:
+            self._reported = value
             self.post_message(self.Changed(self, value))
 
     def watch_expanded(self, expanded: bool) -> None:

@@ -344,7 +344,7 @@ class TableNote(Static):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
-        self._said = ""
+        self._words = ""
         self._fits, self._compares, self._width = False, True, 0
 
     def fit(self, width: int, height: int) -> None:
@@ -365,8 +365,8 @@ class TableNote(Static):
 
     def say(self, words: str) -> None:
         """Show these words."""
-        if words != self._said:
-            self._said = words
+        if words != self._words:
+            self._words = words
             self.update(words, layout=False)
 
     def _stand(self) -> None:

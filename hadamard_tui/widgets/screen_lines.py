@@ -33,12 +33,12 @@ class Caption(Static):
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
-        self._said = ""
+        self._words = ""
 
     def say(self, words: str) -> None:
         """Show these words."""
-        if words != self._said:
-            self._said = words
+        if words != self._words:
+            self._words = words
             self._fit()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -47,8 +47,8 @@ class Caption(Static):
     def _fit(self) -> None:
         """Use a second line if needed, and cut the rest."""
         width = self.content_size.width
-        lines = 2 if 0 < width < cell_len(self._said) else 1
-        first_line, *more_lines = wrap(self._said, width) if lines == 2 else [self._said]
+        lines = 2 if 0 < width < cell_len(self._words) else 1
+        first_line, *more_lines = wrap(self._words, width) if lines == 2 else [self._words]
         text = f"{first_line} {elided(' '.join(more_lines), width)}".rstrip()
         self.update(text, layout=False)
         if self.size.height != lines:

@@ -655,7 +655,7 @@ def test_a_panel_is_a_file_and_takes_no_digit_of_another_while_it_is_experimenta
 ):
     (tmp_path / "another.py").write_text(TENTH.format(experimental))
     monkeypatch.setattr(panels, "__path__", [*panels.__path__, str(tmp_path)])
-    names = [panel.name for panel in panels._found()]
+    names = [panel.name for panel in panels._all_panels()]
     del sys.modules["hadamard_tui.panels.another"]
     place = names.index("tenth")
     assert (place >= sum(not panel.experimental for panel in PANELS)) if experimental else place == 1

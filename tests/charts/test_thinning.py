@@ -67,7 +67,7 @@ def test_what_is_remembered_is_of_a_column_of_a_buffer_and_goes_with_it(noise):
     assert remembered.of(other[:]) == ["it"]
     del other
     gc.collect()
-    assert not remembered._made
+    assert not remembered._entries
 
 
 def test_gaps_do_not_hide_extremes(noise):
