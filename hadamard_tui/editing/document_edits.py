@@ -55,7 +55,7 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
         picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")
         if along or (isinstance(read, dict) and read.get("over") == name):
-            picture["read"] = None  # along the clock every evaluation point is shown
+            picture["read"] = None  # along the clock, every evaluation point is shown
     put_numbers(raw, numbers)
     del raw["axes"][number]
 

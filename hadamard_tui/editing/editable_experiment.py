@@ -66,7 +66,7 @@ class EditableExperiment:
         as_it_was = self._origin_document == document
         self._origin = experiment if as_it_was else documents.first(self._origin_document)
         if experiment == self._origin and document == documents.in_full(as_document(experiment), experiment):
-            document = self._origin_document  # of which these are the numbers
+            document = self._origin_document  # whose expressions have these values
         self._accept(experiment, document, claims)
         self.give_letters()
 
@@ -332,7 +332,9 @@ class EditableExperiment:
         return {**self.raw, "learners": running}
 
     def _check(self) -> None:
-        self.off = {place: self.learners[place] for place in self.off}  # which may have other names in them
+        self.off = {
+            place: self.learners[place] for place in self.off
+        }  # they may have been renamed
         try:
             experiment, raw, claims = fitting_claims(self._to_run(), documents.first)
             self._accept(experiment, raw, claims)

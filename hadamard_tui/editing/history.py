@@ -97,7 +97,7 @@ class History:
             return
         goes_on = typed is not None and typed == self._typed
         del self._states[self._now if goes_on else self._now + 1 :]
-        if goes_on and _same(editable, self._states[-1]):  # what was typed is taken back by typing
+        if goes_on and _same(editable, self._states[-1]):  # a person typed the former text again
             typed = None
         else:
             self._states.append(editable.copied())

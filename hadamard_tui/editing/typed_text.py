@@ -61,7 +61,7 @@ def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None
     short = f"{value:.{digits or 10}g}"
     if digits is not None:
         return short
-    return short if float(short) == value else repr(value)  # a form must not change what it only shows
+    return short if float(short) == value else repr(value)  # showing a value must not change it
 
 
 def _item(value: Any, digits: int | None) -> str:
@@ -82,7 +82,7 @@ def value_of(field: Field, text: str) -> Any:
         return None if field.optional else {} if kind == "table" else text
     match kind:
         case "wholes":
-            plain = re.fullmatch(r"[\d\s]*", text)  # 64 64 is two of them, d / 2 is one
+            plain = re.fullmatch(r"[\d\s]*", text)  # "64 64" is two numbers, "d / 2" is one
             return [_number(item.strip(), int) for item in (text.split() if plain else text.split(","))]
         case "floats":
             return [_number(item, float) for item in _split(text)]
