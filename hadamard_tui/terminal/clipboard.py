@@ -42,7 +42,7 @@ def sequence(text: str) -> str:
         return ""
     if "TMUX" in os.environ:
         return _through_tmux(plain)
-    return "" if terminal.startswith(BETWEEN) else plain  # one on another machine, which cannot be queried
+    return "" if terminal.startswith(BETWEEN) else plain  # a tmux on another machine cannot be queried
 
 
 def _through_tmux(plain: str) -> str:

@@ -67,7 +67,7 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
         undo()
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
-        signal.signal(number, handle)  # a stopped program goes on here
+        signal.signal(number, handle)  # a stopped program continues here
 
     numbers = [getattr(signal, name) for name in (*FATAL, "SIGTSTP")]
     unhandled = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]

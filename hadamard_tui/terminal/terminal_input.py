@@ -26,7 +26,7 @@ class ExitEvent(threading.Event):
 
     def set(self) -> None:
         if not self.is_set():
-            super().set()  # first: the thread that the byte wakes asks whether the event is set
+            super().set()  # before the byte, because the thread that it wakes checks the event
             self._writer.send(b"x")
 
     def clear(self) -> None:
@@ -57,7 +57,7 @@ def chunks(fileno: int, ended: ExitEvent, patience: Callable[[], float | None]) 
                 continue
             try:
                 data = os.read(fileno, CHUNK)
-            except OSError:  # the terminal is gone
+            except OSError:  # the terminal is lost
                 return
             if not data:
                 return
@@ -103,7 +103,7 @@ class InputReader:
         self._follow(letter)
         try:
             messages = list(self._parser.feed(letter) if letter else self._parser.tick())
-        except Exception:  # numbers beyond all letters, and whatever else a line may garble
+        except Exception:  # such as code points out of range on a garbled line
             self._parser = TerminalParser()
             messages = []
         if self._pasted is None and self._recent.endswith(BRACKETED_PASTE_START):
@@ -119,7 +119,7 @@ class InputReader:
             return []
         text = "".join(self._pasted[: -len(BRACKETED_PASTE_END)])
         self._pasted = None
-        list(self._parser.feed(BRACKETED_PASTE_END))  # it makes an empty paste, in place of which ours goes
+        list(self._parser.feed(BRACKETED_PASTE_END))  # ends its empty paste, which ours replaces
         return [events.Paste(text.replace("\x00", ""))]
 
     def _follow(self, letter: str) -> None:

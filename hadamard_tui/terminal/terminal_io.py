@@ -121,7 +121,7 @@ class TimedDriver(LinuxDriver):
         keys = InputReader()
         is_first = True
         for data in chunks(self.fileno, self.exit_event, lambda: keys.patience):
-            # Until the app takes the terminal, the terminal makes a new line of the enter key.
+            # Until the app takes over the terminal, the enter key arrives as a line feed.
             text = decode(data.replace(b"\n", b"\r") if is_first else data)
             is_first = False
             for message in keys.messages(text):
@@ -153,7 +153,7 @@ class TimedDriver(LinuxDriver):
         self._loop_of_app.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:
-        if not self._is_suspended:  # stopped by a signal that nothing handles: its threads are still there
+        if not self._is_suspended:  # after SIGSTOP, which has no handler, the threads still run
             self.suspend_application_mode()
         self.resume_application_mode()
 
