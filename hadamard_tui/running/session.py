@@ -203,7 +203,7 @@ class Session:
         assert results is not None, "a sweep begins before its runs"
         number = next(number for number, candidate in results.traces.items() if candidate is trace)
         self.point = replace(self.point, number=number, trace=trace)
-        if former is not None:  # the next point is played from its start
+        if former is not None:  # playback of the next point starts at record 0
             self.playback = self._new_playback()
         self.engine_time.begin()
 
@@ -346,7 +346,7 @@ class Session:
         else:
             self._worker.pause()
             if self.trace is None:
-                self._worker.step()  # to the first record, which a run held that early has not come to
+                self._worker.step()  # a run paused before its first record needs one to show
 
     def step(self) -> None:
         """Pause and show one more record, which the engine computes first if necessary."""

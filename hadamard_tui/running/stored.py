@@ -111,7 +111,7 @@ def read(name: str) -> Stored | None:
 def write(name: str, stored: Stored) -> None:
     """Write the stored pictures of a shipped preset. Raises: BadInput."""
     file_of(name).parent.mkdir(exist_ok=True)
-    content = msgspec.json.encode(stored, enc_hook=np.generic.item)  # axes may have numbers of numpy
+    content = msgspec.json.encode(stored, enc_hook=np.generic.item)  # axes may hold numpy numbers
     files.write(file_of(name), content + b"\n", f"stored pictures of {name}")
     read.cache_clear()
 

@@ -81,7 +81,7 @@ def headline_of_look(
 ) -> str:
     """Return the finding of a picture; beside a pinned run, the change and its effect on the curves."""
     from engine.results.headlines import (
-        comparison,  # here, as no headline is shown before a run
+        comparison,  # imported here, because no headline is shown before a run
         headline,
         headline_of,
     )
