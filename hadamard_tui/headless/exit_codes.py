@@ -44,7 +44,7 @@ def broken(error: Exception) -> int:
         file = user_state_path(NAME) / "traceback.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except (OSError, RuntimeError):  # a full disk, or no home folder at all
+    except (OSError, RuntimeError):  # a full disk, or no home folder
         for line in text.splitlines():
             _say(escaped(line))
         where = "its traceback is above"

@@ -94,7 +94,7 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
             continue
         entries.append(page.entry)
         files.write(folder / INDEX, index_page(entries))
-        if name in presets.names():  # the data of other presets may change behind the names of their files
+        if name in presets.names():  # other presets may name data files, whose content can change
             stored[name] = page
             files.write(folder / MADE_PAGES, msgspec.json.encode(stored))
         yield Reported(name, page.entry)
