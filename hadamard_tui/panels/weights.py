@@ -122,7 +122,7 @@ def target_features(experiment: Experiment) -> tuple[int, ...]:
     """Return the instance entries that make up the first target, if they are few."""
     problem = experiment.problem
     if problem.matrix.rotate or problem.matrix.feature_count() != problem.matrix.shape()[1]:
-        return ()  # what a target names is none of the features that learners see
+        return ()  # the entries that learners see are not the target's features
     features = features_of(problem.target, problem.matrix, experiment.run.seed)
     return features if len(features) <= MOST_MARKED else ()
 
