@@ -17,7 +17,7 @@ def parse_colour(colour: str) -> Color:
     try:
         return Color.parse(colour)
     except ColorParseError:
-        # Here, because printed charts need no Textual for most colours.
+        # Imported here, because printed charts mostly need no Textual.
         from textual.color import Color as TextualColor
 
         return TextualColor.parse(colour).rich_color

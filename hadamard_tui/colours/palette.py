@@ -129,7 +129,7 @@ def on_paper() -> Iterator[None]:
 STEPS = 64
 """Number of colours: finer than visible, and few enough to limit pairs, as each pair needs a style."""
 
-# On colours of more relative luminance than this, black has more contrast than white (WCAG 2.2).
+# Above this relative luminance, black text has more contrast than white (WCAG 2.2).
 _BLACK_FROM = 0.179
 
 _GREYS_ON_DARK, _GREYS_ON_LIGHT = (38, 104), (226, 160)
