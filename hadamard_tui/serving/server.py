@@ -34,7 +34,7 @@ LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 HEADERS = {
     "Cache-Control": "no-store",
-    # The terminal sets its colours and sizes in style elements of its own.
+    # 'unsafe-inline', because the terminal's script adds style elements.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
@@ -78,7 +78,7 @@ async def harden(request: web.Request, response: web.StreamResponse) -> None:
 def _parsed(address: str) -> SplitResult:
     try:
         return urlsplit(address)
-    except ValueError:  # brackets that are not closed
+    except ValueError:  # unclosed brackets
         return urlsplit("")
 
 
@@ -171,7 +171,7 @@ class Server:
             self._viewers.discard(viewer)
             self._places.release()
             if viewer.silent and request.transport is not None:
-                request.transport.abort()  # nobody is there to take what is still to be sent
+                request.transport.abort()  # the page no longer reads
         return websocket
 
     async def _stop(self, app: web.Application) -> None:
@@ -192,7 +192,7 @@ def serve(port: int, preset: str | None, viewers: int) -> None:
     Raises: BadInput if the port is unavailable.
     """
     sockets = listen(port)
-    # -P: modules of the folder that the server was started in are not the app's.
+    # -P keeps Python from importing modules of the working folder.
     command = [sys.executable, "-P", "-m", "hadamard_tui", "--reset"]
     if preset is not None:
         command.append(f"--preset={preset}")

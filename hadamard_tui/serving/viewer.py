@@ -35,7 +35,7 @@ class Size(Struct):
 class Stdin(Struct, array_like=True, tag="stdin"):
     """Keys, clicks and pasted text, as a terminal encodes them."""
 
-    text: Annotated[str, Meta(min_length=1)]  # Textual takes no letters for the end of its input
+    text: Annotated[str, Meta(min_length=1)]  # Textual takes empty text for the end of its input
 
 
 class Resize(Struct, array_like=True, tag="resize"):
@@ -123,7 +123,7 @@ class Viewer:
                 task.cancel()
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
             await complaints
-            await process.communicate()  # what is left in the pipe would keep the process from being reaped
+            await process.communicate()  # a full pipe would keep the process from being reaped
         await self._say_goodbye(by_itself)
         for outcome in outcomes:
             if isinstance(outcome, Exception):
@@ -138,7 +138,7 @@ class Viewer:
             "COLUMNS": str(self._size.width),
             "ROWS": str(self._size.height),
         }
-        # In a session of its own: Ctrl-C is the server's, which ends the apps in turn.
+        # In a new session, because Ctrl-C is for the server, which then ends the apps.
         return await asyncio.create_subprocess_exec(
             *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment, start_new_session=True
         )
@@ -160,7 +160,7 @@ class Viewer:
         output = process.stdout
         assert output is not None
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            await output.readuntil(b"__GANGLION__\n")  # how Textual says that an app has begun
+            await output.readuntil(b"__GANGLION__\n")  # Textual's sign that an app has started
             while True:
                 kind = await output.readexactly(1)
                 content = await output.readexactly(int.from_bytes(await output.readexactly(4), "big"))
