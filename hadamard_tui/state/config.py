@@ -132,7 +132,7 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
             wrong[name] = "no key is named; name one, as in 'f5'"
         else:
             sound[name] = value
-    # Whoever is left out has its own keys again, which may be another's.
+    # An action whose key is dropped gets its default keys back, which may clash again.
     while clash := _clash(sound, ACTIONS) or _clash(sound, MOTIONS):
         name, key, owner = clash
         del sound[name]

@@ -106,7 +106,7 @@ def parse(text: bytes) -> Memory:
         memory = msgspec.json.decode(text, type=Memory)
         raw_values.check([memory.preset, memory.off, memory.left_out])
         memory.set_up()
-        chart = memory.view.chart  # an axis that is linear is none that a person has chosen
+        chart = memory.view.chart  # a stored linear axis is no choice of the person
         memory.view.chart = replace(chart, x_log=chart.x_log or None, y_log=chart.y_log or None)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput("", str(error)) from error
@@ -162,7 +162,7 @@ def _set_aside(path: Path) -> str:
         for number in count(1):
             aside = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
             try:
-                aside.touch(exist_ok=False)  # takes the name, lest another program does meanwhile
+                aside.touch(exist_ok=False)  # reserves the name against other programs
             except FileExistsError:
                 continue
             path.replace(aside)
