@@ -37,7 +37,7 @@ FEW_COLOURS = ("standard", "windows")
 class Browser(Framed[str | None]):
     """Page that returns the name or file of the chosen preset, or None."""
 
-    # While the filter has the focus; the list has keys of its own.
+    # Keys while the filter has the focus; the list has its own.
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(
             move_down="move('cursor_down')",
@@ -105,7 +105,7 @@ class Browser(Framed[str | None]):
         """Read all presets in a thread, because reading many files would block the app."""
         self._groups = await asyncio.to_thread(groups, self._opened)
         self._entries = {entry.name: entry for _, entries in self._groups for entry in entries}
-        with suppress(NoMatches):  # the page may be going by now
+        with suppress(NoMatches):  # the page may be closed by now
             self._list()
 
     def _list(self) -> None:
@@ -206,7 +206,7 @@ class NewExperiment(Framed[dict[str, Any] | None]):
         """Read the presets in a thread, because reading many files would block the app."""
         problems = await asyncio.to_thread(_lines_of_problems)
         learners = await asyncio.to_thread(_lines_of_learners)
-        with suppress(NoMatches):  # the page may be going by now
+        with suppress(NoMatches):  # the page may be closed by now
             for id, lines in (("#problem-lines", problems), ("#learner-lines", learners)):
                 options = self.query_one(id, OptionList)
                 options.add_options(lines)

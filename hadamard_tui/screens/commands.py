@@ -116,7 +116,7 @@ class Searching(LoadingIndicator):
     """Still sign of a running search."""
 
     def on_mount(self, event: events.Mount) -> None:
-        event.prevent_default()  # it would be drawn 16 times a second, hidden or not
+        event.prevent_default()  # Textual would animate it 16 times a second, even hidden
 
 
 class Commands(CommandPalette, Modal[None]):

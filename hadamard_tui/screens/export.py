@@ -151,7 +151,7 @@ class Export(Framed[None]):
             done = result.result()
         except BadInput as error:
             self._not_written(error, opened)
-        except Exception as error:  # what was computed is worth more than a file that cannot be made
+        except Exception as error:  # a failed file must not end the app and lose the run
             self._not_written(BadInput("", f"{type(error).__name__}: {error}"), opened)
         else:
             self.dismiss()

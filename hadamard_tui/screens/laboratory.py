@@ -160,7 +160,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Stage).choose(self._start_view.panel)
         self.set_class(self._start_view.setup_hidden, "-setup-hidden")
         self._pick(min(self._start_view.learner, len(self._editable.learners) - 1))
-        if self.session is None:  # else a key on the first page, pressed early, has begun a run already
+        if self.session is None:  # an early key on the welcome page may have started a run
             self.show_set_up()
         if self._is_about_to_run:
             self.query_one("#loss", ChartView).hint = WORDS["loading engine"]
@@ -478,7 +478,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(Stage).clear(self._title, letters, kinds, drawn(experiment), refused)
         self.query_one(Story).show(None, experiment, list(self._editable.left_out.values()))
         self._list_runs()
-        self.call_after_refresh(self._complete_set_up)  # for which the first paint does not wait
+        self.call_after_refresh(self._complete_set_up)  # so that the first paint does not wait for it
 
     @property
     def _title(self) -> str:

@@ -76,7 +76,7 @@ class Predicting(ViewControl):
         assert guesses is not None, "a guess is being made"
         experiment = self._editable.experiment
         guessed = {*guesses.confirmed, guesses.learner} - {None}
-        if not guessed <= self._editable.running_letters.keys():  # another set-up was put up meanwhile
+        if not guessed <= self._editable.running_letters.keys():  # the set-up has been replaced
             self._stop_guessing()
             return
         axes = Axes(
