@@ -98,7 +98,7 @@ class Banner(Horizontal):
         width = static.size.width
         head = f"{place}  {title}"
         if tour.stop.line and not changed and len(head) > width:
-            head = place  # what the speaker says comes before the title
+            head = place  # the speaker's words take precedence over the title
         layout_state = head, words, width
         if layout_state != self._words:
             self._words = layout_state

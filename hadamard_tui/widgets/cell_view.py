@@ -50,14 +50,14 @@ class CellView(Widget):
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._stale = True
-        # What is on the screen: code points and positions in `_styles`, both [height, width].
+        # Screen content: code points and positions in `_styles`, both [height, width].
         self._glyphs = np.zeros((0, 0), dtype=np.uint32)
         self._inks = np.zeros((0, 0), dtype=np.int16)
         self._strips: list[Strip] = []
         self._styles: list[Style] = []
-        self._own_ground: list[bool] = []  # whether each of the styles has another background than the widget
+        self._own_ground: list[bool] = []  # whether each style has a background of its own
         self._ink_of: dict[object, int] = {}
-        self._ground = Style.null()  # the widget's own style, which all others stand on
+        self._ground = Style.null()  # the widget's style, the base of all others
 
     def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
         """Return code points and positions in the list of styles, both [height, width]."""
@@ -101,7 +101,7 @@ class CellView(Widget):
         if self._ground != self.rich_style:  # styles set in code are not announced by notify_style_update
             self._drop_styles()
         glyphs, inks = self._compose_cells()
-        inks[glyphs == _BLANK] = 0  # a blank looks the same in any style: not a change
+        inks[glyphs == _BLANK] = 0  # blanks look the same in any style, so they are no change
         if glyphs.shape == self._glyphs.shape:
             different = (glyphs != self._glyphs) | (inks != self._inks)
         else:
@@ -138,7 +138,7 @@ class CellView(Widget):
         """Return the style of a part of the chart, as a position in the list of styles."""
         if part not in self._ink_of:
             style = self.get_component_rich_style(f"cell-view--{part}")
-            # The background is the widget's: that of a component lags behind when only the widget's changes.
+            # The widget's background, because a component's lags behind if only the widget's changes.
             self._add(part, self._ground + Style(color=style.color, bold=style.bold, italic=style.italic))
         return self._ink_of[part]
 

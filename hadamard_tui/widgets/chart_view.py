@@ -55,7 +55,7 @@ class ChartView(CellView):
         self._axes: Axes | None = None
         self._note = ""
         self._playhead: float | None = None
-        self._area = range(0)  # the columns of the plot area
+        self._area = range(0)  # columns of the plot area
         self._legend_lines = 1
 
     def show(
@@ -198,7 +198,7 @@ class MultiplesView(Grid):
             charts = [*charts, *new]
         across = min(len(plots), max(1, self.size.width // LEAST_WIDTH))
         down = -(-len(plots) // across)
-        across = -(-len(plots) // down)  # rows that are about equally full
+        across = -(-len(plots) // down)  # so that rows are about equally full
         if self.styles.grid_size_columns != across:
             self.styles.grid_size_columns = across
         for number, chart in enumerate(charts):

@@ -74,7 +74,7 @@ class Small(Button):
     """Compact button whose tooltip is plain text."""
 
     def __init__(self, label: str, *, tooltip: str, id: str | None = None, classes: str = "") -> None:
-        classes = f"{classes} -default -style-default"  # which it would give itself, with its styles anew
+        classes = f"{classes} -default -style-default"  # Button would add them, and compute styles again
         super().__init__(label, id=id, classes=classes, tooltip=Content(tooltip))
         compact(self)
 
@@ -231,7 +231,7 @@ class Offered(Pages):
 
     def on_blur(self) -> None:
         self.post_message(self.Left(lost_focus=True))
-        self.suppress_click()  # on the choice, which would open the list again
+        self.suppress_click()  # a click on the choice would open the list again
 
     def action_leave(self) -> None:
         self.post_message(self.Left(lost_focus=False))

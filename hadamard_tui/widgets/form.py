@@ -114,7 +114,7 @@ class Row(Vertical):
     def say_value(self, value: Any) -> None:
         """Show the value of the expression beside the control; hide it if None."""
         number = "" if value is None else f"= {text_of(value, digits=6)}"
-        if number != self.value_text:  # else all of the form would be laid out once more
+        if number != self.value_text:  # a new margin lays out the whole form again
             self.value_text = number
             self._control.styles.margin = (0, cell_len(number) + 1 if number else 0, 0, TITLE)
             self.refresh()
@@ -126,7 +126,7 @@ class Row(Vertical):
 
     def is_about(self, where: str) -> bool:
         """Return whether a place is the place of this row, or inside its value."""
-        where = where.partition(" where ")[0]  # at which point of the axes
+        where = where.partition(" where ")[0]  # drop the point of the axes
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
     def complain(self, problem: str) -> None:
@@ -357,7 +357,7 @@ class Fields(Vertical):
     async def turn(self, values: Mapping[str, Any]) -> None:
         """Open the line with the present fields, or close it; do nothing if the line is gone."""
         more = next(iter(self.query_children(More)), None)
-        if more is None:  # the form was made anew for a part without such fields
+        if more is None:  # the form was rebuilt for a part without such fields
             return
         more.opened = not more.opened
         more.refresh()

@@ -64,8 +64,8 @@ class HeatMapView(CellView, can_focus=True):
         super().__init__(name=name, id=id, classes=classes)
         self._ascii_only = ascii_only
         self._heat: HeatMap | None = None
-        self._cursor: tuple[int, int] | None = None  # positions among x and y
-        self._place: tuple[float, float] | None = None  # what is in sight of a large map, if a person chose
+        self._cursor: tuple[int, int] | None = None  # positions in x and y
+        self._place: tuple[float, float] | None = None  # centre of the visible part of a large map, if moved
         self._sheet: HeatSheet | None = None
         self._ink_at = np.zeros(0, dtype=np.int16)  # positions in `_styles` by pair of inks, −1 for none yet
 
@@ -155,7 +155,7 @@ class HeatMapView(CellView, can_focus=True):
 
     def _styled(self, pairs: np.ndarray) -> np.ndarray:
         """Return the styles of pairs of inks as positions in the list, and append missing ones."""
-        self._ink("frame")  # blanks have the first of the styles
+        self._ink("frame")  # style 0 is for blanks
         if "heat" not in self._ink_of:
             self._ink_of["heat"] = 0
             self._ink_at = np.full(INKS * INKS, -1, dtype=np.int16)

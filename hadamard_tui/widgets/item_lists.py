@@ -263,7 +263,7 @@ class ItemList(Vertical):
 
     @on(OptionList.OptionHighlighted)
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()  # the set-up would take it for one of its learners
+        event.stop()  # the set-up would take it for a learner
 
     @on(Choice.Changed, "#given-by")
     def _given_by(self, event: Choice.Changed) -> None:

@@ -74,9 +74,9 @@ class DataLine(Static):
         self._problem = problem
         try:
             sentence = problem.data_sentence
-        except BadInput:  # a file is gone meanwhile, which the set-up says
+        except BadInput:  # a file is gone; the set-up reports that
             sentence = ""
-        if sentence != self._sentence:  # to lay out the screen anew takes longer than to draw a step
+        if sentence != self._sentence:  # a layout takes longer than drawing a step
             self._sentence, self.display = sentence, bool(sentence)
             self.update(f"data: {sentence}")
 

@@ -402,7 +402,7 @@ class SelectionBar(Horizontal):
         choice = event.choice
         if not isinstance(choice, PartWord):
             return
-        self._shown = None  # what was refused is taken back at the next look
+        self._shown = None  # so that a refused choice is reset at the next frame
         if choice.id == "bar-learner":
             self.post_message(self.LearnerChosen(None if event.value == ADD else int(event.value)))
         else:

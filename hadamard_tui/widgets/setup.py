@@ -56,7 +56,7 @@ class LearnerForm(Vertical):
     def __init__(self, editable: EditableExperiment, number: int) -> None:
         super().__init__()
         self.number = number
-        self._values = editable.learners[number]  # which may be gone when this is composed
+        self._values = editable.learners[number]  # now, as it may be removed before composition
 
     def compose(self) -> ComposeResult:
         from engine.learners.learner import Learner
@@ -137,8 +137,8 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     async def fill(self) -> None:
         """Mount the panels, unless they are mounted or hidden."""
-        async with self._making:  # it may have been shown twice before anything is there
-            if self.filled or not self.display:  # it may be hidden again
+        async with self._making:  # it may be shown twice before the panels are mounted
+            if self.filled or not self.display:  # or it may be hidden again
                 return
             self._stale = False
             await self.mount_compose(self._panels())
@@ -239,7 +239,7 @@ class SetupPane(VerticalScroll, can_focus=False):
     def enter(self) -> None:
         """Focus the first field once it is mounted."""
         self._entered = True
-        if fields := self.query("Choice, Input"):  # none while other panels are put up
+        if fields := self.query("Choice, Input"):  # none while the panels are replaced
             self.screen.set_focus(fields.first())
 
     def pick(self, number: int) -> None:
@@ -304,14 +304,14 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     def _show_preset(self) -> None:
         """Show whether the set-up is an unchanged preset, so that a changed one can be chosen again."""
-        for select in self.query("#preset").results(Choice):  # there is none while other panels are put up
+        for select in self.query("#preset").results(Choice):  # none while the panels are replaced
             if select.value != self._preset():
                 with select.prevent(Choice.Changed):
                     select.offer(self._presets(), self._preset())
 
     def show_list(self) -> None:
         """Redraw the lists of learners, axes, pictures and claims, as after a change of theme."""
-        for learners in self.query(LearnerList):  # there is none while other panels are put up
+        for learners in self.query(LearnerList):  # none while the panels are replaced
             learners.show(self.editable, self.learner)
         for items in self.query(ItemList):
             items.show(self.editable)
@@ -483,7 +483,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         try:
             with presets.former_words(preset, self.notify):
                 chosen = EditableExperiment.of(preset)
-        except BadInput as error:  # in a file of the person's own
+        except BadInput as error:  # only the person's own files can be invalid
             self.notify(str(error), severity="error")
             self._show_preset()
         else:

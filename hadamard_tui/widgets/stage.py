@@ -80,10 +80,10 @@ class PanelWords(Words):
 
     def _mark(self) -> None:
         keys = shown_keys("page_down").split()
-        if self.screen.has_class(TOUR):  # there these go to the next stop
+        if self.screen.has_class(TOUR):  # on a tour these keys go to the next stop
             keys = [name for name in keys if name != printed_key("pagedown")]
         self.border_subtitle = "".join(f"{name} reads on" for name in keys[:1])
-        fits = self.virtual_size.height <= self.outer_size.height  # without the line of the key itself
+        fits = self.virtual_size.height <= self.outer_size.height  # outer, as the key itself takes a line
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
 
