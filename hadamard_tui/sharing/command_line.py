@@ -96,7 +96,7 @@ def _changes(place: str, old: Any, new: Any) -> Iterator[str]:
 
 def _whole(place: str, value: Any) -> str:
     if value is None:
-        raise _Whole  # TOML has no word for nothing: the table around it is said without it
+        raise _Whole  # TOML has no null, so the table around it is replaced
     return f"{place}={inline_toml(value)}"
 
 

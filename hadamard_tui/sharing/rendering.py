@@ -112,9 +112,7 @@ def _add_new_fonts() -> None:
     listed_files = {font.fname for font in fontManager.ttflist}
     for file in findSystemFonts():
         if file not in listed_files:
-            with suppress(
-                Exception
-            ):  # matplotlib raises what its readers raise, and a broken font has no letters
+            with suppress(Exception):  # font readers raise many types for a broken font
                 fontManager.addfont(file)
 
 
@@ -171,7 +169,7 @@ def pdf(page: SvgSheet) -> bytes:
     Fonts with PostScript outlines use type 3, because some PDF readers show nothing of them in type 42.
     """
     families = fonts_for(page.text).families
-    page.written()  # which gives the page its size
+    page.written()  # sets the size of the page
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -203,7 +203,7 @@ def _line_by_turns(
     path = path_of(*outline(np.where(shared, across, np.nan), down, within))
     _stroke(into, curve, path, CURVE, dashes(turn.lead.style, turn.turn, turn.turns))
     beyond = ~_within(x, across[np.isfinite(down)])
-    joined = beyond.copy()  # with the point before and the point after, so that no segment is missing
+    joined = beyond.copy()  # plus one point on each side, so that no segment is missing
     joined[:-1] |= beyond[1:]
     joined[1:] |= beyond[:-1]
     if beyond.any():

@@ -297,7 +297,7 @@ def _heat_figure(heat: HeatMap, name: str, caption: str) -> str:
 
 def _figure(page: Page, axes: Axes, name: str, caption: str, below: str, data: dict[str, Any]) -> str:
     """Return an SVG page with a caption, the HTML below it, and the data for the script."""
-    page.written()  # which gives the page its size
+    page.written()  # sets the size of the page
     page.root.set("class", "chart")
     name_apart(page.root, name)
     svg = tostring(page.root, encoding="unicode")
