@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.spans import Spans
 
 
-# There is a legend from this height on, of two lines, or of one for so many rows.
+# Height from which a chart has a legend, of two lines or of one line per so many rows.
 _LEGEND_FROM, _ROWS_PER_LEGEND_LINE = 8, 12
-# Rather than hide a name it takes more lines, one for so many rows, as long as so many are left to the chart.
+# To avoid hiding names, the legend may grow to one line per so many rows, if the chart keeps its minimum.
 _LEAST_ROWS_PER_LEGEND_LINE, _LEAST_CHART = 3, 11
 
 
@@ -99,12 +99,12 @@ def _legend(
 
 _MARKERS = "ox+*#%@&$=~^"
 _SPARSE_MARKER = "·"
-# In these styles only one column in so many shows, mostly as a dot, at times as the curve's own marker.
+# Columns per visible one in these styles: mostly a dot, and at times the curve's own marker.
 _SPARSE: dict[LineStyle, int] = {"dashed": 2, "dotted": 4, "dash-dot": 3, "sparse": 6, "long": 5, "pairs": 8}
 _OWN_MARKER_EVERY = 16
-_GAP_EVERY = 8  # columns, in a curve whose own marker is in all others
+_GAP_EVERY = 8  # columns, in a curve with its marker in all other columns
 _LEGEND_LINES = 6
-_TURN = 2  # columns of each of the curves that run along each other
+_TURN = 2  # columns per turn of curves that run along each other
 _SHADE = 4, 2  # columns and rows from one cell to the next that shows a region
 
 
@@ -201,7 +201,7 @@ def _layer(
         is_marked = period == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
         if is_marked or column % period == 0:
             run = range(top[column], bottom[column] + 1)
-            if curve.style == "points":  # which no line joins
+            if curve.style == "points":  # no line joins them
                 run = run[:: max(len(run) - 1, 1)]
             cells += [(column, rows - 1 - row, marker if is_marked else _SPARSE_MARKER) for row in run]
     return Layer(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BORDER = "─"
 _APART = 2
-_LEAST = 6  # a word that is cut keeps this many cells
+_LEAST = 6  # cells that a cut word keeps
 _ENDS = 4  # a border and a blank at either end of the upper line
 
 
@@ -109,17 +109,17 @@ def _label(text: str, room: int) -> str:
     return elided(text, room) if room >= min(_LEAST, cell_len(text)) else ""
 
 
-# plotext has one figure for the whole process.
+# plotext has one figure per process, so threads take turns.
 _plotext = threading.Lock()
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
-# The least size at which each part is worth its cells.
+# Minimum size at which each part is worth its cells.
 _BOX = (10, 4)
 _TICK_HEIGHT = 6
 _ROWS_PER_TICK, _MOST_Y_TICKS, _MOST_X_TICKS = 3, 9, 11
-_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 9  # a chart of so many rows has so many numbers on its y-axis
+_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 9  # numbers on the y-axis from this many rows on
 _NO_LABELS_BELOW = 3  # y labels may take a third of the width
-_WIDEST_NAME = 6  # names in the place of y labels a sixth
+_WIDEST_NAME = 6  # and names in their place a sixth
 
 
 class FrameLayout(msgspec.Struct, frozen=True):
@@ -133,7 +133,7 @@ class FrameLayout(msgspec.Struct, frozen=True):
     rows: int
     boxed: bool
     top_line: TopLine
-    tick_line: TickLine  # empty where there is no room for ticks
+    tick_line: TickLine  # empty if ticks do not fit
     y_ticks: tuple[tuple[int, str], ...]  # row in the plot area from the bottom, label
 
 
@@ -215,7 +215,7 @@ def draw(layout: FrameLayout, layers: Sequence[Layer] = ()) -> str:
     """Draw the layout and the layers with plotext, as `height` lines with colour codes."""
     if not layout.boxed:
         return "\n".join([" " * layout.width] * layout.height)
-    import plotext as plt  # here, because it costs start-up time that not every command needs
+    import plotext as plt  # imported here, because most commands do not need its start-up time
 
     with _plotext:
         plt.clear_figure()
@@ -229,7 +229,7 @@ def draw(layout: FrameLayout, layers: Sequence[Layer] = ()) -> str:
             [place for place, _ in layout.tick_line.ticks], [label for _, label in layout.tick_line.ticks]
         )
         plt.yticks([place for place, _ in layout.y_ticks], [label for _, label in layout.y_ticks])
-        plt.scatter([-1], [-1], marker=" ")  # outside; without data plotext draws no ticks
+        plt.scatter([-1], [-1], marker=" ")  # invisible, because plotext draws no ticks without data
         for layer in layers:
             plt.scatter(list(layer.columns), list(layer.rows), marker=list(layer.markers), color=layer.colour)
         drawn: str = plt.build()

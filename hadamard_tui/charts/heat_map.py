@@ -14,7 +14,7 @@ from engine.core.expressions import number
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Limits, LineStyle, are_whole
 
-# No border lies beyond: a range of twice as much is still a number.
+# Limit of borders, so that twice the range does not overflow.
 _LARGEST = 8e307
 
 
@@ -50,8 +50,8 @@ def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
     return seen
 
 
-# A wider linear range would overflow; what is beyond is shown as the end of the scale.
-# Narrower ranges (relative to the values) are rounding noise: all the same.
+# A wider linear range would overflow; values beyond are shown at the end of the scale.
+# Narrower ranges, relative to the values, are rounding noise.
 _NOISE = 1e-12
 _FACTOR = 2.0
 """Factor by which the scale extends above and below a single value."""

@@ -165,7 +165,7 @@ def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[n
         from_top = height if heat.y_down else up.size - 1 - height
         down = (from_top + 0.5) * (DOTS_DOWN // HALVES) - 0.5
         dots = line_dots(right, down, "solid" if plain else contour.style, wide, high)
-        if not plain:  # two dots thick: on colours one is hard to see
+        if not plain:  # two dots thick, because one is hard to see on colours
             dots[1:] |= dots[:-1]
             dots[:, 1:] |= dots[:, :-1]
         planes.append((dots, LINE_MARKS[number % len(LINE_MARKS)] if plain else ""))
@@ -174,7 +174,7 @@ def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[n
     return [(np.logical_or.reduce([dots for dots, _ in planes]), "")]
 
 
-# The least size at which each part is worth its cells.
+# Minimum size at which each part is worth its cells.
 _BAR_WIDTH, _BAR_HEIGHT, _LEGEND_HEIGHT, _TOP_LABEL_HEIGHT = 44, 9, 8, 14
 _ROWS_PER_LEGEND_LINE, _LEAST_ROWS_PER_LEGEND_LINE = 12, 4
 _DOTS = (1, HALVES)
@@ -235,12 +235,12 @@ def compose(
     names = _legend(heat, scale, width, height, plain, on_top)
 
     tall = height - below - len(names)
-    if beside:  # how many numbers the bar has, and so its width, depends on its rows
+    if beside:  # its rows determine its numbers, and so its width
         bar = upright(scale, frame(heat.axes, width, tall, _DOTS).rows, plain)
         framed = width - bar.glyphs.shape[1]
     all_cells, surround = heat, frame(heat.axes, framed, tall, _DOTS)
     across, up = slice(0), slice(0)
-    for _ in range(_TRIES):  # the numbers at the axis of a part may be wider, and leave less room
+    for _ in range(_TRIES):  # wider numbers at the axis of a part may leave less room
         if all_cells.focus is None:
             break
         across, up = all_cells.around(place or all_cells.focus, surround.columns, surround.rows * HALVES)
@@ -328,7 +328,7 @@ def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
         for row, mark in ((surround.top - 1, marked.MARK), (surround.top + surround.rows, marked.FOOT)):
             if cells.glyphs[row, surround.left + column] == ord(
                 BORDER
-            ):  # the words on it are more than a mark
+            ):  # words on the border take precedence over a mark
                 _write(cells, row, surround.left + column, mark, TITLE)
 
 

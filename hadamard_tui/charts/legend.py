@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _EQUALS = " = "
-_LETTERS = 8, 5, 3, 2  # that words have, by turns
+_LETTERS = 8, 5, 3, 2  # of cut words, from mild to severe cuts
 _WORD = re.compile(r"[^\W\d_]{2,}")
 """Pattern of words that may be cut: runs of letters, without numbers and signs."""
 

@@ -23,8 +23,8 @@ FEW = 8
 ABOVE, BELOW = "↑", "↓"
 """Arrows before the letter of a curve that leaves the chart at an edge."""
 
-_ROOM = 3  # cells at least between those
-_MARK_PERIOD, _MARK_ROOM = 24, 6  # cells from one letter of a curve to its next, and to that of another curve
+_ROOM = 3  # minimum of cells between them
+_MARK_PERIOD, _MARK_ROOM = 24, 6  # cells to a curve's next letter, and to one of another curve
 
 
 class MarkAt(NamedTuple):
@@ -69,7 +69,7 @@ def curve_marks(
     for lead, *followers in groups:
         cells[followers] = np.where(lines.shown[lead], cells[lead], cells[followers])
     point_columns = [_data(curve, axes, lines.shown[at], across) for at, curve in enumerate(series)]
-    free = np.ones((2, rows * columns), dtype=bool)  # of letters; of letters and their neighbours
+    free = np.ones((2, rows * columns), dtype=bool)  # free of letters; also of their neighbours
     marks: list[MarkAt] = []
 
     def put(index: int, cell: int) -> None:
@@ -90,7 +90,7 @@ def curve_marks(
     for index in marked:
         if not (len(point_columns[index]) and put_last(index, point_columns[index])):
             put_last(index, np.flatnonzero(lines.shown[index]))
-    for turn in range(FEW):  # curves that run along each other take their common points by turns
+    for turn in range(FEW):  # so that curves along each other take turns at common points
         for index in marked:
             if turn < len(point_columns[index]):
                 choice = cells[index, point_columns[index]]

@@ -69,7 +69,7 @@ def write_text(glyphs: np.ndarray, row: int, column: int, text: str) -> slice | 
     return span
 
 
-# One per dot would miss dots where the steps fall on their borders.
+# Several points per dot, because a single one would miss dots if steps fall on their borders.
 _PER_DOT = 2
 
 
@@ -85,7 +85,7 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
     start = np.stack([across[:-1], down[:-1]])
     step = np.stack([across[1:], down[1:]]) - start
     begin, end = _inside(start, step, np.array([[wide], [high]]))
-    is_inside = begin <= end  # not where a place is NaN
+    is_inside = begin <= end  # False for NaN
     start, step, begin, end = start[:, is_inside], step[:, is_inside], begin[is_inside], end[is_inside]
     length = np.abs(step).max(axis=0) * (end - begin)
     counts = np.ceil(_PER_DOT * length).astype(np.int64) + 1
@@ -114,8 +114,8 @@ def _inside(start: np.ndarray, step: np.ndarray, size: np.ndarray) -> tuple[np.n
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD, POINT, ZERO = ord("┊"), ord("•"), ord("▾")
-_TURN, _THROUGH = 4, 6  # cells of each series of those that share a line; from what shows through to the next
-_APART = 4  # dots of a column in a band
+_TURN, _THROUGH = 4, 6  # cells per turn of series that share a line; period of lines that show through
+_APART = 4  # dots between two dots of a column in a band
 _BLANK, BRAILLE = ord(" "), 0x2800
 # Unicode's numbering of the dots: _BITS[row][column].
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
@@ -127,13 +127,13 @@ class Raster(msgspec.Struct, frozen=True):
     glyphs: np.ndarray  # uint32, code points
     colours: np.ndarray  # int16, position in the list of series, −1 where there is none
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
-    remark: str  # what is left out, in words
+    remark: str  # on points that are left out
     groups: Sequence[tuple[int, ...]]  # series that run along each other and are close
-    shared: Sequence[tuple[int, ...]]  # series that are drawn as one line, by turns
-    names: tuple[NameAt, ...]  # of series that have theirs near their ends
-    marks: tuple[MarkAt, ...]  # the letters of series
+    shared: Sequence[tuple[int, ...]]  # series that take turns on one line
+    names: tuple[NameAt, ...]  # names near the ends of series
+    marks: tuple[MarkAt, ...]  # letters of series
     edges: tuple[EdgeMark, ...]  # letters with arrows where series leave the plot area
-    left_out: frozenset[int]  # lines of which nothing is there
+    left_out: frozenset[int]  # lines outside the plot area
 
     @property
     def named(self) -> frozenset[int]:
@@ -190,7 +190,7 @@ def paint_series(
         assert span is not None, "a name is put inside"
         colours[row, span] = line_owner[row, span] = index
 
-    faint_lines = np.array([*(curve.faint for curve in series), True])  # −1, no line at all, picks the last
+    faint_lines = np.array([*(curve.faint for curve in series), True])  # index −1, no line, selects the last
     if playhead is not None and (at := Scale(axes.x_limits, axes.x_log, wide).slot(playhead)) is not None:
         column = at // DOTS_ACROSS
         free = line_owner[:, column] < 0
@@ -286,9 +286,7 @@ def braille(dots: np.ndarray) -> np.ndarray:
 def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Return the last series with a dot in each cell, −1 for none, int32 [rows, columns]."""
     owner = np.full(rows * columns, -1, dtype=np.int32)
-    index, column = np.nonzero(
-        on
-    )  # series by series, so that the later of two assignments is the later series
+    index, column = np.nonzero(on)  # in the order of series, so that the last assignment to a cell wins
     first, last = spans.top[on] // DOTS_DOWN, spans.bottom[on] // DOTS_DOWN
     reach = last - first + 1
     run = np.repeat(np.arange(len(reach)), reach)

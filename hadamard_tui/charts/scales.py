@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Limits
 
 
-# Far outside any chart, yet small enough that positions can be interpolated and held in int32.
+# Far outside any chart, yet small enough to interpolate and to store as int32.
 BEYOND = 1e9
 
 
@@ -62,7 +62,7 @@ class Scale(msgspec.Struct, frozen=True):
 Tick = tuple[float, str]
 
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
-# Fixed notation up to this many characters, the scientific one beyond if it is shorter.
+# Fixed notation up to this many characters, then scientific notation if that is shorter.
 _PLAIN_WIDTH = 6
 _PLAIN_DECADES = range(-3, 6)
 _WHOLE = 1e7  # whole numbers below this have all their digits
@@ -117,7 +117,7 @@ def _linear(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
             continue
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         if last - first < most_ticks:
-            # Multiples of a step below rounding are equal.
+            # Multiples of a step below rounding are equal; each is kept once.
             return list(dict.fromkeys(index * step for index in range(first, last + 1)))
     return []
 

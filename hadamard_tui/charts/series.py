@@ -17,7 +17,7 @@ Limits = tuple[float, float]
 _LARGEST = 8e307
 # Narrower ranges (relative to the values) are rounding noise and treated as constant data.
 _NOISE = 1e-12
-# Ticks of wider ranges are further apart than 1.
+# In wider ranges, ticks are more than 1 apart and need no check.
 _MANY = 64
 
 
@@ -124,8 +124,8 @@ def limits(values: np.ndarray) -> Limits:
     )
 
 
-# Which dot columns a line style leaves on, by column modulo the length: fixed to the screen, so that
-# dashes stand still while data grow.
+# Visible dot columns of each line style, by column modulo the length. They are fixed to the screen, so that
+# dashes do not move while data grow.
 PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
     "dashed": (True, True, True, True, False, False),
     "dotted": (True, False, False, False),

@@ -42,7 +42,7 @@ class BufferCache(Generic[T]):
         if key not in self._entries:
             try:
                 alive: weakref.ref[object] = weakref.ref(buffer, lambda _: self._entries.pop(key, None))
-            except TypeError:  # bytes, as of a file, cannot be watched
+            except TypeError:  # bytes of a file allow no weak reference
                 return self._make()
             self._entries[key] = alive, self._make()
         return self._entries[key][1]
@@ -205,7 +205,7 @@ class Pen(msgspec.Struct, frozen=True):
         x, y = curve.x[:length], curve.y[:length]
         low, high = (options.window if increases(curve) else None) or (-np.inf, np.inf)
         picked = thinned(x, y, low, high)
-        picked = picked[~np.isnan(y[picked])]  # not everything is measured at every record
+        picked = picked[~np.isnan(y[picked])]  # some measures are missing at some records
         if curve.places.is_passed:
             picked = picked[_passed(x[picked])]
         at, under = x[picked], ground(x[picked])

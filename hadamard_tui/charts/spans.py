@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # than the loop saves.
 _STACKED = 4096
 
-# Rows beyond this are all alike: out of sight. A logarithmic axis has the place of 0 at −∞.
+# Rows beyond this are equally invisible. It stands in for −∞, the place of 0 on a logarithmic axis.
 _FAR = 1 << 30
 
 

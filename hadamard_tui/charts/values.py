@@ -106,7 +106,7 @@ def _values(look: Look) -> list[ShownValue]:
 def looked_at(look: Look, learner: str) -> ShownValue | None:
     """Return the best value of undiverged learners if the view compares them, else the value of `learner`."""
     candidates = [value for value in _unpinned(look) if value.value is not None]
-    if look.view.picture.measure.structure().is_risk:  # a mean over those that have not diverged says nothing
+    if look.view.picture.measure.structure().is_risk:  # its mean over the remaining replicas is meaningless
         candidates = [value for value in candidates if not value.diverged]
     if compares(look.view):
         only_references = all(curve.training.is_reference for curve in look.view.curves)
@@ -228,9 +228,7 @@ def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
         return "done"
     if look.is_played(curve) and look.at_end:
         return "done"
-    ended = curve.ends.ended and (
-        not len(curve.x) or curve.x[-1] <= look.shown
-    )  # as far as a person has seen
+    ended = curve.ends.ended and (not len(curve.x) or curve.x[-1] <= look.shown)  # up to the shown record
     return "stopped" if look.stopped and not ended else "learning"
 
 

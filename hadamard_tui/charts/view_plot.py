@@ -367,7 +367,7 @@ def level_lines(
     The path is interpolated linearly between grid points, on a log axis in log x. It omits places beside
     non-finite values, and grids of one row or column. Shape [0, 2] without a crossing.
     """
-    from contourpy import contour_generator  # here, as most charts have no contours
+    from contourpy import contour_generator  # imported here, because most charts have no contours
 
     if min(values.shape) < 2:
         return np.empty((0, 2))
