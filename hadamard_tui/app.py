@@ -78,10 +78,10 @@ class HadamardApp(FailingApp):
     CSS_PATH = "hadamard.tcss"
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
-    # Only ctrl+c would copy what is selected, and it quits; a click on what has just been removed would fail.
+    # Selected text could be copied by ctrl+c only, which quits; a click on a removed widget would fail.
     ALLOW_SELECT: ClassVar[bool] = False
-    # With priority: a field would copy, and a page on top would not receive it.
-    # Those who speak in halls press page down and page up, whatever has the focus in the laboratory.
+    # With priority, because a field would use ctrl+c to copy, and a page on top would not receive it.
+    # Presenters send page down and page up, whatever widget has the focus.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", show=False, priority=True),
         Binding("pagedown", "stops_on(1)", show=False, priority=True),
@@ -182,7 +182,7 @@ class HadamardApp(FailingApp):
         """
         if any(shown.message == message for shown in notifications_of(self)):
             return
-        for screen in self.screen_stack:  # Textual leaves the frames of messages that it took away itself
+        for screen in self.screen_stack:  # Textual leaves empty frames when it removes messages
             for frame in screen.query("ToastRack > *"):
                 if not frame.children:
                     frame.remove()
@@ -220,7 +220,7 @@ class HadamardApp(FailingApp):
             if self.check_action(action.name.removeprefix("app."), ()):
                 yield SystemCommand(action.label, action.help, self._command(action.name))
         for number, (name, about) in enumerate(ABOUT.items(), start=1):
-            if number > DIGITS:  # those with a digit are actions
+            if number > DIGITS:  # tabs with a digit are actions already
                 yield SystemCommand(f"Tab: {name}", f"{name}: {about}", self._command(f"panel({number})"))
         for part, kind in KINDS.items():
             words = f"Add {kind.with_article} to the set-up, and open its fields: it {kind.about}"
@@ -505,7 +505,7 @@ class HadamardApp(FailingApp):
             preset=session.preset,
         )
         look, refused = self.laboratory.picture_of(session)
-        look = msgspec.structs.replace(look, stored=())  # a file has what was computed, and nothing else
+        look = msgspec.structs.replace(look, stored=())  # files contain computed results only
         return shown if refused else with_look(shown, look, context.curve.name)
 
     def _file_name(self, suffix: str) -> str:
@@ -542,7 +542,7 @@ class HadamardApp(FailingApp):
     def write(self) -> str:
         """Write the state for the next start. Return a line about the reason if that fails."""
         if self.memory is None or served() or self._guide is not None:
-            return ""  # viewers in browsers share no memory, tours leave none
+            return ""  # viewers leave no state, and tours are not resumed
         return state_file.write(self.memory)
 
     def fails_by(self, error: Exception) -> bool:
@@ -554,7 +554,7 @@ class HadamardApp(FailingApp):
             return False
         if self.failure is None:
             self.failure = error
-            with suppress(Exception):  # the screen may be what failed
+            with suppress(Exception):  # the screen itself may have failed
                 self.keep()
         return True
 

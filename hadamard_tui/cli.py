@@ -364,7 +364,7 @@ def verify_presets(
             if not as_json and not prints_report:
                 delivery.attempt(lambda: console.output().print(verifying.shown(done[-1])))
             if delivery.hindered and report is None:
-                return 0  # nobody is left to run the others for
+                return 0  # no reader is left for the other presets
         if as_json:
             delivery.attempt(lambda: echo(json.dumps(verifying.as_json(done), ensure_ascii=False).encode()))
         elif prints_report:
@@ -409,7 +409,7 @@ def bench_machine(
     as_json: Annotated[bool, _flag("--json", help="Print only the result, as JSON.")] = False,
 ) -> None:
     """Time the engine on this machine, beside the reference machine. This takes about a minute."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it when it is loaded
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it at import
     from hadamard_tui.headless import bench, console
 
     timings = list(bench.timed(quick, console.errors()))
@@ -560,12 +560,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = typer.main.get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)
         with printing():
-            pass  # what is in the buffer, too
+            pass  # flush, because the buffer may fail, too
     except BadInput as error:
         return exit_codes.refused(str(error))
     except TyperException as error:
         return exit_codes.refused(exit_codes.usage(error))
-    except (ReaderGone, SystemExit):  # SystemExit is what typer and rich make of a reader who left their help
+    except (ReaderGone, SystemExit):  # typer and rich raise it if the reader of help is gone
         return 0
     except KeyboardInterrupt:
         code = exit_codes.STOPPED
@@ -575,7 +575,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         discard()
         return exit_codes.refused(
             f"standard output: cannot be written: {error.strerror}"
-        )  # it was a help page
+        )  # typer was printing help
     except Exception as error:
         return exit_codes.broken(error)
     if code == exit_codes.STOPPED:
