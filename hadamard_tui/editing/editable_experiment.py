@@ -332,9 +332,7 @@ class EditableExperiment:
         return {**self.raw, "learners": running}
 
     def _check(self) -> None:
-        self.off = {
-            place: self.learners[place] for place in self.off
-        }  # they may have been renamed
+        self.off = {place: self.learners[place] for place in self.off}  # they may have been renamed
         try:
             experiment, raw, claims = fitting_claims(self._to_run(), documents.first)
             self._accept(experiment, raw, claims)
