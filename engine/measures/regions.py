@@ -29,7 +29,7 @@ class Regions(Measure, frozen=True, tag="regions"):
         return MeasureNeeds(parameters=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="every unit cuts every cell that is there already")
+        return MeasureSchedule(expensive="every unit may split all cells of the units before it")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         return needs_plane(learner, problem)

@@ -112,7 +112,7 @@ def _check_points(picture: Picture, where: str) -> None:
         raise BadInput(f"{where}.points", f"{fault}; leave it out, or take measure function")
     for key in ("running", "times", "read", "relative", "share", "y"):
         if getattr(picture, key) is not None:
-            fault = f"labels are not on the scale that {key} makes"
+            fault = f"labels cannot be drawn, as {key} changes the scale of the y-axis"
             raise BadInput(f"{where}.points", f"{fault}; leave one of them out")
 
 
@@ -277,7 +277,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
             raise BadInput(f"{where}.{key}", f"{fault}; name another dimension")
         for dimension in dimensions.indices:
             if dimension in named and dimension in picture.at:
-                raise BadInput(f"{where}.{key}", f"{dimension} is set by at; name another dimension")
+                raise BadInput(f"{where}.{key}", f"`at` already fixes {dimension}; name another dimension")
     remaining = [
         dimension for dimension in dimensions.indices if dimension not in picture.at and dimension != over
     ]

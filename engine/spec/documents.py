@@ -85,7 +85,7 @@ def _check_until(sweep: Sweep) -> None:
         of_axis = [how for how in readings if how is not None and how.over == axis.name]
         if axis.until is None or (of_axis and all(how.is_threshold for how in of_axis)):
             continue
-        reason = "the least, say, of all values is not known before the last" if of_axis else "there is none"
+        reason = "the minimum, for example, is known only after all values" if of_axis else "there is none"
         right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')
         raise BadInput(
             f"axes[{number}].until", f"it is for pictures with {right}, and {reason}; leave it out"

@@ -118,7 +118,7 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
     if not experiment.loss.is_square:
         return f"the gradients of {name} are those of {experiment.protocol.loss} loss"
     if learner.schedule is not None and learner.schedule.of_loss:
-        return f"the rates of {name} are made of its losses"
+        return f"the rates of {name} depend on its losses"
     if learner.clip is not None or (learner.decay is not None and learner.decay.p == "1"):
         return f"the steps of {name} are cut or decay by signs"
     if learner.rate_choice in (None, BEST):

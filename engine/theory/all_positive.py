@@ -25,7 +25,7 @@ class OfUnseen(Line, frozen=True):
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         n, _ = problem.matrix.shape()
         if not protocol.schedule().full_batch or protocol.extent(n).most_examples >= n:
-            return Finding(False, "requires steps along the gradient of some of the rows, as with train")
+            return Finding(False, "requires full-batch steps on fewer rows than there are: set train")
         return Finding(True, "instances have private entries, by which no unseen row is known")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:

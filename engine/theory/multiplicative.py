@@ -19,11 +19,11 @@ RATES = {1 / 3: 3.0, 1 / 2: 2.0}
 class Multiplicative(Line, frozen=True, tag="multiplicative"):
     """min(1, c ln d / k): EGU and the spindly net learn one 0/1 feature from about log d examples.
 
-    c = 3 for the rate η = 1/3 and 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). In expectation over k
-    examples drawn independently, for the mean loss of the k hypotheses that predicted them (one of them at
-    random), with features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start, and no
-    noise. Every learner has the curve of its own c. Each example moves the relative entropy to
-    the target, ln d at the start, by at least 1/c of its square loss. Source: AW20 Thms 6–7; theory.md §7.
+    c = 3 for the rate η = 1/3 and 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). The bound holds in
+    expectation over k independent examples, for the mean loss of the k hypotheses that predicted them. It
+    requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start, and no noise.
+    Every learner has the curve of its own c. Each example lowers the relative entropy to the target, ln d at
+    the start, by at least 1/c of its square loss. Source: AW20 Thms 6–7; theory.md §7.
     """
 
     title: ClassVar[str] = "multiplicative-update bound"

@@ -16,13 +16,13 @@ RATE = 0.5
 
 
 class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
-    """1 − max(k, 2(k−1))/d for k ≤ d/2 + 1: two linear layers with a start and a φ constructed for it.
+    """1 − max(k, 2(k−1))/d for k ≤ d/2 + 1, the loss of two linear layers with a constructed start and φ.
 
-    In the limit ε, μ, 1/L → 0 of `two-layer-decoder`, for each of the targets [H, −H]; rank 2(k − 1) of the
-    2k + 1 that `svd-two-layer` allows, so that bound is tight up to 3/d. It refutes, from k = 4 on, the
-    conjecture that no start and no φ go below 1 − (k+1)/d. For usual starts, and for φ independent of the
-    order of the rows, the question is open. Derived here; no earlier statement is known to us. Source:
-    theory-open.md §18.
+    It is the limit ε, μ, 1/L → 0 of `two-layer-decoder`, for each of the targets [H, −H]. The predictions
+    have rank 2(k − 1), and `svd-two-layer` allows 2k + 1, so `svd-two-layer` is tight up to 3/d. From k = 4
+    on, the line refutes the conjecture that no start and no φ go below 1 − (k+1)/d. For usual
+    starts, and for φ independent of the order of the rows, the question is open. Derived here; no earlier
+    statement is known to us. Source: theory-open.md §18.
     """
 
     title: ClassVar[str] = "reach of two layers"

@@ -72,5 +72,5 @@ class Spectral(Update, frozen=True, tag="spectral"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         d = matrix.shape()[1]
-        reason = "sinh acts on the singular values of W, which other rotations than of its sides change"
+        reason = "sinh acts on the singular values of W, and most rotations of its entries change them"
         return Verdict(False, reason, rotations(*pair_of(self.factors, d)))

@@ -171,7 +171,7 @@ def test_a_picture_shows_none_of_the_examples_that_nobody_learned_from():
     ("picture", "reason"),
     [
         ({"x": "step", "measure": "loss"}, "loss is not such a function; leave it out"),
-        ({"x": "input", "measure": "function", "times": "2"}, "labels are not on the scale that times makes"),
+        ({"x": "input", "measure": "function", "times": "2"}, "as times changes the scale of the y-axis"),
     ],
 )
 def test_examples_stand_beside_a_function_alone(picture, reason):

@@ -121,7 +121,7 @@ def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learn
     ("words", "where", "reason"),
     [
         ({"x": "j", "read": {"over": "j", "take": "max"}}, "pictures[0].x", "j is read off"),
-        ({"x": "j", "at": {"j": 1}}, "pictures[0].x", "j is set by at"),
+        ({"x": "j", "at": {"j": 1}}, "pictures[0].x", "`at` already fixes j"),
         ({"x": "k"}, "pictures[0]", "j of spectrum must be x, read off, or set by at"),
     ],
 )

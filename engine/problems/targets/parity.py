@@ -17,8 +17,8 @@ from engine.problems.targets import Target, TargetStructure
 class Parity(Target, frozen=True, tag="parity"):
     """The product of the features in a random set S is the label, y = ∏_{i ∈ S} x_i, for features of ±1.
 
-    One draw per replica: S is any set of features, with the same probability, or any of k of them. Source:
-    Abbe, Sandon 2020; theory-bias.md §§41, 42.
+    S is drawn once per replica, uniformly from all sets of features, or from all sets of `degree` features.
+    Source: Abbe, Sandon 2020; theory-bias.md §§41, 42.
     """
 
     degree: Annotated[
