@@ -261,7 +261,7 @@ def write_file(file: Path, thumbnails: Mapping[str, Thumbnail]) -> None:
     """Write a file with one line per preset, so that differences are readable. Raises: BadInput."""
     encode = msgspec.json.Encoder(order="deterministic").encode
     lines = [
-        f"{encode(name).decode()}: {encode(thumbnail).decode()}"
-        for name, thumbnail in sorted(thumbnails.items())
+        f"{encode(preset_name).decode()}: {encode(thumbnail).decode()}"
+        for preset_name, thumbnail in sorted(thumbnails.items())
     ]
     files.write(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode(), "thumbnails")
