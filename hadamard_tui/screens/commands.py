@@ -44,9 +44,9 @@ class ActionProvider(SystemCommandsProvider):
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for name, summary, act, *_ in self.app.get_system_commands(self.screen):
-            if score := matcher.match(name) or BY_SUMMARY * has_words(query, summary, ""):
-                yield Hit(score, matcher.highlight(name), act, help=summary)
+        for action_name, summary, act, *_ in self.app.get_system_commands(self.screen):
+            if score := matcher.match(action_name) or BY_SUMMARY * has_words(query, summary, ""):
+                yield Hit(score, matcher.highlight(action_name), act, help=summary)
 
 
 class PresetProvider(Provider):
@@ -86,8 +86,8 @@ def _source(member: type[Part]) -> str:
     return f"{getattr(member, 'source', '')} {written}"
 
 
-def _score(query: str, name: str, text: str, source: str) -> float:
-    if has_words(query, name, ""):
+def _score(query: str, entry_name: str, text: str, source: str) -> float:
+    if has_words(query, entry_name, ""):
         return BY_NAME
     return BY_SOURCE if has_phrase(query, source) else BY_WORDS * has_words(query, text, source)
 

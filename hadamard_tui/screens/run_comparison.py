@@ -107,9 +107,9 @@ class RunComparison(RunControl):
         if (run := self._chosen_run) is not None:
             self.app.push_screen(Renaming(run.name), lambda name: self._renamed(run, name))
 
-    def _renamed(self, run: Kept, name: str | None) -> None:
-        if name:
-            run.name, run.renamed = name, True
+    def _renamed(self, run: Kept, new_name: str | None) -> None:
+        if new_name:
+            run.name, run.renamed = new_name, True
         self._list_runs()
 
     def action_delete_run(self) -> None:
