@@ -146,13 +146,13 @@ class NumberEntry(Entry):
 
     def on_key(self, event: events.Key) -> None:  # type: ignore[override]
         action = action_of(event.key)
-        name = "" if action is None else action.id
+        action_id = "" if action is None else action.id
         steps = self.ALWAYS if self._touched else self.ALWAYS | self.UNTOUCHED
-        if name in steps:
+        if action_id in steps:
             event.stop()
             event.prevent_default()
-            self.step(steps[name])
-        elif name == "vary":
+            self.step(steps[action_id])
+        elif action_id == "vary":
             event.stop()
             event.prevent_default()
             self.post_message(self.Varied())

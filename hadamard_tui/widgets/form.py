@@ -403,7 +403,7 @@ class PartForm(Fields):
         return "" if self._kind is None else summary_of(self._members[self._kind])
 
     def _choice(self) -> Widget:
-        return Choice([(name, name) for name in self._members], value=self._kind or NONE)
+        return Choice([(kind, kind) for kind in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
         """Replace the fields by those of the present kind."""
@@ -435,7 +435,7 @@ class OptionalPart(PartForm):
     def _choice(self) -> Widget:
         if UNTAGGED in self._members:
             return Flag(self._kind is not None)
-        names = [("none", NONE), *((name, name) for name in self._members)]
+        names = [("none", NONE), *((kind, kind) for kind in self._members)]
         return Choice(names, value=self._kind or NONE)
 
 
