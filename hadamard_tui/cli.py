@@ -66,9 +66,9 @@ class CommandGroup(_PlainHelp, TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def _flag(name: str, help: str, **more: Any) -> Any:
+def _flag(option: str, help: str, **more: Any) -> Any:
     """Return an option without a value, and without typer's <bool> in the help."""
-    return typer.Option(name, metavar="", help=help, **more)
+    return typer.Option(option, metavar="", help=help, **more)
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -601,9 +601,9 @@ def _load(
     from engine.spec import presets
 
     overrides = list(settings or [])
-    for name, value in (("device", device), ("path", path)):
+    for option, value in (("device", device), ("path", path)):
         if value is not None:
-            overrides.append(f"run.{name}={json.dumps(value)}")
+            overrides.append(f"run.{option}={json.dumps(value)}")
     try:
         with presets.former_words(preset, answer):
             return presets.document(preset, overrides)

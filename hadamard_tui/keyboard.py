@@ -43,7 +43,7 @@ _BY_ID = {motion.id: motion for motion in MOTIONS}
 
 def motions(**actions: str) -> list[Binding]:
     """Return the bindings of a widget, as in `move_down="cursor_down"`."""
-    return [_BY_ID[name.replace("_", "-")].binding(action) for name, action in actions.items()]
+    return [_BY_ID[motion_name.replace("_", "-")].binding(action) for motion_name, action in actions.items()]
 
 
 IN_LISTS = motions(
