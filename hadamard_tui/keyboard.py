@@ -446,7 +446,10 @@ def key(id: str) -> str:
 
 
 def panel_key(panel: str) -> str:
-    """Return the key of a panel; without one, the key of the next panel, which reaches it in the end."""
+    """Return the key that opens a panel.
+
+    For a panel without a key of its own, return the key that opens the next panel. Repeated presses reach it.
+    """
     number = list(ABOUT).index(panel) + 1
     return key(f"panel-{number}" if number <= DIGITS else "view")
 

@@ -46,7 +46,7 @@ class Needs(NamedTuple):
     """Requirements of a backend. The defaults are those of steps on the matrix."""
 
     matrix: bool = False
-    """Whether it needs a matrix of instances that are drawn without one."""
+    """Whether the backend needs the instances as a matrix, even if they are drawn without one."""
 
     torch: bool = True
     """Whether it needs torch, which takes longer to load than a small run."""
@@ -106,7 +106,7 @@ class Backend:
         return True
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
-        """Return its compiled code for a learner that it serves; None if it needs none."""
+        """Return the compiled code with which the backend serves `learner`; None if it needs none."""
         return None
 
     def sample(self, learner: Learner) -> dict[str, object]:

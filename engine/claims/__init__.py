@@ -40,7 +40,7 @@ LeastShare = Annotated[
 ]
 
 DIGITS, MOST_DIGITS = 6, 15
-"""Digits of a number in a text; finer tolerances need more."""
+"""Least and largest number of digits of a number in a claim's message; the tolerance decides."""
 
 OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
@@ -83,7 +83,7 @@ class Claim(Part, frozen=True, kw_only=True):
     """Fields that name a theory line; fields in both lists may name either."""
 
     of_map: ClassVar[bool] = False
-    """Whether it is about heat maps, whose learner `curve` names, instead of curves."""
+    """Whether the claim is about a heat map instead of a curve; `curve` then names the map's learner."""
 
     text: Annotated[
         str, Meta(min_length=1, max_length=MOST_WORDS, title="text", description="the claim in words")

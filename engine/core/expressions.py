@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LONGEST = 200
-"""Characters of an expression, at most."""
+"""Maximum number of characters in an expression."""
 
 DEEPEST = 30
 """Nesting of parentheses, signs and exponents, at most: the parser recurses for each."""
@@ -485,7 +485,7 @@ def with_changed_expressions(text: str, change: Callable[[str], object]) -> str:
 
 
 def plain(text: str) -> str:
-    """Return the text that becomes `text` when it is filled."""
+    """Return `text` with its braces doubled, so that filling the result gives `text` again."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

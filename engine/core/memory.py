@@ -34,7 +34,7 @@ class Sizes(NamedTuple):
     """Number of targets; the weight vectors of all targets start alike."""
 
     examples: int = 0
-    """Examples that a solver is given, at most."""
+    """Maximum number of examples given to a solver."""
 
     one_hot: bool = False
     """Whether all labels of an instance are predicted together."""

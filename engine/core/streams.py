@@ -110,8 +110,8 @@ class Streams:
 class Together(Streams):
     """Named streams that share one generator per replica, `default_rng(seed)`, if they are in DRAWN.
 
-    Draws come in the order of the requests: a problem draws rows, then labels, then noise, as papers print
-    their draws.
+    Draws come in the order of the requests: rows, then labels, then noise. A script that draws from one
+    generator in this order has the same data.
     """
 
     def __init__(self, seeds: Sequence[int]) -> None:

@@ -63,7 +63,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return a value as a message quotes it: its Python form, cut."""
+    """Return `repr(value)`, shortened to the length that messages quote."""
     return cut(repr(value), LONGEST_QUOTE)
 
 

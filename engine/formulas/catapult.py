@@ -91,8 +91,9 @@ class Landing(NamedTuple):
 
 
 def landing(product: float) -> Landing:
-    """Return the limit of γλ₀ as m → ∞, y = 0: s = γ²qz², κ = γλ, s′ = s(1 − κ + s)² and κ′ = κ + s(κ − 4).
+    """Return the final state from γλ₀ = `product`, for m → ∞ and y = 0.
 
+    With s = γ²qz² and κ = γλ, a step is s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4).
     Between 2 and 4, s grows from nearly 0 by a factor (κ − 1)² per step. The result is a mean over the phases
     of this growth, which change it by less than about 1e-3. NaN from 4 on.
     """

@@ -75,7 +75,7 @@ _EXACT = {"xatol": 1e-10}
 
 
 def _widest_margin(alpha: float) -> float:
-    """Return a κ above any margin: the largest for labels independent of x, plus more for few examples."""
+    """Return an upper bound on the margin κ, which grows like 1/√α for few examples."""
     return 3 + 2 / math.sqrt(alpha)
 
 

@@ -365,7 +365,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
     """Quantity on y."""
 
     rounding: float
-    """Change of a value by rounding alone, relative to the first."""
+    """Largest change of a value that counts as rounding, relative to the first value of its curve."""
 
     as_measured: bool = True
     """Whether y is the measure itself."""
@@ -442,7 +442,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def at_values(view: View, apart: Apart) -> View:
-    """Return the curves and lines at one value of the axes that split curves."""
+    """Return the view with only those curves and lines whose values on the splitting axes are `apart`."""
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]
     return msgspec.structs.replace(view, curves=curves, lines=lines)

@@ -121,8 +121,8 @@ class OnlineLearner(Interface):
 BeginOnline = Callable[[TrainingInputs, "torch.Tensor | None", int], OnlineLearner]
 """Function that puts a learner at its start.
 
-Its arguments are the training inputs, the rows in the order of training [R, n], or None for their own order,
-and the number of records, the start included.
+Arguments: the training inputs; the row indices in training order [R, n] (None: in the given order); the
+number of records, including the start.
 """
 
 
@@ -302,7 +302,10 @@ class Protocol(Part, frozen=True):
         return ()
 
     def examples_seen(self, n: int) -> Floats:
-        """Return the k of bounds: the largest number of different examples seen at every record."""
+        """Return, for every record, the number k of examples that bounds use.
+
+        It is an upper limit on the number of distinct examples seen.
+        """
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:

@@ -136,7 +136,10 @@ class Gathered(NamedTuple):
 
 
 class Replicas:
-    """Curve or line that is summarised over all replicas or subsets of them, as standard errors need."""
+    """Curve or line that can be summarised over all replicas or over a subset.
+
+    Standard errors need subsets.
+    """
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
         self._steps, self.samples = steps, sampled

@@ -37,7 +37,7 @@ Effect = Literal["unchanged", "changed", "unstable"]
 
 @dataclass(frozen=True)
 class Judgement:
-    """Verdict of structure, certificate of measurement, and bounds of a learner."""
+    """Invariance of a learner, by its structure and by the certificate, and the bounds that apply to it."""
 
     learner: str
     verdict: Verdict

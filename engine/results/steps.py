@@ -81,7 +81,10 @@ class Samples(NamedTuple):
         return self
 
     def held(self) -> Floats:
-        """Return values that stay constant from where `until` has passed; NaN where it never has."""
+        """Return the values, held constant from the first record at which the `until` condition is met.
+
+        Replicas that never meet it have NaN.
+        """
         if self.passed is None:
             return np.full_like(self.values, np.nan)
         return reductions.held(self.values, self.passed)

@@ -244,7 +244,10 @@ class Curve:
         self.ended = True
 
     def snapshot(self) -> Curve:
-        """Return the curve as far as it has come; later records lie beyond the snapshot's length."""
+        """Return a shallow copy of the curve with the records so far.
+
+        Records that are written later lie beyond the `length` of the copy.
+        """
         snapshot = copy.copy(self)  # in one step, so that the writer comes before it or after it
         snapshot.divergences, snapshot.inaccurate = self.divergences.copy(), self.inaccurate.copy()
         return snapshot

@@ -15,7 +15,7 @@ MODULE = "engine.runtime.small_run"
 
 
 def compile_meanwhile(planned: LearnerPlan) -> None:
-    """Compile the code of the faster backend of a learner in another process, if it has one."""
+    """Compile the code of the learner's faster backend in another process, if the learner has one."""
     if planned.faster is not None:
         backend, code = planned.faster
         run = {"path": backend.name, "device": "cpu", "dtype": planned.experiment.dtype}

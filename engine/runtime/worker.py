@@ -71,7 +71,7 @@ class Worker:
         self._steps = 0
         self._trace: Trace | None = None
         self._reached = -1
-        """Frontier when the run last called the gate."""
+        """`Trace.frontier` when the run last called `_gate`; −1 for a new trace."""
         self._pacing = Pacing(ROUND_SECONDS)
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
 

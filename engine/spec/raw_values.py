@@ -124,7 +124,7 @@ def _is_plain(raw_value: Any) -> bool:
 
 
 def _items(container: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield the items of a table or list, with the last step of their place."""
+    """Yield each item of a table or list after its path component, `.key` or `[number]`."""
     if isinstance(container, list | tuple):
         yield from ((f"[{number}]", member) for number, member in enumerate(container))
     elif isinstance(container, Mapping):

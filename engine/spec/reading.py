@@ -274,11 +274,12 @@ def with_expressions(numbers: Any, raw: Any) -> Any:
 
 
 def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
-    """Return `raw` with values for its expressions, also in texts, and tables for parts given by kind alone.
+    """Return `raw` with every expression replaced by its value, including expressions inside texts.
 
-    The matrix comes first, and may name its own d. The target follows, and may name d, n and the sizes that
-    the matrix names. All else may name m, too. Without update rules the protocol is optional; without
-    training the target is optional, too: labels are then 0.
+    A part that is given by its kind alone becomes a table. The matrix is resolved first; its expressions may
+    use its own d. The target is resolved next; its expressions may use d, n and the sizes that the matrix
+    defines. All other expressions may also use m. Without update rules the protocol is optional. Without
+    training the target is optional, too, and labels are then 0.
 
     Raises: BadInput for an expression without a value, and for an invalid matrix or target.
     """
@@ -345,7 +346,10 @@ def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mappi
 
 
 def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
-    """Return the value at a place, as its type. Raises: BadInput, with the values as `raw` has them."""
+    """Return the value at `place`, converted to the type `kind`.
+
+    Raises: BadInput, with the values as `raw` has them.
+    """
     try:
         return msgspec.convert(value_at(place, numbers), kind)
     except msgspec.ValidationError as error:

@@ -269,5 +269,5 @@ def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
 
 
 def nothing_measured(data: Data) -> dict[str, NDArray[np.float64]]:
-    """Return the measures of no records."""
+    """Return the measures of an empty block: a loss array without records."""
     return {"loss": np.empty((0, data.replicas, data.variants))}

@@ -121,7 +121,10 @@ class UpdateStructure(NamedTuple):
     """Float64 matrices [h, h] that a step holds besides, for a parameter with h outputs."""
 
     columns: int | None = None
-    """Inputs per block of columns that has matrices of its own; None for a single block."""
+    """Number of inputs per column block, where every block has its own matrices.
+
+    None if all columns form one block.
+    """
 
 
 class Update(Part, frozen=True):

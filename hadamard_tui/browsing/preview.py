@@ -111,7 +111,10 @@ def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
 
 
 def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tuple[int, int, str, int]]:
-    """Return a full legend with an ellipsis, which replaces the last entry if it would not fit."""
+    """Return the entries of a full legend followed by an ellipsis.
+
+    The ellipsis replaces the last entry if there is no room after it.
+    """
     row, column, text, _ = entries[-1]
     end = column + cell_len(text) + 1
     if end < WIDTH:
@@ -179,7 +182,10 @@ def _of_heat_map(ink: str, ground: str) -> Style:
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:
-    """Return the digit for a character of a heat map without colours."""
+    """Return the digit that replaces a heat map's colour where colours are not available.
+
+    Other characters stay as they are.
+    """
     step = STEP_LETTERS.find(ink)
     return character if step < 0 else str(step * DIGITS // STEPS)
 

@@ -60,7 +60,10 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
 
 
 def _key(parts: Sequence[str], place: int) -> str | None:
-    """Return the key of a name's part at a place: empty for a part without a key, None without a part."""
+    """Return the key of part `place` of a name, as in `key=value`.
+
+    It is empty if the part has no key, and None if there is no such part.
+    """
     if place >= len(parts):
         return None
     key, equals, _ = parts[place].partition(_EQUALS)

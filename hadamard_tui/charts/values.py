@@ -71,7 +71,10 @@ class ShownValue(msgspec.Struct, frozen=True):
 
     @property
     def tint(self) -> str:
-        """Colour of the name in the present theme; it is looked up anew because values outlive themes."""
+        """Colour of the name in the current theme.
+
+        It is not stored, because the theme may change while the value exists.
+        """
         return legible(colour(self.kind_place))
 
     @property

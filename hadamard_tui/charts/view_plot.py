@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 1e-9
-"""Difference, relative to the largest value, up to which lines of several curves are equal."""
+"""Largest difference, relative to the largest value, at which lines of several curves count as equal."""
 
 
 def different_lines(lines: Sequence[LineView]) -> list[LineView]:

@@ -23,7 +23,10 @@ ONE_OF = {"axes": "axis", "learners": "learner", "pictures": "picture", "claims"
 
 
 def place_in_words(editable: EditableExperiment, place: str) -> str:
-    """Return the name of the value at a place and its owner; for axes also the point in the place."""
+    """Return a phrase for the value at `place` and the part that owns it, such as "rate η of A (GD)".
+
+    If `place` has a `where` clause, the phrase ends with that point of the axes.
+    """
     place, where, point = place.partition(" where ")
     *owners, leaf = place.split(".")
     if not owners:

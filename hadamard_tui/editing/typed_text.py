@@ -38,7 +38,7 @@ OPENING, CLOSING = "[{", "]}"
 
 
 def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None) -> str:
-    """Return a value as a person would type it in a field of a kind.
+    """Return the text that a person would type for `value` in a field of kind `kind`.
 
     The text is exact unless `digits` limits it. The name of a column is quoted if it would be read as a
     position.

@@ -71,7 +71,7 @@ def errors() -> Console:
 
 @contextmanager
 def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
-    """Return a function that shows a phrase on the work and its finished share on stderr.
+    """Return a function that shows progress on stderr: a description of the work, and its finished share.
 
     On a terminal it is a bar, which restores the cursor also after signals. Elsewhere it is a line every ten
     seconds, printed by `lines` if a command has several parts.
@@ -111,7 +111,7 @@ class ProgressLines:
         self._start = self._printed = monotonic()
 
     def show(self, words: str, share: float) -> None:
-        """Print the work and its finished share, if PERIOD has passed since the last line."""
+        """Print `words` and the percentage of work done, at most once in PERIOD seconds."""
         now = monotonic()
         if now - self._printed >= PERIOD:
             self._printed = now

@@ -60,7 +60,10 @@ class ViewControl(RunControl):
 
     @property
     def look(self) -> Look | None:
-        """Look at the chosen picture, or at the run if the picture cannot be drawn."""
+        """The `Look` of the chosen picture, or of the run if the picture cannot be drawn.
+
+        None before a run has a trace.
+        """
         session = self.session
         return None if session is None or session.trace is None else self.picture_of(session)[0]
 

@@ -112,7 +112,7 @@ class Server:
         self._stopped = asyncio.Event()
 
     def application(self) -> web.Application:
-        """Return the application for aiohttp."""
+        """Return the aiohttp application with its routes."""
         app = web.Application(middlewares=[guard(self.token)])
         app.add_routes(
             [

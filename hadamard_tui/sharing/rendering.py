@@ -59,7 +59,7 @@ def fonts_for(text: str) -> Fonts:
 
 
 def boxes(text: str) -> str:
-    """Return a sentence on letters of `text` that become boxes; empty if every letter has a font."""
+    """Return a message that lists the letters of `text` without a font; empty if there are none."""
     missing = fonts_for(text).missing
     if not missing:
         return ""

@@ -104,7 +104,8 @@ class FailingApp(App[None]):
 class SelectiveScreen(MessagePump):
     """Screen that drops some messages that are already in its queue.
 
-    The public `on_event` receives no messages of widgets, and `check_message_enabled` asks before the queue.
+    No public hook can do this: `on_event` does not receive messages of widgets, and Textual calls
+    `check_message_enabled` before it queues a message.
     """
 
     def accepts(self, message: Message) -> bool:

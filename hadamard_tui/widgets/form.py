@@ -263,7 +263,7 @@ def _word(value: Any) -> str:
 
 
 class KindRow(Row):
-    """Row of a part: its kind, or none."""
+    """Form row that chooses the kind of a part, or no part."""
 
     def __init__(self, part: str, title: str, help: str, control: Widget, value: Any) -> None:
         """Show the kind of the part at the place `part`."""

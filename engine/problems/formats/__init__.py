@@ -186,7 +186,7 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)"
 """A number as text. Unlike Python it admits no _ between digits, and no digits of other scripts."""
 
 BLANKS = " \t\r\n"
-"""Characters around cells that are not part of them, as for pandas."""
+"""Whitespace that is stripped from both ends of a cell, as in pandas."""
 
 SHOWN = 40
 """Largest number of characters of a cell in a message."""

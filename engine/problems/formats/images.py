@@ -94,7 +94,10 @@ def read(images: Path, labels: Path | None) -> Images:
 
 
 def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Return (x − mean)/deviation, with moments of all pixels of some images, from counts of 256 values."""
+    """Return (pixels − mean)/deviation, with the mean and standard deviation of all pixels of `of`.
+
+    Both are computed from a histogram of the 256 values.
+    """
     counts = np.bincount(of.ravel(), minlength=256).astype(np.float64)
     values = np.arange(256.0)
     mean = float(counts @ values / counts.sum())

@@ -117,9 +117,10 @@ class MatrixStructure(NamedTuple):
     """
 
     is_shifted_hadamard: bool = False
-    """Whether they are the d − 1 rows ½(s h + 1) of one without a constant row, up to order and rotation.
+    """Whether the instances are the d − 1 shifted rows ½(s h + 1) of a Hadamard matrix.
 
-    The s are ±1, and the same for a row and its label.
+    The constant row is left out, and rows may be reordered and rotated. Each s is ±1, and the same for a row
+    and its label.
     """
 
     is_scaled_orthogonal: bool = False
@@ -153,7 +154,10 @@ class MatrixStructure(NamedTuple):
     """Whether the rows come in a uniformly random order."""
 
     random_signs: bool = False
-    """Whether an independent fair coin flips every row, together with the features that targets name."""
+    """Whether an independent fair coin flips the sign of each row.
+
+    The features that targets refer to are flipped with the row.
+    """
 
     private_entries: int = 0
     """Number of entries of each instance that are 0 in all other instances."""

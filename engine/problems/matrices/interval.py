@@ -19,8 +19,9 @@ class Interval(Matrix, frozen=True, tag="interval"):
     """Points of an interval from a to b, one number each: d = 1, for functions of one variable.
 
     They are drawn independently and uniformly, or equally spaced from a to b, both included, in this order.
-    The points in `first` come first, and the others fill up n: for training on given points and observing the
-    function between them. Source: theory-nets.md §§32, 39; theory-bias.md §51.
+    The points in `first` come first; drawn or spaced points follow until there are n. So a learner can train
+    on given points while the function between them is observed. Source: theory-nets.md §§32, 39;
+    theory-bias.md §51.
     """
 
     n: Annotated[Count, Meta(title="points n", description="instances, of one entry each")] = 12
