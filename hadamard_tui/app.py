@@ -363,7 +363,7 @@ class HadamardApp(FailingApp):
         preset = self.laboratory.editable.preset
         change = break_at(preset) if preset is not None else None
         if preset is None or change is None:
-            self.notify("No change is known that breaks the theorem of this set-up.")
+            self.notify("No change of this set-up is known to break its theorem.")
             return
         await self.laboratory.present(EditableExperiment(broken(Stop(preset), change), preset))
         self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} goes back.")

@@ -188,8 +188,8 @@ def run_headless(
         typer.Option(
             "--export",
             metavar="FILE",
-            help="Write a file, too: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, as "
-            "it grows as .gif or .cast, a page to send as .html, the set-up as .toml. Repeat --export for "
+            help="Also write a file: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, an "
+            "animation as .gif or .cast, a page to send as .html, the set-up as .toml. Repeat --export for "
             "more files.",
         ),
     ] = None,
@@ -230,7 +230,7 @@ def run_headless(
         from hadamard_tui.sharing import exporting
 
         if out is not None and out.suffix.lower() in exporting.KINDS.keys() - {".json"}:
-            raise BadInput(f"--out {out}", f"what it writes is JSON; --export {out} writes a {out.suffix}")
+            raise BadInput(f"--out {out}", f"writes JSON; --export {out} writes a {out.suffix}")
         for file in exports or ():
             exporting.check(file, "--export")
     document = _load(preset, settings, device, path)

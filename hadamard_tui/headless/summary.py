@@ -278,7 +278,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
         yield _indented(f"holds here: {line.on_problem.reason}")
         same = next((other for other in explained if other.on_learners == line.on_learners), None)
         if same is not None:
-            yield _indented(f"binds whom the {whole_name(same.statement)} binds, for the same reasons")
+            yield _indented(f"binds the learners of the {whole_name(same.statement)}, for the same reasons")
             continue
         explained.append(line)
         reasons = Table.grid(padding=(0, 2, 0, 0))

@@ -71,10 +71,10 @@ class Export(Framed[None]):
             yield compact(Entry(self._proposed, placeholder="name of the file"))
             yield Static("", id="doing", markup=False)
             yield Static("", id="wrong", markup=False)
-            place = f"in {here()}, unless the name says otherwise"
+            place = f"in {here()}, unless the name has a folder"
             if self.app.is_web:
                 place = "for your browser to save"
-            yield Static(f"\n{place}; its end says what is written:\n", markup=False)
+            yield Static(f"\n{place}; the suffix chooses the content:\n", markup=False)
             yield from _kinds()
 
     @on(Input.Submitted)

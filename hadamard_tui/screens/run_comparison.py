@@ -75,7 +75,7 @@ class RunComparison(RunControl):
                 return
             before.pinned = True
             self.notify(
-                f"Curves less those of {before.name}, which is pinned now; {key('runs')} lists the runs."
+                f"Curves minus those of {before.name}, which is now pinned; {key('runs')} lists the runs."
             )
             self._list_runs()
         self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)
