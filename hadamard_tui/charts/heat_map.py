@@ -22,7 +22,7 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
     """Return the borders of the cells around increasing values, shape [n + 1].
 
     The outer cells are symmetric around their values. A single cell reaches from half to one and a half of
-    its value, on a log axis from half to twice its value, and from −1/2 to 1/2 around 0.
+    its value. On a log axis it reaches from half to twice its value, and around 0 from −1/2 to 1/2.
     """
     if log:
         logs = np.log10(values)

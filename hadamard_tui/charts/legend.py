@@ -233,7 +233,7 @@ def _parts(
 ) -> tuple[EntryPart, ...]:
     """Return the entries of series that run along each other.
 
-    The name of an unmarked line omits its owner and values if a curve of the group has them, and omits the
+    The name of an unmarked line omits the owner and values that a curve of the group has. It omits the
     learners if the lines of several are equal. Equal names appear once.
     """
     parts: list[EntryPart] = []

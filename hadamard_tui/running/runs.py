@@ -128,7 +128,7 @@ class Runs:
         return run
 
     def make_room(self, shown: Trace | None) -> list[Kept]:
-        """Drop the oldest runs that are neither pinned nor on the screen, while there are too many.
+        """Drop the oldest runs that are neither pinned nor on the screen, until the rest fits the limits.
 
         Returns: the dropped runs.
         """

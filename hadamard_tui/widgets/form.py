@@ -65,7 +65,7 @@ AUTO = [("auto", NONE), ("yes", "yes"), ("no", "no")]
 class Row(Vertical):
     """Row of a form: title, control, value of the expression, and below them an error and help.
 
-    The row draws the text beside the control itself, and mounts widgets below it only if they have text: a
+    The row draws the text beside the control itself, and mounts widgets below it only if they have text. A
     set-up has many rows, and each widget costs time. Help is visible while the control has the focus.
     """
 
