@@ -108,7 +108,7 @@ class Query(CommandInput):
         super().replace(printable(text), start, end)
 
 
-class Found(CommandList, Lines, can_focus=False):
+class MatchingCommands(CommandList, Lines, can_focus=False):
     """List of matching commands, which a new search may replace during a click."""
 
 
@@ -126,7 +126,7 @@ class Commands(CommandPalette, Modal[None]):
         super().__init__([ActionProvider, PresetProvider, PartProvider])
 
     def compose(self) -> ComposeResult:
-        stand_ins = {CommandInput: Query, CommandList: Found, LoadingIndicator: Searching}
+        stand_ins = {CommandInput: Query, CommandList: MatchingCommands, LoadingIndicator: Searching}
         for widget in super().compose():
             stand_in = stand_ins.get(type(widget))
             yield widget if stand_in is None else stand_in()
