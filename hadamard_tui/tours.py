@@ -117,6 +117,8 @@ class Tour:
 
 
 MOST_BYTES = 1 << 18
+"""Limit of a talk file in bytes."""
+
 FOLDERS = ("paths", "talks")
 ESSENTIALS = "essentials"
 """Talk of the presets that everybody should have seen. Lists of presets begin with its stops."""

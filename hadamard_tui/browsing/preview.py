@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 
 
 WIDTH, HEIGHT = 46, 13
+"""Size of a thumbnail in cells."""
+
 LEGEND_LINES, GAP = 3, 2
+"""Maximum lines of its legend, and blanks between entries."""
 
 FRAME, BARE, OVER = ".", " ", "#"
 """Letters for the frame of a picture, its background, and lines over a heat map."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 QUICK = ("J1", "J2 GD", "J3 EGU±")
+"""Jobs of `bench --quick`, which take seconds."""
 
 
 LINEAR = {"kind": "linear"}

@@ -24,6 +24,8 @@ from hadamard_tui.charts.line_heads import head
 
 COLUMNS = ("field", "default", "allowed", "meaning")
 WIDEST_COLUMN = 24
+"""Widest column before the last one, so that meanings keep most of the line."""
+
 FORMER = {"bounds": "theory"}
 """Present names of families by their former names."""
 

@@ -28,6 +28,7 @@ UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
 
 
 LONGEST = 24
+"""Maximum length of a run's name, which the list of runs and legends repeat."""
 
 
 class RunComparison(RunControl):
