@@ -8,9 +8,9 @@ NAME = "hadamard-tui"
 GARBAGE, TIMES = 50_000, 1
 """Thresholds of the garbage collector; every fourth collection examines all objects.
 
-With Python's own 700, collections take a tenth of the loading time, and a quarter of the time of keys,
-because Textual creates about ten dictionaries per line of every frame. With Python's own 10 young collections
-per older one, the remains of two thousand runs would pile up before the first is freed.
+Textual creates about ten dictionaries per line of every frame. With Python's own 700, collections take a
+tenth of the loading time, and a quarter of the time of keys. With Python's own 10 young collections per older
+one, the remains of two thousand runs would pile up before the first is freed.
 """
 
 gc.set_threshold(GARBAGE, TIMES, TIMES)

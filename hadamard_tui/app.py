@@ -230,9 +230,9 @@ class HadamardApp(FailingApp):
                 words = f"{len(talk.stops)} stops: predict, run, why, break it"
                 yield SystemCommand(f"Path: {talk.title}", words, partial(self.choose_preset, name))
 
-    def _command(self, name: str):  # type: ignore[no-untyped-def]
+    def _command(self, action: str):  # type: ignore[no-untyped-def]
         async def act() -> None:
-            await self.laboratory.run_action(name)
+            await self.laboratory.run_action(action)
 
         return act
 
@@ -269,22 +269,22 @@ class HadamardApp(FailingApp):
             await self._leave_path()
         await self.laboratory.present(EditableExperiment(document, None), run=False)
 
-    async def choose_preset(self, name: str | None) -> None:
+    async def choose_preset(self, preset_name: str | None) -> None:
         """Show a preset, walk a path or start a new experiment, as the list of presets does."""
         from hadamard_tui.browsing.preset_list import NEW
         from hadamard_tui.tours import talks
 
-        if name is None:
+        if preset_name is None:
             return
-        if name == NEW:
+        if preset_name == NEW:
             self.action_new_experiment()
             return
         if self._is_walking:
             await self._leave_path()
-        if name in talks():
-            await self.walk(name)
+        if preset_name in talks():
+            await self.walk(preset_name)
         else:
-            await self.laboratory.query_one(SetupPane).choose(name)
+            await self.laboratory.query_one(SetupPane).choose(preset_name)
 
     async def walk(self, path: str) -> None:
         """Walk a shipped path, up to its end or until another preset is chosen."""
@@ -363,7 +363,7 @@ class HadamardApp(FailingApp):
         preset = self.laboratory.editable.preset
         change = break_at(preset) if preset is not None else None
         if preset is None or change is None:
-            self.notify("No change is known that breaks the theorem of this set-up.")
+            self.notify("No change of this set-up is known to break its theorem.")
             return
         await self.laboratory.present(EditableExperiment(broken(Stop(preset), change), preset))
         self.notify(f"{', '.join(change.set)}: {change.text} {keyboard.key('undo')} goes back.")
@@ -515,7 +515,7 @@ class HadamardApp(FailingApp):
         if (numbered := re.fullmatch(r"(.+)-\d\d?", stem)) and os.path.exists(f"{numbered[1]}{suffix}"):
             stem = numbered[1]
         names = chain([f"{stem}{suffix}"], (f"{stem}-{number}{suffix}" for number in count(2)))
-        return next(name for name in names if not os.path.exists(name))
+        return next(file_name for file_name in names if not os.path.exists(file_name))
 
     async def action_quit(self) -> None:
         """End the app once all widgets are mounted."""

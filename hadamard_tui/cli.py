@@ -66,9 +66,9 @@ class CommandGroup(_PlainHelp, TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def _flag(name: str, help: str, **more: Any) -> Any:
+def _flag(option: str, help: str, **more: Any) -> Any:
     """Return an option without a value, and without typer's <bool> in the help."""
-    return typer.Option(name, metavar="", help=help, **more)
+    return typer.Option(option, metavar="", help=help, **more)
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -188,8 +188,8 @@ def run_headless(
         typer.Option(
             "--export",
             metavar="FILE",
-            help="Write a file, too: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, as "
-            "it grows as .gif or .cast, a page to send as .html, the set-up as .toml. Repeat --export for "
+            help="Also write a file: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, an "
+            "animation as .gif or .cast, a page to send as .html, the set-up as .toml. Repeat --export for "
             "more files.",
         ),
     ] = None,
@@ -230,7 +230,7 @@ def run_headless(
         from hadamard_tui.sharing import exporting
 
         if out is not None and out.suffix.lower() in exporting.KINDS.keys() - {".json"}:
-            raise BadInput(f"--out {out}", f"what it writes is JSON; --export {out} writes a {out.suffix}")
+            raise BadInput(f"--out {out}", f"writes JSON; --export {out} writes a {out.suffix}")
         for file in exports or ():
             exporting.check(file, "--export")
     document = _load(preset, settings, device, path)
@@ -601,9 +601,9 @@ def _load(
     from engine.spec import presets
 
     overrides = list(settings or [])
-    for name, value in (("device", device), ("path", path)):
+    for option, value in (("device", device), ("path", path)):
         if value is not None:
-            overrides.append(f"run.{name}={json.dumps(value)}")
+            overrides.append(f"run.{option}={json.dumps(value)}")
     try:
         with presets.former_words(preset, answer):
             return presets.document(preset, overrides)

@@ -43,7 +43,7 @@ _BY_ID = {motion.id: motion for motion in MOTIONS}
 
 def motions(**actions: str) -> list[Binding]:
     """Return the bindings of a widget, as in `move_down="cursor_down"`."""
-    return [_BY_ID[name.replace("_", "-")].binding(action) for name, action in actions.items()]
+    return [_BY_ID[motion_name.replace("_", "-")].binding(action) for motion_name, action in actions.items()]
 
 
 IN_LISTS = motions(
@@ -225,7 +225,7 @@ ACTIONS = (
     Action("x_log", "x", "Logarithmic x", "Switch the x-axis between logarithmic and linear", LOOK),
     Action("y_log", "y", "Logarithmic y", "Switch the y-axis between logarithmic and linear", LOOK),
     Action("zoom", "z", "Zoom", "Zoom into the x-axis around the playhead", LOOK),
-    Action("unzoom", "Z", "Zoom out", "Zoom out of the x-axis, at last to all of it", LOOK),
+    Action("unzoom", "Z", "Zoom out", "Zoom out of the x-axis, up to its full length", LOOK),
     Action("smooth", "m", "Smooth", "Draw running means over the curves, which become faint", LOOK),
     Action("band", "b", "Bands", "Show or hide the bands of ± one standard error over replicas", LOOK),
     Action("multiples", "M", "Small multiples", "Draw one chart per learner, all with the same scale", LOOK),
@@ -259,7 +259,7 @@ ACTIONS = (
         "remedy",
         "enter",
         "Record and run",
-        "Turn on what the dimmed panel needs, and run again",
+        "Change the set-up as the dimmed panel needs, and run again",
         LOOK,
     ),
     Action("page_down", "pagedown,ctrl+d", "Read on", "Scroll a panel of words down", LOOK),
@@ -307,7 +307,7 @@ ACTIONS = (
         "app.break_stop",
         "B",
         "Break it",
-        "Run the preset with one change that takes its theorem away",
+        "Run the preset with one change that makes its theorem inapplicable",
         TALK,
     ),
     Action("app.blank", "full_stop", "Blank", "Blank the screen until a key is pressed", TALK),
@@ -315,7 +315,7 @@ ACTIONS = (
         "app.new_experiment",
         "E",
         "New experiment",
-        "Start an experiment from nothing: choose a problem and a learner, then run; undo goes back",
+        "Start a new experiment: choose a problem and a learner, then run; undo goes back",
         CHANGE,
     ),
     Action("app.add_learner", "a", "Add learner", "Add a learner to the set-up", CHANGE),
@@ -395,7 +395,7 @@ ACTIONS = (
         "jump",
         "j,ctrl+g",
         "Jump",
-        "Put a key on every field, button, tab and panel in sight, which goes there; ctrl+g works in a field",
+        "Label every visible field, button, tab and panel with a key that goes there; ctrl+g works in fields",
         WAY,
     ),
     Action(

@@ -117,6 +117,8 @@ class Tour:
 
 
 MOST_BYTES = 1 << 18
+"""Limit of a talk file in bytes."""
+
 FOLDERS = ("paths", "talks")
 ESSENTIALS = "essentials"
 """Talk of the presets that everybody should have seen. Lists of presets begin with its stops."""
@@ -168,7 +170,9 @@ def shipped_talks() -> Mapping[str, Path]:
 @cache
 def talks() -> Mapping[str, Talk]:
     """Return the shipped talks, in the order of lists, without reading their presets. Raises: BadInput."""
-    read = {name: _talk(name, _document(name, file)) for name, file in shipped_talks().items()}
+    read = {
+        talk_name: _talk(talk_name, _document(talk_name, file)) for talk_name, file in shipped_talks().items()
+    }
     return dict(sorted(read.items(), key=lambda item: item[1].place))
 
 
@@ -208,11 +212,11 @@ def stops_to(names: Sequence[str]) -> list[Stop]:
     Raises: BadInput for an unknown name.
     """
     stops: list[Stop] = []
-    for name in names or [ESSENTIALS]:
-        talk = stops_of(name)
+    for talk_name in names or [ESSENTIALS]:
+        talk = stops_of(talk_name)
         if talk is None:
-            _check_preset(name)
-        stops += [Stop(name)] if talk is None else talk
+            _check_preset(talk_name)
+        stops += [Stop(talk_name)] if talk is None else talk
     return stops
 
 
@@ -221,31 +225,35 @@ def title_of(names: Sequence[str]) -> str:
     return ", ".join(talks()[name].title if name in talks() else name for name in names or [ESSENTIALS])
 
 
-def _check_preset(name: str) -> None:
+def _check_preset(preset_name: str) -> None:
     """Check that a preset exists. Raises: BadInput, with similar talks and presets."""
-    if not name.endswith(".toml") and Path(name).name == name and name not in presets.names():
-        raise presets.unknown(name, "talk or preset", [*shipped_talks(), *presets.names()])
-    presets.load(name)
+    if (
+        not preset_name.endswith(".toml")
+        and Path(preset_name).name == preset_name
+        and preset_name not in presets.names()
+    ):
+        raise presets.unknown(preset_name, "talk or preset", [*shipped_talks(), *presets.names()])
+    presets.load(preset_name)
 
 
-def _document(name: str, path: Path) -> dict[str, Any]:
-    with files.faults(name):
+def _document(talk_name: str, path: Path) -> dict[str, Any]:
+    with files.faults(talk_name):
         return raw_values.document(files.read(path, MOST_BYTES))
 
 
-def _talk(name: str, raw: dict[str, Any]) -> Talk:
+def _talk(talk_name: str, raw: dict[str, Any]) -> Talk:
     try:
         raw_values.check(raw)
         return msgspec.convert(raw, Talk)
     except BadInput as error:
-        raise BadInput(f"{name}: {error.where}" if error.where else name, error.fault) from error
+        raise BadInput(f"{talk_name}: {error.where}" if error.where else talk_name, error.fault) from error
     except msgspec.ValidationError as error:
-        raise BadInput(name, f"{error}; {FORM}") from error
+        raise BadInput(talk_name, f"{error}; {FORM}") from error
 
 
-def _stop(name: str, number: int, place: TalkStop, path: Path) -> Stop:
+def _stop(talk_name: str, number: int, place: TalkStop, path: Path) -> Stop:
     """Return a stop whose preset, panel and break exist. Raises: BadInput."""
-    where = f"{name}: stops[{number}]"
+    where = f"{talk_name}: stops[{number}]"
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset
     panel = FORMER.get(place.panel or "", place.panel)
     change = place.break_ or (None if place.set else break_at(preset))
@@ -282,14 +290,14 @@ def command_of_stop(preset: str, change: Break) -> str:
 
 def _sentences(preset: str, break_key: str) -> Iterator[str]:
     learners: list[str] = []
-    for name, talk in talks().items():
+    for talk_name, talk in talks().items():
         for number, stop in enumerate(talk.stops):
             if stop.preset != preset or stop.set:
                 continue
             if is_path(talk):
                 following = talk.stops[number + 1 :]
                 after = f"Next: {following[0].preset}" if following else "The last stop"
-                yield f"{after} (path {name}: {talk.title})."
+                yield f"{after} (path {talk_name}: {talk.title})."
             if stop.learns and stop.learns not in learners:
                 learners.append(stop.learns)
     if (change := break_at(preset)) is not None:

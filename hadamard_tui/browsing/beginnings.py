@@ -70,7 +70,7 @@ def learners() -> list[Beginner]:
 @cache
 def _choices() -> tuple[list[FirstProblem], list[Beginner]]:
     # Every preset is parsed for this, so both lists come from one reading.
-    documents = [reading.read_raw(presets.path_of(name)) for name in presets.names()]
+    documents = [reading.read_raw(presets.path_of(preset_name)) for preset_name in presets.names()]
     counted = Counter(problem for raw in documents for problem in _problem(raw))
     return [problem for problem, _ in counted.most_common(MOST)], _frequent_learners(documents)
 

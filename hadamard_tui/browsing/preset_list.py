@@ -107,10 +107,10 @@ def groups(opened: str | None = None) -> list[Group]:
 
 def _paths() -> Iterator[PresetEntry]:
     """Yield the guided paths, which are searchable by the words of their questions."""
-    for name, talk in talks().items():
+    for talk_name, talk in talks().items():
         if is_path(talk):
             questions = " ".join(stop.predict for stop in talk.stops)
-            yield PresetEntry(name, talk.title, questions, "", PATHS, (), (), frozenset(), "")
+            yield PresetEntry(talk_name, talk.title, questions, "", PATHS, (), (), frozenset(), "")
 
 
 def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:

@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 
 
 WIDTH, HEIGHT = 46, 13
+"""Size of a thumbnail in cells."""
+
 LEGEND_LINES, GAP = 3, 2
+"""Maximum lines of its legend, and blanks between entries."""
 
 FRAME, BARE, OVER = ".", " ", "#"
 """Letters for the frame of a picture, its background, and lines over a heat map."""
@@ -267,7 +270,7 @@ def write_file(file: Path, thumbnails: Mapping[str, Thumbnail]) -> None:
     """Write a file with one line per preset, so that differences are readable. Raises: BadInput."""
     encode = msgspec.json.Encoder(order="deterministic").encode
     lines = [
-        f"{encode(name).decode()}: {encode(thumbnail).decode()}"
-        for name, thumbnail in sorted(thumbnails.items())
+        f"{encode(preset_name).decode()}: {encode(thumbnail).decode()}"
+        for preset_name, thumbnail in sorted(thumbnails.items())
     ]
     files.write(file, ("{\n" + ",\n".join(lines) + "\n}\n").encode(), "thumbnails")

@@ -57,7 +57,7 @@ def top_line(axes: Axes, columns: int) -> TopLine:
     """Return the upper border of a chart: the y label at its left, the title at its right.
 
     A label that equals the title is not repeated. If both do not fit, the title is cut, or omitted if less
-    than half of it fits: the headline also has the title, but only the label has the unit of y.
+    than half of it fits. The headline also has the title, but nothing else has the unit of y.
     """
     title, _, y_label = labels(axes)
     room = columns - _ENDS
@@ -87,19 +87,19 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
         min(max(margin + place - (len(label) - 1) // 2, 0), width - len(label)) for place, label in ticks
     ]
     ends = [start + len(label) for start, (_, label) in zip(starts, ticks, strict=True)]
-    name = labels(axes).x
+    x_label = labels(axes).x
     begin, end = (ends[-1] + _APART if ticks else 0), width
-    if len(ticks) > 1 and end - begin < cell_len(name):
+    if len(ticks) > 1 and end - begin < cell_len(x_label):
         begin, end = ends[0] + _APART, starts[-1] - _APART
-    name = _label(name, end - begin)
-    start = end - cell_len(name)
+    x_label = _label(x_label, end - begin)
+    start = end - cell_len(x_label)
     shown = [
         number
         for number in range(len(ticks))
-        if not name or ends[number] + _APART <= start or starts[number] >= end
+        if not x_label or ends[number] + _APART <= start or starts[number] >= end
     ]
     line = ""
-    for place, word in sorted([*((starts[number], ticks[number][1]) for number in shown), (start, name)]):
+    for place, word in sorted([*((starts[number], ticks[number][1]) for number in shown), (start, x_label)]):
         line = set_cell_size(line, place) + word
     return TickLine(set_cell_size(line, width), tuple(ticks[number] for number in shown))
 
@@ -260,11 +260,11 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
     """Return the names on the y-axis that are visible and have a row of their own."""
     named_ticks: list[Tick] = []
     last = None
-    for y, name in enumerate(axes.y_names):
+    for y, row_name in enumerate(axes.y_names):
         slot = up.slot(y)
         if slot is not None and slot // dots != last:
             last = slot // dots
-            named_ticks.append((float(y), _label(name, width // _WIDEST_NAME)))
+            named_ticks.append((float(y), _label(row_name, width // _WIDEST_NAME)))
     return tuple(named_ticks)
 
 

@@ -22,7 +22,7 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
     """Return the borders of the cells around increasing values, shape [n + 1].
 
     The outer cells are symmetric around their values. A single cell reaches from half to one and a half of
-    its value, on a log axis from half to twice its value, and from −1/2 to 1/2 around 0.
+    its value. On a log axis it reaches from half to twice its value, and around 0 from −1/2 to 1/2.
     """
     if log:
         logs = np.log10(values)
@@ -198,22 +198,24 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
 
     def __post_init__(self) -> None:
         shape = len(self.y), len(self.x)
-        for name, values in (("z", self.z), ("stderr", self.stderr)):
+        for field_name, values in (("z", self.z), ("stderr", self.stderr)):
             if values is not None and np.shape(values) != shape:
-                raise ValueError(f"{name} must have shape [Ny, Nx] = {shape}, got {np.shape(values)}")
-        for name, values, log in (("x", self.x, self.x_log), ("y", self.y, self.y_log)):
+                raise ValueError(f"{field_name} must have shape [Ny, Nx] = {shape}, got {np.shape(values)}")
+        for field_name, values, log in (("x", self.x, self.x_log), ("y", self.y, self.y_log)):
             order = np.argsort(values, kind="stable")
             along = np.asarray(values, dtype=np.float64)[order]
             if not (along.size and np.isfinite(along).all() and (np.diff(along) > 0).all()):
-                raise ValueError(f"{name} must be finite numbers without repetition, got {values}")
+                raise ValueError(f"{field_name} must be finite numbers without repetition, got {values}")
             if log and along[0] <= 0:
-                raise ValueError(f"{name} must be above 0 on a log axis, got {along[0]:g}")
-            msgspec.structs.force_setattr(self, name, along)
+                raise ValueError(f"{field_name} must be above 0 on a log axis, got {along[0]:g}")
+            msgspec.structs.force_setattr(self, field_name, along)
             for part in ("z", "stderr"):
                 if (grid := getattr(self, part)) is not None:
-                    ordered = np.asarray(grid, dtype=np.float64).take(order, axis=1 if name == "x" else 0)
+                    ordered = np.asarray(grid, dtype=np.float64).take(
+                        order, axis=1 if field_name == "x" else 0
+                    )
                     msgspec.structs.force_setattr(self, part, ordered)
-            if name == "y" and self.unlit is not None:
+            if field_name == "y" and self.unlit is not None:
                 msgspec.structs.force_setattr(self, "unlit", np.asarray(self.unlit, dtype=bool)[order])
 
     @property

@@ -312,8 +312,8 @@ def in_sight(heat: HeatMap) -> str:
         return ""
     axes = (heat.x_label, heat.x, heat.full_size[0]), (heat.y_label, heat.y, heat.full_size[1])
     parts = [
-        f"{name} {places[0]:g} to {places[-1]:g} of {count}"
-        for name, places, count in axes
+        f"{axis_label} {places[0]:g} to {places[-1]:g} of {count}"
+        for axis_label, places, count in axes
         if len(places) < count
     ]
     return f"in sight: {', '.join(parts)}"

@@ -233,7 +233,7 @@ def _parts(
 ) -> tuple[EntryPart, ...]:
     """Return the entries of series that run along each other.
 
-    The name of an unmarked line omits its owner and values if a curve of the group has them, and omits the
+    The name of an unmarked line omits the owner and values that a curve of the group has. It omits the
     learners if the lines of several are equal. Equal names appear once.
     """
     parts: list[EntryPart] = []
@@ -257,8 +257,8 @@ def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict
         if not line.mark and (owned_line := owned(line.name, curves)):
             lines.setdefault(owned_line.name, []).append(at)
     return {
-        at: name
-        for name, positions in lines.items()
+        at: line_name
+        for line_name, positions in lines.items()
         for at in positions
         if len(positions) > 1
         and {*positions} <= {*group}
@@ -266,12 +266,12 @@ def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict
     }
 
 
-def _without(name: str, curve: str) -> str:
+def _without(line_name: str, curve: str) -> str:
     """Return the name of a line without its owner `curve`, and without the values that both have.
 
     "limit of net, n = 1" and "limit, n = 1" of "net, n = 1" become "limit".
     """
-    first, *parts = name.removesuffix(f" of {curve}").removesuffix(f", {curve}").split(", ")
+    first, *parts = line_name.removesuffix(f" of {curve}").removesuffix(f", {curve}").split(", ")
     curve_parts = curve.split(", ")[1:]
     while parts and curve_parts and parts[-1] == curve_parts[-1]:
         parts.pop()
@@ -336,9 +336,9 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
         line = None if part.mark else owned(part.brief, letters)
         if line is None:
             return part
-        name = f"{'' if line.name in named_lines else line.name} of {letters[line.curve]}".strip()
+        brief_name = f"{'' if line.name in named_lines else line.name} of {letters[line.curve]}".strip()
         named_lines.add(line.name)
-        return part._replace(name=name, formula="")
+        return part._replace(name=brief_name, formula="")
 
     return [[shortened(part) for part in parts] for parts in entries]
 
@@ -415,15 +415,17 @@ def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tu
     curves: dict[str, list[EntryPart]] = {}
     lines: dict[str, EntryPart] = {}
     for part in _parts_of(entries):
-        name = _without_values(part.brief)
+        plain_name = _without_values(part.brief)
         if part.mark:
-            curves.setdefault(name, []).append(part)
+            curves.setdefault(plain_name, []).append(part)
         else:
-            lines.setdefault(name, part)
+            lines.setdefault(plain_name, part)
     if 1 < len(curves) < sum(map(len, curves.values())):
         letters = [[(part.mark, part.at) for part in parts] for parts in curves.values()]
-        named = [[(name, parts[0][1]), *parts] for name, parts in zip(curves, letters, strict=True)]
-        yield [*named, *([(f"{line.sample} {name}", line.at)] for name, line in lines.items())]
+        named = [
+            [(plain_name, parts[0][1]), *parts] for plain_name, parts in zip(curves, letters, strict=True)
+        ]
+        yield [*named, *([(f"{line.sample} {plain_name}", line.at)] for plain_name, line in lines.items())]
 
 
 def _without_values(name: str) -> str:

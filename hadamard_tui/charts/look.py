@@ -262,7 +262,9 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     def is_as(self, other: Look) -> bool:
         """Return whether another look is equal, so that everything computed from it can be reused."""
-        return all(getattr(self, name) == getattr(other, name) for name in self.__struct_fields__)
+        return all(
+            getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
+        )
 
     @cached_property
     def resolved(self) -> ChartOptions:

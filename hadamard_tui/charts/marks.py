@@ -237,10 +237,10 @@ def line_names(
     for index, line in enumerate(series):
         if not line.name or not is_line(line):
             continue
-        name = _by_letter(line.brief, letters)
+        line_name = _by_letter(line.brief, letters)
         if sum(other.at in group_of.get(index, ()) for other in names) == _MOST:
             continue
-        length, shown = cell_len(name), np.flatnonzero(lines.shown[index])
+        length, shown = cell_len(line_name), np.flatnonzero(lines.shown[index])
         if not len(shown) or length > _WIDEST * columns:
             continue
         centre = lines.centre[index] // down
@@ -258,15 +258,15 @@ def line_names(
                     continue
             if heights.belongs(index, along, row, column, length):
                 is_taken[row, column : column + length] = True
-                names.append(NameAt(index, row, column, name))
+                names.append(NameAt(index, row, column, line_name))
                 break
     return names
 
 
-def _by_letter(name: str, letters: Mapping[str, str]) -> str:
+def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
     """Return a name such as "bound of EGU" with the learner's letter in place of its name."""
-    line = owned(name, letters)
-    return name if line is None else f"{line.name} of {letters[line.curve]}"
+    line = owned(line_name, letters)
+    return line_name if line is None else f"{line.name} of {letters[line.curve]}"
 
 
 def _neighbours(
@@ -338,7 +338,7 @@ class Owned(NamedTuple):
     """Name of the curve."""
 
 
-def owned(name: str, curves: Iterable[str]) -> Owned | None:
+def owned(line_name: str, curves: Iterable[str]) -> Owned | None:
     """Split a name such as "bound of EGU" into line and curve; None if it names none of the curves."""
-    owner = next((curve for curve in curves if name.endswith(f" of {curve}")), None)
-    return None if owner is None else Owned(name.removesuffix(f" of {owner}"), owner)
+    owner = next((curve for curve in curves if line_name.endswith(f" of {curve}")), None)
+    return None if owner is None else Owned(line_name.removesuffix(f" of {owner}"), owner)

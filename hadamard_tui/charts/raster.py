@@ -138,7 +138,7 @@ class Raster(msgspec.Struct, frozen=True):
     @property
     def named(self) -> frozenset[int]:
         """Positions of the series with names beside their lines."""
-        return frozenset(name.at for name in self.names)
+        return frozenset(name_at.at for name_at in self.names)
 
 
 def paint_series(
@@ -185,8 +185,8 @@ def paint_series(
             colours[row, span] = line_owner[row, span] = index
     close = alike(series, axes, groups)
     names = line_names(series, lines, close, line_owner >= 0, DOTS_ACROSS, DOTS_DOWN)
-    for index, row, column, name in names:
-        span = write_text(glyphs, row, column, name)
+    for index, row, column, line_name in names:
+        span = write_text(glyphs, row, column, line_name)
         assert span is not None, "a name is put inside"
         colours[row, span] = line_owner[row, span] = index
 

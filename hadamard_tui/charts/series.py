@@ -92,11 +92,14 @@ class Axes(msgspec.Struct, frozen=True):
     """Size up to which y is 0 up to rounding, and has no place on a logarithmic axis."""
 
     def __post_init__(self) -> None:
-        for name, (low, high), log in (("x", self.x_limits, self.x_log), ("y", self.y_limits, self.y_log)):
+        for axis_name, (low, high), log in (
+            ("x", self.x_limits, self.x_log),
+            ("y", self.y_limits, self.y_log),
+        ):
             if not (low < high and math.isfinite(high - low)):
-                raise ValueError(f"{name}_limits must be finite and increasing, got ({low}, {high})")
+                raise ValueError(f"{axis_name}_limits must be finite and increasing, got ({low}, {high})")
             if log and low <= 0:
-                raise ValueError(f"{name}_limits must be positive on a log axis, got ({low}, {high})")
+                raise ValueError(f"{axis_name}_limits must be positive on a log axis, got ({low}, {high})")
 
 
 def are_whole(values: np.ndarray) -> bool:

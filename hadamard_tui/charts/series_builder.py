@@ -225,9 +225,11 @@ class Pen(msgspec.Struct, frozen=True):
             lines.append(Series("", at[begin:], shown[begin:], tint, faint=True, style=style))
         before = np.s_[:till]
         band = band and (band[0][before], band[1][before])
-        name = "" if self.number else short_name(look.view, curve)
+        curve_name = "" if self.number else short_name(look.view, curve)
         lines.append(
-            Series(name, at[before], shown[before], tint, style=style, band=band, mark=self._mark(curve))
+            Series(
+                curve_name, at[before], shown[before], tint, style=style, band=band, mark=self._mark(curve)
+            )
         )
         return lines
 

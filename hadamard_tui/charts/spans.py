@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _STACKED = 4096
 
 # Rows beyond this are equally invisible. It stands in for −∞, the place of 0 on a logarithmic axis.
-_FAR = 1 << 30
+_FAR = 1 << 30  # fits int32
 
 
 class Spans(msgspec.Struct, frozen=True):

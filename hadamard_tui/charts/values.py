@@ -163,12 +163,12 @@ def _pinned(look: Look) -> Iterator[ShownValue]:
             yield replace(_of_curve(look, run.view, curve, place, run.name), signed=signed)
 
 
-def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, name: str = "") -> ShownValue:
-    """Return the value of a curve; `run` is 1, 2, … for pinned runs, which have a `name`."""
+def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: str = "") -> ShownValue:
+    """Return the value of a curve; `run` is 1, 2, … for pinned runs, which have a `run_name`."""
     letter = letter_of(curve) or " "
     without_value = ShownValue(
         mark=letter.lower() if run else letter,
-        name=f"{curve_name(view, curve)} · {name}" if run else curve_name(view, curve),
+        name=f"{curve_name(view, curve)} · {run_name}" if run else curve_name(view, curve),
         kind_place=curve.kind_place,
         learner=curve.learner,
         state=_without_value(look, curve, run > 0),

@@ -58,7 +58,7 @@ def _moved(places: np.ndarray, by: np.ndarray | float, log: bool) -> np.ndarray:
     return moved
 
 
-def _drawn(curve: CurveView, name: str, offset: float, width: float, log: bool) -> Iterator[Series]:
+def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log: bool) -> Iterator[Series]:
     """Yield the bars of a curve as one line with gaps, and its errors.
 
     Args:
@@ -72,7 +72,7 @@ def _drawn(curve: CurveView, name: str, offset: float, width: float, log: bool) 
     up = np.stack([np.zeros_like(y), y, y, np.zeros_like(y), nothing], 1).ravel()
     foot, top = (np.stack([edge, edge, edge, edge, nothing], 1).ravel() for edge in (np.zeros_like(y), y))
     tint, band = colour_of(curve), (np.minimum(foot, top), np.maximum(foot, top))
-    yield Series(name, around, up, tint, band=band, mark=letter_of(curve) or None)
+    yield Series(series_name, around, up, tint, band=band, mark=letter_of(curve) or None)
     if curve.stderr is not None:
         error, middle = curve.stderr[finite], _moved(x, offset + width / 2, log)
         whiskers = np.stack([y - error, y + error, nothing], 1).ravel()

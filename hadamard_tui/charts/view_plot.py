@@ -47,8 +47,8 @@ def different_lines(lines: Sequence[LineView]) -> list[LineView]:
     lines that belong to several curves are one line without an owner.
     """
     shown: list[LineView] = []
-    for name, alike in _grouped((line.plain_name, line) for line in lines).items():
-        shown += [replace(alike[0], name=name, values="", apart=())] if _are_same(alike, 0.0) else alike
+    for plain_name, alike in _grouped((line.plain_name, line) for line in lines).items():
+        shown += [replace(alike[0], name=plain_name, values="", apart=())] if _are_same(alike, 0.0) else alike
     owned = _grouped(((line.called, line.values), line) for line in shown if line.curve)
     for first, *repetitions in owned.values():
         if _are_same([first, *repetitions], ROUNDING):
@@ -87,9 +87,9 @@ def curve_ends(view: View) -> str:
             if curve.ends.ended and (letter := letter_of(curve)):
                 for reason, x in _reasons(curve, view):
                     letters_by_reason.setdefault(reason, {}).setdefault(x, []).append(letter)
-    name = f"{x_name(view)} = " if sum(map(len, letters_by_reason.values())) == 1 else ""
+    axis_words = f"{x_name(view)} = " if sum(map(len, letters_by_reason.values())) == 1 else ""
     return " · ".join(
-        f"{', '.join(letters)}: {reason.format(name + where)}"
+        f"{', '.join(letters)}: {reason.format(axis_words + where)}"
         for reason, places in letters_by_reason.items()
         for letters, where in _together(
             {view.axes.names.get(x) or tick_label(x): place_letters for x, place_letters in places.items()}
@@ -314,8 +314,8 @@ def _place(look: Look) -> str:
     """Return a remark on the place of the table's numbers along an axis; empty without one."""
     if look.playhead is None or along_records(look.view):
         return ""
-    name = look.view.axes.names.get(look.playhead) or tick_label(look.playhead)
-    return f"┊ the table: {x_name(look.view)} = {name}"
+    place_name = look.view.axes.names.get(look.playhead) or tick_label(look.playhead)
+    return f"┊ the table: {x_name(look.view)} = {place_name}"
 
 
 def heat_map(look: Look, heat: HeatView) -> HeatMap:
@@ -385,7 +385,10 @@ def level_lines(
 
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
     """Return the marks of a view; straight ones span all series, and x > 0 on a logarithmic axis."""
-    xs, ys = (np.concatenate([getattr(curve, name) for curve in series] or [np.empty(0)]) for name in "xy")
+    xs, ys = (
+        np.concatenate([getattr(curve, coordinate) for curve in series] or [np.empty(0)])
+        for coordinate in "xy"
+    )
     xs, ys = xs[xs > 0] if x_log else xs, ys[np.isfinite(ys)]
     if not (len(xs) and len(ys)):
         return []

@@ -38,7 +38,10 @@ LEGIBLE = 5.1
 It is then 4.5 with panels, whose colour is closer to the text. Source: WCAG 2.2, 1.4.3.
 """
 
-_STEPS, _MOST = 20, 0.5
+_STEPS, _MOST = (
+    20,
+    0.5,
+)  # number of mixtures to try, and largest share of the background in a faded colour
 
 
 def contrast(colour: str, other: str) -> float:

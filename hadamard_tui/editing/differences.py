@@ -39,17 +39,21 @@ def differences(before: Raw, after: Raw) -> list[SetupDifference]:
     changes += _of_axes(before["axes"], after["axes"])
     old, new = ({learner["name"]: learner for learner in raw["learners"]} for raw in (before, after))
     renamed = _renamed(old, new)
-    for name, learner in new.items():
-        was = old.get(renamed.get(name, name))
+    for learner_name, learner in new.items():
+        was = old.get(renamed.get(learner_name, learner_name))
         if was is None:
-            changes.append(SetupDifference(f"with {name}"))
+            changes.append(SetupDifference(f"with {learner_name}"))
             continue
-        if was["name"] != name:
-            changes.append(SetupDifference(f"{was['name']} is called {name}"))
-        learner_changes = _of_part(("learners", name), _plain(was), _plain(learner))
-        changes += [change._replace(owner=name if len(new) > 1 else "") for change in learner_changes]
-    gone = [name for name in old if name not in new and name not in renamed.values()]
-    return changes + [SetupDifference(f"without {name}") for name in gone]
+        if was["name"] != learner_name:
+            changes.append(SetupDifference(f"{was['name']} is called {learner_name}"))
+        learner_changes = _of_part(("learners", learner_name), _plain(was), _plain(learner))
+        changes += [change._replace(owner=learner_name if len(new) > 1 else "") for change in learner_changes]
+    gone = [
+        learner_name
+        for learner_name in old
+        if learner_name not in new and learner_name not in renamed.values()
+    ]
+    return changes + [SetupDifference(f"without {learner_name}") for learner_name in gone]
 
 
 def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[SetupDifference]:
@@ -63,26 +67,26 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
 
     old, new = ({axis["name"]: axis for axis in raw["axes"]} for raw in (before, after))
     renamed = _renamed(old, new)
-    for name, was in renamed.items():
+    for axis_name, was in renamed.items():
         before = copy.deepcopy(before)
-        rename_axis(before, was, name)
-        next(axis for axis in before["axes"] if axis["name"] == was)["name"] = name
-    return [SetupDifference(f"{was} is called {name}") for name, was in renamed.items()], before
+        rename_axis(before, was, axis_name)
+        next(axis for axis in before["axes"] if axis["name"] == was)["name"] = axis_name
+    return [SetupDifference(f"{was} is called {axis_name}") for axis_name, was in renamed.items()], before
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
     """Return the axes of only one document, and the axes whose values differ."""
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
-    changes = [SetupDifference(f"along {name}") for name in new if name not in old]
-    for name, axis in new.items():
-        changes += between(old.get(name, axis), axis, name)
-    return changes + [SetupDifference(f"not along {name}") for name in old if name not in new]
+    changes = [SetupDifference(f"along {axis_name}") for axis_name in new if axis_name not in old]
+    for axis_name, axis in new.items():
+        changes += between(old.get(axis_name, axis), axis, axis_name)
+    return changes + [SetupDifference(f"not along {axis_name}") for axis_name in old if axis_name not in new]
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
     """Return the old names of learners or axes that differ by their names only, by new name."""
-    before = [learner for name, learner in old.items() if name not in new]
-    after = [learner for name, learner in new.items() if name not in old]
+    before = [learner for learner_name, learner in old.items() if learner_name not in new]
+    after = [learner for learner_name, learner in new.items() if learner_name not in old]
     return {
         learner["name"]: was["name"] for learner in after for was in before if _plain(learner) == _plain(was)
     }

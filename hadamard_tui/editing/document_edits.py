@@ -29,20 +29,20 @@ LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
 def add_axis(raw: Raw) -> None:
     """Add an axis with two values and split the curves of all pictures by it."""
     used_names = {axis.get("name") for axis in raw["axes"]}
-    name = next(letter for letter in LETTERS if letter not in used_names)
-    raw["axes"].append({"name": name, "values": [1, 2]})
+    axis_name = next(letter for letter in LETTERS if letter not in used_names)
+    raw["axes"].append({"name": axis_name, "values": [1, 2]})
     for picture in raw["pictures"]:
         if picture.get("y") is None:
-            picture["curves"] = [*_split_by(picture), name]
+            picture["curves"] = [*_split_by(picture), axis_name]
         else:
-            picture["at"] = {**picture.get("at", {}), name: 1}
+            picture["at"] = {**picture.get("at", {}), axis_name: 1}
 
 
 def remove_axis(raw: Raw, number: int, clock: str) -> None:
     """Remove an axis: its first value replaces its names, and its pictures go along the clock."""
-    name = raw["axes"][number].get("name")
+    axis_name = raw["axes"][number].get("name")
     numbers = _first_numbers(raw, number)
-    names = {name, *numbers}
+    names = {axis_name, *numbers}
     for picture in raw["pictures"]:
         along = names & _names_in(picture.get("x"))
         if along:
@@ -50,11 +50,11 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
         if names & _names_in(picture.get("y")):
             picture["y"], picture["contours"] = None, []
         picture["curves"] = [
-            curve_name for curve_name in _split_by(picture) if curve_name != name
+            curve_name for curve_name in _split_by(picture) if curve_name != axis_name
         ] or "learner"
         picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")
-        if along or (isinstance(read, dict) and read.get("over") == name):
+        if along or (isinstance(read, dict) and read.get("over") == axis_name):
             picture["read"] = None  # along the clock, every evaluation point is shown
     put_numbers(raw, numbers)
     del raw["axes"][number]
@@ -84,10 +84,10 @@ def remove_picture(raw: Raw, number: int) -> None:
     """Remove a picture. Claims about the first picture are not moved to the next."""
     gone = raw["pictures"].pop(number)
     if number == 0 and raw["pictures"]:
-        name = gone.get("name") or "the first one"
+        picture_name = gone.get("name") or "the first one"
         for claim in raw["claims"]:
             if claim.get("picture") is None:
-                claim["picture"] = name
+                claim["picture"] = picture_name
 
 
 def add_claim(raw: Raw, experiment: Experiment) -> None:
@@ -116,7 +116,7 @@ def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
 def _split_by(picture: dict[str, Any]) -> list[str]:
     curves = picture.get("curves") or []
     names = [curves] if isinstance(curves, str) else list(curves)
-    return [name for name in names if name != "learner"]
+    return [axis_name for axis_name in names if axis_name != "learner"]
 
 
 def _names_in(text: Any) -> set[str]:
@@ -164,16 +164,16 @@ class Names:
             return
         part, number = match[1], int(match[2])
         self._last = place
-        name = self._former.pop(place, raw[part][number].get("name"))
-        if not name:
+        former_name = self._former.pop(place, raw[part][number].get("name"))
+        if not former_name:
             return
         other_names = [
             item.get("name") for other_number, item in enumerate(raw[part]) if other_number != number
         ]
         if new in other_names or not _can_be_name(part, new):
-            self._former[place] = name
+            self._former[place] = former_name
         else:
-            RENAME[part](raw, name, new)
+            RENAME[part](raw, former_name, new)
 
 
 def _can_be_name(part: str, name: Any) -> bool:

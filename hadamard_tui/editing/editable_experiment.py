@@ -255,7 +255,7 @@ class EditableExperiment:
         if (numbered_name := re.fullmatch(r"(.+) \d+", wanted)) and numbered_name[1] in names:
             wanted = numbered_name[1]
         numbered = (f"{wanted} {number}" for number in itertools.count(2))
-        return next(name for name in itertools.chain((wanted,), numbered) if name not in names)
+        return next(free_name for free_name in itertools.chain((wanted,), numbered) if free_name not in names)
 
     def _insert(self, place: int, values: dict[str, Any]) -> int:
         self._names.forget()
@@ -377,9 +377,9 @@ class EditableExperiment:
         origin = self._origin
         if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
             return {key: self._origin_document[key] for key in ("title", "story", "source")}
-        name = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
+        origin_title = presets.name_of(self.preset) if self.preset else origin.title or "Your own experiment"
         changes = map(str, differences(self._origin_document, document))
-        return {"title": plain(f"{name}: {', '.join(changes)}"), "story": "", "source": ""}
+        return {"title": plain(f"{origin_title}: {', '.join(changes)}"), "story": "", "source": ""}
 
 
 def _document_of(preset: str | None) -> Raw | None:

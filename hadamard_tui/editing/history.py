@@ -36,11 +36,11 @@ def place_in_words(editable: EditableExperiment, place: str) -> str:
     return f"{title} of {_item(editable, owner)}{where}{point}"
 
 
-def _item(editable: EditableExperiment, name: str) -> str:
+def _item(editable: EditableExperiment, item_name: str) -> str:
     """Return a learner's letter and name, another item's number in its list, or the name as it is."""
-    match = re.fullmatch(r"(\w+)\[(\d+)\]", name)
+    match = re.fullmatch(r"(\w+)\[(\d+)\]", item_name)
     if match is None:
-        return f"the {name}"
+        return f"the {item_name}"
     number = int(match[2])
     if match[1] == "learners" and number < len(editable.learners):
         return f"{mark(editable.letters[number])} ({editable.learners[number]['name']})"
@@ -55,8 +55,8 @@ def title_of_place(experiment: Any, owners: Sequence[str], leaf: str) -> str:
     """
     owned = experiment
     for owner in owners:
-        name, _, number = owner.rstrip("]").partition("[")
-        owned = getattr(owned, name, None)
+        list_name, _, number = owner.rstrip("]").partition("[")
+        owned = getattr(owned, list_name, None)
         if number:
             owned = owned[int(number)] if owned is not None and int(number) < len(owned) else None
     fields = fields_of(type(owned)) if isinstance(owned, msgspec.Struct) else ()

@@ -140,10 +140,10 @@ def _table(text: str) -> Any:
     table: dict[str, Any] = {}
     inside = text[1:-1] if text.startswith("{") and text.endswith("}") else text
     for item in _split(inside):
-        name, sign, value = item.partition("=")
+        key, sign, value = item.partition("=")
         if not sign:
             return text
-        table[name.strip()] = _of_toml(value.strip())
+        table[key.strip()] = _of_toml(value.strip())
     return table
 
 

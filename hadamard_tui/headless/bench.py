@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 QUICK = ("J1", "J2 GD", "J3 EGU±")
+"""Jobs of `bench --quick`, which take seconds."""
 
 
 LINEAR = {"kind": "linear"}
@@ -136,12 +137,22 @@ def jobs() -> list[Job]:
         )
     ]
     listed_jobs += [
-        Job(f"J2 {name}", "1024 targets, d = 1024, one pass", all_targets(name), REFERENCE[f"J2 {name}"])
-        for name in ALL_TARGETS
+        Job(
+            f"J2 {learner_name}",
+            "1024 targets, d = 1024, one pass",
+            all_targets(learner_name),
+            REFERENCE[f"J2 {learner_name}"],
+        )
+        for learner_name in ALL_TARGETS
     ]
     listed_jobs += [
-        Job(f"J3 {name}", "d = 2²⁰, 60 examples", million(name, 60), REFERENCE[f"J3 {name}"])
-        for name in MILLION
+        Job(
+            f"J3 {learner_name}",
+            "d = 2²⁰, 60 examples",
+            million(learner_name, 60),
+            REFERENCE[f"J3 {learner_name}"],
+        )
+        for learner_name in MILLION
     ]
     listed_jobs.append(Job("J3 GD", "d = 2²⁰, 1000 examples", million("GD", 1000), REFERENCE["J3 GD"]))
     listed_jobs.append(
@@ -189,7 +200,7 @@ def described(
             },
             "protocol": protocol,
             "run": {"device": "cpu", **settings},
-            "learners": [{"name": name, **learner} for name, learner in learners.items()],
+            "learners": [{"name": learner_name, **learner} for learner_name, learner in learners.items()],
         }
     )
 

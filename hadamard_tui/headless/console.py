@@ -22,9 +22,10 @@ from rich.progress import (
 from hadamard_tui.terminal.signals import undone
 from hadamard_tui.terminal.standard_streams import printing
 
-PIPED_WIDTH = 80
-NARROWEST = 40
-WITHOUT_BAR = b"\r\x1b[2K\x1b[?25h"
+PIPED_WIDTH, NARROWEST = 80, 40
+"""Columns of standard output without a terminal, and the minimum that COLUMNS may set."""
+
+WITHOUT_BAR = b"\r\x1b[2K\x1b[?25h"  # start of the line, erase it, show the cursor
 
 
 PERIOD = 10.0

@@ -24,6 +24,8 @@ from hadamard_tui.charts.line_heads import head
 
 COLUMNS = ("field", "default", "allowed", "meaning")
 WIDEST_COLUMN = 24
+"""Widest column before the last one, so that meanings keep most of the line."""
+
 FORMER = {"bounds": "theory"}
 """Present names of families by their former names."""
 
@@ -57,16 +59,18 @@ def presets_table() -> Table:
     first = [stop.preset for stop in essentials.stops]
     headings = essentials.title, *SUBJECTS
     rows: dict[str, list[tuple[Text, Text | Group]]] = {heading: [] for heading in headings}
-    for name in dict.fromkeys([*first, *presets.names()]):
+    for preset_name in dict.fromkeys([*first, *presets.names()]):
         try:
-            preset = presets.load(name)
+            preset = presets.load(preset_name)
         except BadInput as error:
-            rows[SUBJECTS[-1]].append((Text(name, "bold"), Text(str(error), "red")))
+            rows[SUBJECTS[-1]].append((Text(preset_name, "bold"), Text(str(error), "red")))
             continue
         story = first_sentence(preset.story)
         lines = [Text(line, style) for line, style in ((story, ""), (preset.source, "dim")) if line]
         description = Group(Text(preset.title, "bold"), *lines)
-        rows[essentials.title if name in first else preset.subject].append((Text(name, "bold"), description))
+        rows[essentials.title if preset_name in first else preset.subject].append(
+            (Text(preset_name, "bold"), description)
+        )
     table = _table("preset", "what it shows, and where it comes from")
     for subject, subject_rows in rows.items():
         if subject_rows:
@@ -84,10 +88,12 @@ def talks_table() -> Table:
     headings = {True: "Guided paths: predict, run, why, break it", False: "Talks and tours"}
     for wanted, heading in headings.items():
         table.add_row("", Text(heading, "bold underline"), end_section=True)
-        for name, talk in talks().items():
+        for talk_name, talk in talks().items():
             if is_path(talk) == wanted:
                 presets = Text(", ".join(stop.preset for stop in talk.stops), "dim")
-                table.add_row(Text(name, "bold"), Group(Text(talk.title, "bold"), presets), end_section=True)
+                table.add_row(
+                    Text(talk_name, "bold"), Group(Text(talk.title, "bold"), presets), end_section=True
+                )
     table.caption = "hadamard-tui demo NAME opens one."
     return table
 
@@ -148,8 +154,8 @@ def _table(*columns: str) -> Table:
 def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
     """Return the fields of one member, in columns that all members share."""
     grid = Table.grid(padding=(0, 2, 0, 0))
-    for name, width in zip(COLUMNS[:-1], widths, strict=True):
-        grid.add_column(width=min(width, WIDEST_COLUMN), style="dim" if name != COLUMNS[0] else "")
+    for column_name, width in zip(COLUMNS[:-1], widths, strict=True):
+        grid.add_column(width=min(width, WIDEST_COLUMN), style="dim" if column_name != COLUMNS[0] else "")
     grid.add_column()
     for row in (COLUMNS, *rows):
         grid.add_row(*row, style="dim" if row is COLUMNS else "")

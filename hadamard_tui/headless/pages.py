@@ -83,28 +83,28 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
         folder.mkdir(parents=True, exist_ok=True)
     stored = {} if fresh else dict(_stored_pages(folder))
     entries: list[IndexEntry] = []
-    for name in names:
+    for preset_name in names:
         try:
-            document = presets.document(name)
-            page, key = stored.get(name), _key(document)
+            document = presets.document(preset_name)
+            page, key = stored.get(preset_name), _key(document)
             if page is None or page.key != key or not (folder / page.entry.file).exists():
-                page = StoredPage(key, _write_page(folder, name, document, errors, fresh))
+                page = StoredPage(key, _write_page(folder, preset_name, document, errors, fresh))
         except BadInput as error:
-            yield Reported(name, None, str(error))
+            yield Reported(preset_name, None, str(error))
             continue
         entries.append(page.entry)
         files.write(folder / INDEX, index_page(entries))
-        if name in presets.names():  # other presets may name data files, whose content can change
-            stored[name] = page
+        if preset_name in presets.names():  # other presets may name data files, whose content can change
+            stored[preset_name] = page
             files.write(folder / MADE_PAGES, msgspec.json.encode(stored))
-        yield Reported(name, page.entry)
+        yield Reported(preset_name, page.entry)
 
 
-def _write_page(folder: Path, name: str, document: Raw, errors: Console, fresh: bool) -> IndexEntry:
+def _write_page(folder: Path, preset_name: str, document: Raw, errors: Console, fresh: bool) -> IndexEntry:
     """Run a preset, write its page, and return its entry in the index. Raises: BadInput."""
-    done = computed(name, document, errors, fresh, store_single_runs=True)
-    file = f"{presets.name_of(name)}.html"
-    files.write(folder / file, web_page(done.results, done.outcomes, name, document))
+    done = computed(preset_name, document, errors, fresh, store_single_runs=True)
+    file = f"{presets.name_of(preset_name)}.html"
+    files.write(folder / file, web_page(done.results, done.outcomes, preset_name, document))
     return IndexEntry.of(done.results, done.outcomes, file)
 
 
@@ -194,8 +194,8 @@ def _question(number: int, stop: Stop) -> str:
     boxes = ""
     if not drawn(experiment):
         names = [learner.name for learner in experiment.learners if learner.role == "learner"]
-        lettered = (f"{mark(number)}: {escape(name)}" for number, name in enumerate(names))
-        rows = "".join(f'<tr><td>{name}</td><td class="box"></td></tr>' for name in lettered)
+        lettered = (f"{mark(number)}: {escape(learner_name)}" for number, learner_name in enumerate(names))
+        rows = "".join(f'<tr><td>{learner_name}</td><td class="box"></td></tr>' for learner_name in lettered)
         clock = escape(experiment.protocol.clock)
         boxes = f"<p>From which {clock} on does the loss stay below {LEVEL:g}?</p><table>{rows}</table>"
     line = f'<p>{escape(question)}</p><div class="line"></div>'

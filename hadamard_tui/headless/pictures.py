@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.colours.palette import ColourMap
 
-WIDEST_CHART = 120
-CHART_HEIGHTS = (18, 28)
+WIDEST_CHART, CHART_HEIGHTS = 120, (18, 28)
+"""Limits of the size of a printed chart, in cells."""
+
 LINES_BESIDE_CHART = 4
 """Lines of the terminal for the prompt and the text around the chart."""
 

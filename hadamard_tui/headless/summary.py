@@ -59,7 +59,9 @@ NOTHING = "—"
 def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
     """Return the views of the table, by measure."""
     results = of_one(experiment, trace)
-    return {name: view(of_run(experiment, name), results) for name in ("loss", *MEASURES)}
+    return {
+        measure_name: view(of_run(experiment, measure_name), results) for measure_name in ("loss", *MEASURES)
+    }
 
 
 def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
@@ -137,9 +139,11 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
         cells["loss"] = _number(loss)
     else:
         cells["loss"] = f"{_number(loss)} ± {number(float(curve.stderr[curve.place(x)]), 1)}"
-    for name in MEASURES:
-        value = _at(run[name], curve.name, x)
-        cells[name] = NOTHING if value is None else f"{value:g}" if name == "rank" else f"{value:.4f}"
+    for measure_name in MEASURES:
+        value = _at(run[measure_name], curve.name, x)
+        cells[measure_name] = (
+            NOTHING if value is None else f"{value:g}" if measure_name == "rank" else f"{value:.4f}"
+        )
     if (bound := strongest_bound(run["loss"], curve, x)) is not None:
         height = bound.at(x)
         template = "{}" if bound.binds(curve) else "({})"
@@ -151,9 +155,9 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
     return cells
 
 
-def _at(measured: View, name: str, x: float) -> float | None:
+def _at(measured: View, curve_name: str, x: float) -> float | None:
     """Return the value of a curve at x; None without one."""
-    curve = next((curve for curve in measured.curves if curve.name == name), None)
+    curve = next((curve for curve in measured.curves if curve.name == curve_name), None)
     place = None if curve is None else curve.place(x)
     if curve is None or place is None or np.isnan(curve.y[place]):
         return None
@@ -274,7 +278,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
         yield _indented(f"holds here: {line.on_problem.reason}")
         same = next((other for other in explained if other.on_learners == line.on_learners), None)
         if same is not None:
-            yield _indented(f"binds whom the {whole_name(same.statement)} binds, for the same reasons")
+            yield _indented(f"binds the learners of the {whole_name(same.statement)}, for the same reasons")
             continue
         explained.append(line)
         reasons = Table.grid(padding=(0, 2, 0, 0))

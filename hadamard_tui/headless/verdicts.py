@@ -25,8 +25,8 @@ def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Ju
     with console.progress(errors) as show:
         for number, learner in enumerate(experiment.learners):
 
-            def going(done: float, number: int = number, name: str = learner.name) -> None:
-                show(f"measuring {name}", (number + done) / len(experiment.learners))
+            def going(done: float, number: int = number, learner_name: str = learner.name) -> None:
+                show(f"measuring {learner_name}", (number + done) / len(experiment.learners))
 
             going(0.0)
             judged.append(judgement(experiment, trace, learner, going))

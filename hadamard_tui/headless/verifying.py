@@ -47,16 +47,16 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
     Raises: BadInput for a preset that cannot run, before the first run.
     """
     sweeps = []
-    for name in names:
-        with presets.former_words(name, partial(errors.print, soft_wrap=True)):
-            sweeps.append((name, presets.sweep_of(name, presets.document(name))))
+    for preset_name in names:
+        with presets.former_words(preset_name, partial(errors.print, soft_wrap=True)):
+            sweeps.append((preset_name, presets.sweep_of(preset_name, presets.document(preset_name))))
     lines = ProgressLines(errors)
-    for number, (name, sweep) in enumerate(sweeps, start=1):
-        lines.label = f"{name} ({number} of {len(sweeps)}): "
+    for number, (preset_name, sweep) in enumerate(sweeps, start=1):
+        lines.label = f"{preset_name} ({number} of {len(sweeps)}): "
         began = time.perf_counter()
         results = compute_all(sweep, errors, threads=1, lines=lines)
         yield Verified(
-            name,
+            preset_name,
             sweep.experiment,
             judge(results),
             [] if sweep.axes else unexpected_divergence(sweep.experiment, results.traces[0]),
@@ -75,8 +75,8 @@ def shown(verified: Verified) -> ConsoleRenderable:
             Text("  ") + _sign(outcome.holds is True),
             Text.assemble(outcome.claim.text, (f"  {outcome.detail}", "dim")),
         )
-    for name in verified.strayed:
-        table.add_row(Text("  ") + _sign(False), f"{name} diverged, and no claim expects it")
+    for learner_name in verified.strayed:
+        table.add_row(Text("  ") + _sign(False), f"{learner_name} diverged, and no claim expects it")
     return table
 
 
@@ -130,7 +130,9 @@ def as_markdown(all_verified: Sequence[Verified]) -> str:
         for outcome in verified.outcomes:
             word = "holds" if outcome.holds else "**fails**"
             lines.append(f"| {word} | {_cell(outcome.claim.text)} | {_cell(outcome.detail)} |")
-        lines += [f"| **fails** | {name} does not diverge | it did |" for name in verified.strayed]
+        lines += [
+            f"| **fails** | {learner_name} does not diverge | it did |" for learner_name in verified.strayed
+        ]
     return "\n".join(lines) + "\n"
 
 

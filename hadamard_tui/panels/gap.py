@@ -33,7 +33,7 @@ def lacks(experiment: Experiment) -> Lack | None:
     findings = [(bound.called, on_problem(bound, experiment)) for bound in bounds]
     if any(finding.holds for _, finding in findings):
         return None
-    reasons = "".join(f"\n{name}: {finding.reason}." for name, finding in findings)
+    reasons = "".join(f"\n{learner_name}: {finding.reason}." for learner_name, finding in findings)
     return Lack(f"No lower bound applies to this problem, so there is no gap to show.\n{reasons}")
 
 

@@ -33,7 +33,7 @@ def show(context: PanelContext) -> Nets | Text:
     at = f"{context.trace.x_label} = {context.trace.clocks_at(context.place)[_clock(context)]:g}"
     if nets:
         return Nets(f"Nets, {at}", nets)
-    reasons = "\n".join(f"{name}: {reason}." for name, reason in snapshots.reasons.items())
+    reasons = "\n".join(f"{learner_name}: {reason}." for learner_name, reason in snapshots.reasons.items())
     return nothing(reasons or "The learners train once more, so that their nets can be drawn …")
 
 
@@ -50,9 +50,9 @@ def _net(context: PanelContext, curve: Curve, snapshots: Snapshots) -> Net | Non
     layers = snapshots.edges[record]
     sizes = [np.abs(layer).max(initial=0.0) for layers in snapshots.edges for layer in layers]
     largest = max((float(size) for size in sizes if np.isfinite(size)), default=0.0)
-    name = f"{letter_of(drawn)} {curve.learner}".strip()
+    curve_name = f"{letter_of(drawn)} {curve.learner}".strip()
     target = target_feature(context.experiment)
-    return Net(name, colour_of(drawn), layers, snapshots.inputs, target, snapshots.units, largest)
+    return Net(curve_name, colour_of(drawn), layers, snapshots.inputs, target, snapshots.units, largest)
 
 
 PANEL = Panel(

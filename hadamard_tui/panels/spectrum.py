@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
+"""Maximum of drawn singular values; of more, evenly spaced ones are drawn."""
 
 
 ALIKE = 1e-3
@@ -85,21 +86,21 @@ def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | No
     counts = rank[rank > 0] if now is None else rank[[now]]
     count = "" if counts.min() == counts.max() else f"{counts.min()} to "
     at = "" if now is None else f": {values[now, 0]:.4g}"
-    name = f"{count}{counts.max()} equal singular values of {values.shape[1]}, the others are 0{at}"
+    line_name = f"{count}{counts.max()} equal singular values of {values.shape[1]}, the others are 0{at}"
     if counts.min() == values.shape[1]:
-        name = f"{values.shape[1]} equal singular values{at}"
-    return Series(name, x, np.where(rank > 0, values[:, 0], np.nan), tint, mark="1")
+        line_name = f"{values.shape[1]} equal singular values{at}"
+    return Series(line_name, x, np.where(rank > 0, values[:, 0], np.nan), tint, mark="1")
 
 
 def _lines(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> list[Series]:
     """Return a line per value, or a selection if there are very many, the largest last."""
     values, r = np.where(values > 0, values, np.nan), values.shape[1]
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
-    name = f"largest of {r} singular values"
+    line_name = f"largest of {r} singular values"
     if now is not None:
-        name += f": {values[now, 0]:.4g}, {rank[now]} above 0"
+        line_name += f": {values[now, 0]:.4g}, {rank[now]} above 0"
     rest = [Series("", x, values[:, i], others(), faint=True) for i in shown[:0:-1]]
-    return [*rest, Series(name, x, values[:, 0], tint, mark="1")]
+    return [*rest, Series(line_name, x, values[:, 0], tint, mark="1")]
 
 
 PANEL = Panel(

@@ -48,16 +48,19 @@ def expensive(experiment: Experiment) -> list[Text]:
 
 def theorem(context: PanelContext) -> Text:
     """Return the strongest bound of the selected learner at the playhead, in words."""
-    name, losses = context.curve.learner, context.loss.view
+    learner_name, losses = context.curve.learner, context.loss.view
     strongest = strongest_bound(losses, losses.curve(context.curve.name), context.place)
     if strongest is None:
-        return Text(f"No theorem here bounds the loss of {name} from below.\n")
+        return Text(f"No theorem here bounds the loss of {learner_name} from below.\n")
     bound = next(line for line in context.trace.lines if line.kind == strongest.kind)
-    stands, why = standing(bound, name), bound.on_learners[name].reason.removeprefix(f"{name} is ")
-    binds = "binds" if bound.on_learners[name].holds else "does not bind"
-    beat = "" if bound.on_learners[name].holds else f", so it is {stands.words}"
+    stands, why = (
+        standing(bound, learner_name),
+        bound.on_learners[learner_name].reason.removeprefix(f"{learner_name} is "),
+    )
+    binds = "binds" if bound.on_learners[learner_name].holds else "does not bind"
+    beat = "" if bound.on_learners[learner_name].holds else f", so it is {stands.words}"
     says = f"\n{meaning(bound.kind)}\n"
-    condition = f"It holds here: {bound.on_problem.reason}. It {binds} {name}{beat}: {why}.\n"
+    condition = f"It holds here: {bound.on_problem.reason}. It {binds} {learner_name}{beat}: {why}.\n"
     return head(bound.statement).append(f"{says}{condition}")
 
 

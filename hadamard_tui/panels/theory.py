@@ -37,23 +37,23 @@ def show(context: PanelContext) -> Text:
     return text
 
 
-def _rank(line: TheoryLine, name: str) -> int:
+def _rank(line: TheoryLine, learner_name: str) -> int:
     """Return the rank of a line that holds here: lines that bind the learner, lines to beat, then others."""
-    if line.on_learners[name].holds:
+    if line.on_learners[learner_name].holds:
         return 0
     return 1 if line.statement.direction in FROM_BELOW else 2
 
 
-def _line_text(line: TheoryLine, name: str, reason: str) -> Text:
+def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
     """Return a line and its relation to a learner, with the reason unless it repeats `reason`.
 
     For a line that binds the learner, the idea of the proof follows.
     """
-    stands = standing(line, name)
+    stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "
     why = "" if stands.reason.endswith(reason) else f": {stands.reason}"
     text = Text.assemble(head(line.statement), (words, "italic"), (stands.words, stands.style), f"{why}.\n")
-    if line.on_learners[name].holds and (idea := proof(line.kind)):
+    if line.on_learners[learner_name].holds and (idea := proof(line.kind)):
         text.append(f"{idea}\n", "dim")
     return text
 

@@ -33,9 +33,9 @@ def show(context: PanelContext) -> Plot | Text:
     if not series:
         return nothing("No learner has begun yet.")
     unseen = context.look("unseen")
-    name = f"{context.curve.name} on unseen rows"
+    curve_name = f"{context.curve.name} on unseen rows"
     series += [
-        replace(segment, name=name if segment.name else "", style="dash-dot", mark=None)
+        replace(segment, name=curve_name if segment.name else "", style="dash-dot", mark=None)
         for curve in unseen.view.curves
         if curve.name == context.curve.name
         for segment in Pen(unseen).draw(curve)

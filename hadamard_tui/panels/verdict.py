@@ -26,8 +26,8 @@ def show(context: PanelContext) -> Text:
 
 def _learner(context: PanelContext, curve: Curve) -> Text:
     drawn, certificates = context.loss.view.curve(curve.name), context.retraining.certificates
-    name = f"{letter_of(drawn)} {curve.name}".strip()
-    text = Text.assemble((name, f"bold {legible(colour_of(drawn))}"), "\n")
+    curve_name = f"{letter_of(drawn)} {curve.name}".strip()
+    text = Text.assemble((curve_name, f"bold {legible(colour_of(drawn))}"), "\n")
     text.append("  structure  ", "dim").append(f"{curve.verdict.sentence}\n")
     text.append("  measured   ", "dim").append_text(_measured(certificates, curve.learner)).append("\n")
     bounds = [line for line in context.loss.view.lines if not line.curve and curve.learner in line.applies_to]

@@ -90,9 +90,9 @@ def _by_feature(context: PanelContext) -> Plot:
     tint, other = colour_of(context.loss.view.curve(curve.name)), "other " if marked else ""
     series = [Series(_counted(len(rest), other), rest.astype(float), weights[rest], others(), "points")]
     if marked:
-        name = f"{_named(marked, 'the target')}{_values(weights[list(marked)])}"
+        series_name = f"{_named(marked, 'the target')}{_values(weights[list(marked)])}"
         at = np.array(marked)
-        series.append(Series(name, at.astype(float), weights[at], tint, "points", mark="★"))
+        series.append(Series(series_name, at.astype(float), weights[at], tint, "points", mark="★"))
     x = features.astype(float)
     on = Axes(_title(context), "feature", "weight", limits(x), _limits(series), x_whole=are_whole(x))
     return Plot(series, on, _note(context))
@@ -104,13 +104,13 @@ def _note(context: PanelContext) -> str:
 
 def _title(context: PanelContext) -> str:
     """Return the owner of the weights; of several targets, the first."""
-    problem, name = context.experiment.problem, context.curve.name
+    problem, curve_name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
     if count == 1:
-        return f"Weights of {name}"
+        return f"Weights of {curve_name}"
     feature = first_feature(problem.target, problem.matrix, context.experiment.run.seed)
     called = "" if feature is None else f": feature {feature}"
-    return f"Weights of {name} for target 1 of {count}{called}"
+    return f"Weights of {curve_name} for target 1 of {count}{called}"
 
 
 def target_feature(experiment: Experiment) -> int | None:
@@ -157,16 +157,16 @@ def weight_series(context: PanelContext) -> list[Series]:
     weights = np.ascontiguousarray(curve.weights[:count:stride, drawn].T)
     count_of_targets = problem.target.columns(problem.matrix)
     target = "the target" if count_of_targets == 1 else f"target 1 of {count_of_targets}"
-    name = _counted(len(rest), "other " if marked else "") + (f" of {d}" if len(drawn) < d else "")
+    series_name = _counted(len(rest), "other " if marked else "") + (f" of {d}" if len(drawn) < d else "")
     if not marked and count_of_targets > 1:
-        name += f" for {target}"
+        series_name += f" for {target}"
     of_target = _named(marked, target)
     if (record := context.marked(curve.weights_x)) is not None:
         now = curve.weights[record]
         of_target += _values(now[list(marked)])
-        name += _values(now[rest])
+        series_name += _values(now[rest])
     lines = [
-        Series("" if number else name, x, line, others(), faint=True)
+        Series("" if number else series_name, x, line, others(), faint=True)
         for number, line in enumerate(weights[: len(rest)])
     ]
     tint = colour_of(context.loss.view.curve(curve.name))

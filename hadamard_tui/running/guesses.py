@@ -43,13 +43,13 @@ class Guesses:
 
     def move(self, records: int) -> None:
         """Move the present guess by `records`, at most one behind the last record."""
-        if (name := self.learner) is not None:
-            self._records[name] = min(max(self._record(name) + records, 0), len(self.places))
+        if (learner_name := self.learner) is not None:
+            self._records[learner_name] = min(max(self._record(learner_name) + records, 0), len(self.places))
 
     def take(self) -> None:
         """Confirm the present guess, and go to the next learner."""
-        if (name := self.learner) is not None:
-            self._records[name] = self._record(name)
+        if (learner_name := self.learner) is not None:
+            self._records[learner_name] = self._record(learner_name)
             self.guessed += 1
 
     def x(self, name: str) -> float | None:
@@ -60,10 +60,10 @@ class Guesses:
     @property
     def confirmed(self) -> dict[str, float | None]:
         """Confirmed guesses by learner."""
-        return {name: self.x(name) for name in self.learners[: self.guessed]}
+        return {learner_name: self.x(learner_name) for learner_name in self.learners[: self.guessed]}
 
-    def _record(self, name: str) -> int:
-        return self._records.get(name, len(self.places) // 2)
+    def _record(self, learner_name: str) -> int:
+        return self._records.get(learner_name, len(self.places) // 2)
 
 
 def outcome(curve: CurveView) -> float | None:
@@ -99,8 +99,8 @@ def scored(guesses: Mapping[str, float | None], view: View) -> str:
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:
             guess, came_out = guesses[curve.learner], outcome(curve)
-            name = f"{letter_of(curve)} ({short_name(view, curve)})"
-            parts.append(f"{name} guessed {in_words(guess)}, it was {in_words(came_out)}")
+            learner_name = f"{letter_of(curve)} ({short_name(view, curve)})"
+            parts.append(f"{learner_name} guessed {in_words(guess)}, it was {in_words(came_out)}")
     if not parts:
         return ""
     points = scores(guesses, view)

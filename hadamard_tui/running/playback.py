@@ -9,7 +9,10 @@ WHOLE_RUN_SECONDS = 6.0
 """Default duration of the playback of a run, in seconds."""
 
 SLOWEST, FASTEST = 1.0, 1e6
+"""Limits of the rate in records per second."""
+
 SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
+"""Limits of the pace: ten presses of a key that doubles or halves it."""
 
 
 @dataclass

@@ -66,10 +66,10 @@ class Kept:
 
     def compared(self, document: Raw) -> tuple[str, str]:
         """Return the run's name beside a run of another set-up, and the change: "d = 128", "d 128 → 256"."""
-        name, change = compare(self.document, document, self.experiment)
+        changed_values, change = compare(self.document, document, self.experiment)
         if not change and differences(self.document, document):
             change = f"{self.name} → this run"
-        return self.name if self.renamed or not name else name, change
+        return self.name if self.renamed or not changed_values else changed_values, change
 
     def view(self, picture: Picture, all_points: bool) -> View | None:
         """Return a picture of this run, over all points of its sweep or of the last point only.
@@ -128,7 +128,7 @@ class Runs:
         return run
 
     def make_room(self, shown: Trace | None) -> list[Kept]:
-        """Drop the oldest runs that are neither pinned nor on the screen, while there are too many.
+        """Drop the oldest runs that are neither pinned nor on the screen, until the rest fits the limits.
 
         Returns: the dropped runs.
         """
@@ -167,9 +167,9 @@ class Runs:
         pinned: dict[str, Pinned] = {}
         for run in self.others(session.trace):
             if (view := run.view(picture, all_points)) is not None:
-                name, change = run.compared(session.document)
-                name = f"{name} ({run.name})" if name in pinned else name
-                pinned[name] = Pinned(name, view, change)
+                run_name, change = run.compared(session.document)
+                run_name = f"{run_name} ({run.name})" if run_name in pinned else run_name
+                pinned[run_name] = Pinned(run_name, view, change)
         return list(pinned.values())
 
     def difference_of(self, number: int) -> str:
@@ -197,8 +197,8 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
     if len(changes) > MOST_DIFFERENCES or not all(change.part for change in changes):
         return "", ""
     titled = [(_title(change, experiment), change) for change in changes]
-    name = ", ".join(f"{title} = {change.before}" for title, change in titled)
-    return name, ", ".join(f"{title} {change.before} → {change.after}" for title, change in titled)
+    changed_values = ", ".join(f"{title} = {change.before}" for title, change in titled)
+    return changed_values, ", ".join(f"{title} {change.before} → {change.after}" for title, change in titled)
 
 
 def _title(change: SetupDifference, experiment: Experiment) -> str:

@@ -37,11 +37,11 @@ class Viewed:
         """Return a picture of the present results. Raises: BadInput if these results do not have it."""
         from engine.results.views import view
 
-        extent, name = _extent(results), repr(picture)
-        cached = self._views.get(name)
+        extent, picture_key = _extent(results), repr(picture)
+        cached = self._views.get(picture_key)
         if cached is None or cached[0] != extent:
             newest = with_letters(view(picture, results.snapshot()), self._letters)
-            cached = self._views[name] = extent, newest
+            cached = self._views[picture_key] = extent, newest
         return cached[1]
 
 

@@ -71,16 +71,16 @@ class CertificateWorker:
     def _work(self) -> None:
         waiting = {learner.name: learner for learner in self._experiment.learners}
         while waiting and not self.stopped:
-            name = self._first if self._first in waiting else next(iter(waiting))
-            learner = waiting.pop(name)
-            self.at, self.percent = name, 0
+            learner_name = self._first if self._first in waiting else next(iter(waiting))
+            learner = waiting.pop(learner_name)
+            self.at, self.percent = learner_name, 0
             try:
                 with stopped_by(self._stop.is_set):
-                    self.judged[name] = judgement(self._experiment, self._trace, learner, self._going)
+                    self.judged[learner_name] = judgement(self._experiment, self._trace, learner, self._going)
             except Stopped:
                 break
             except Exception:
-                self.failed[name] = traceback.format_exc().strip().rsplit("\n", 1)[-1]
+                self.failed[learner_name] = traceback.format_exc().strip().rsplit("\n", 1)[-1]
         self.at = None
 
 
@@ -131,8 +131,8 @@ class SnapshotWorker:
                 self.reasons[learner.name] = reason
                 continue
 
-            def store(snapshots: Snapshots, name: str = learner.name) -> None:
-                self.by_learner[name] = snapshots
+            def store(snapshots: Snapshots, learner_name: str = learner.name) -> None:
+                self.by_learner[learner_name] = snapshots
 
             try:
                 rate = self._trace.curve(learner.name).rate

@@ -234,5 +234,5 @@ def _lines_of_learners() -> Sequence[Option]:
     return [_line(learner.name, learner.summary) for learner in beginnings.learners()]
 
 
-def _line(name: str, summary: str) -> Option:
-    return Option(Text.assemble((f"{name:<22}", "bold"), (summary, "dim")))
+def _line(item_name: str, summary: str) -> Option:
+    return Option(Text.assemble((f"{item_name:<22}", "bold"), (summary, "dim")))

@@ -44,9 +44,9 @@ class ActionProvider(SystemCommandsProvider):
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for name, summary, act, *_ in self.app.get_system_commands(self.screen):
-            if score := matcher.match(name) or BY_SUMMARY * has_words(query, summary, ""):
-                yield Hit(score, matcher.highlight(name), act, help=summary)
+        for action_name, summary, act, *_ in self.app.get_system_commands(self.screen):
+            if score := matcher.match(action_name) or BY_SUMMARY * has_words(query, summary, ""):
+                yield Hit(score, matcher.highlight(action_name), act, help=summary)
 
 
 class PresetProvider(Provider):
@@ -86,8 +86,8 @@ def _source(member: type[Part]) -> str:
     return f"{getattr(member, 'source', '')} {written}"
 
 
-def _score(query: str, name: str, text: str, source: str) -> float:
-    if has_words(query, name, ""):
+def _score(query: str, entry_name: str, text: str, source: str) -> float:
+    if has_words(query, entry_name, ""):
         return BY_NAME
     return BY_SOURCE if has_phrase(query, source) else BY_WORDS * has_words(query, text, source)
 
@@ -108,7 +108,7 @@ class Query(CommandInput):
         super().replace(printable(text), start, end)
 
 
-class Found(CommandList, Lines, can_focus=False):
+class MatchingCommands(CommandList, Lines, can_focus=False):
     """List of matching commands, which a new search may replace during a click."""
 
 
@@ -126,7 +126,7 @@ class Commands(CommandPalette, Modal[None]):
         super().__init__([ActionProvider, PresetProvider, PartProvider])
 
     def compose(self) -> ComposeResult:
-        stand_ins = {CommandInput: Query, CommandList: Found, LoadingIndicator: Searching}
+        stand_ins = {CommandInput: Query, CommandList: MatchingCommands, LoadingIndicator: Searching}
         for widget in super().compose():
             stand_in = stand_ins.get(type(widget))
             yield widget if stand_in is None else stand_in()

@@ -71,34 +71,34 @@ class Export(Framed[None]):
             yield compact(Entry(self._proposed, placeholder="name of the file"))
             yield Static("", id="doing", markup=False)
             yield Static("", id="wrong", markup=False)
-            place = f"in {here()}, unless the name says otherwise"
+            place = f"in {here()}, unless the name has a folder"
             if self.app.is_web:
                 place = "for your browser to save"
-            yield Static(f"\n{place}; its end says what is written:\n", markup=False)
+            yield Static(f"\n{place}; the suffix chooses the content:\n", markup=False)
             yield from _kinds()
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
         if self._writing:
             return
-        name = event.value.strip()
-        if self._is_for_presets and name and not name.lower().endswith(tuple(KINDS)):
-            name += PRESET
+        file_name = event.value.strip()
+        if self._is_for_presets and file_name and not file_name.lower().endswith(tuple(KINDS)):
+            file_name += PRESET
         try:
             if self.app.is_web:
-                self._download(name)
+                self._download(file_name)
             else:
-                self._save(name)
+                self._save(file_name)
         except BadInput as error:
             self._refuse(error)
 
-    def _save(self, name: str) -> None:
+    def _save(self, file_name: str) -> None:
         """Start writing a file on this machine. Raises: BadInput if the name is invalid."""
-        with files.faults(name, "cannot be written"):
-            path = Path(name).expanduser()
+        with files.faults(file_name, "cannot be written"):
+            path = Path(file_name).expanduser()
         exporting.check_kind(path, "")
         shown = self._shown()
-        make = partial(exporting.content, path, shown, "", partial(self._progressed, name))
+        make = partial(exporting.content, path, shown, "", partial(self._progressed, file_name))
         saved = (
             partial(self._saved, path, shown.set_up)
             if path.suffix.lower() == PRESET and self._saved
@@ -108,37 +108,38 @@ class Export(Framed[None]):
         def place(content: bytes) -> str:
             return _with_note(place_file(path, content), path, shown)
 
-        self._await(name, self._files.write(name, make, place), saved)
+        self._await(file_name, self._files.write(file_name, make, place), saved)
 
-    def _download(self, name: str) -> None:
+    def _download(self, file_name: str) -> None:
         """Start making a file for download, because viewers in a browser write nothing on this machine.
 
         Raises: BadInput if the name is invalid.
         """
-        exporting.check_download(name)
+        exporting.check_download(file_name)
         app, shown = self.app, self._shown()
 
         def deliver(file: BytesIO) -> str:
-            app.call_later(app.deliver_binary, file, save_filename=name)
-            return _with_note(f"The browser downloads {name}", Path(name), shown)
+            app.call_later(app.deliver_binary, file, save_filename=file_name)
+            return _with_note(f"The browser downloads {file_name}", Path(file_name), shown)
 
-        make = partial(exporting.download, name, shown, partial(self._progressed, name))
-        self._await(name, self._files.write(name, make, deliver))
+        make = partial(exporting.download, file_name, shown, partial(self._progressed, file_name))
+        self._await(file_name, self._files.write(file_name, make, deliver))
 
-    def _await(self, name: str, result: Future[str], done: Callable[[], None] | None = None) -> None:
+    def _await(self, file_name: str, result: Future[str], done: Callable[[], None] | None = None) -> None:
         self._writing = True
-        self._doing(name, "…")
+        self._doing(file_name, "…")
         self._say("wrong", "")
         result.add_done_callback(partial(self.app.call_later, self._written, done))
 
-    def _progressed(self, name: str, share: float) -> None:
+    def _progressed(self, file_name: str, share: float) -> None:
         """Show the finished share of a file. Called from another thread."""
-        self.app.call_later(self._doing, name, f"{100 * share:.0f} %")
+        self.app.call_later(self._doing, file_name, f"{100 * share:.0f} %")
 
-    def _doing(self, name: str, progress: str) -> None:
+    def _doing(self, file_name: str, progress: str) -> None:
         if self._writing and self.is_attached:
             self._say(
-                "doing", f"writing {escaped(name)} {progress}\nit goes on if {key('close')} closes this page"
+                "doing",
+                f"writing {escaped(file_name)} {progress}\nit goes on if {key('close')} closes this page",
             )
 
     def _written(self, then: Callable[[], None] | None, result: Future[str]) -> None:

@@ -159,7 +159,7 @@ class Welcome(Framed[str | None]):
             hints = f"{key('presets')} lists all · {key('help')} explains"
             page.border_subtitle = f"{key('choose')} runs it · {hints} · {key('close')} looks around"
             yield Static(WHAT, markup=False)
-            first = (preset_option(name, presets.load(name).title) for name in FIRST)
+            first = (preset_option(preset_name, presets.load(preset_name).title) for preset_name in FIRST)
             new = Option(f"Or start from nothing: {NEW_TITLE[0].lower()}{NEW_TITLE[1:]}", id=NEW)
             yield Lines(*first, Option(WALK, disabled=True), *_paths(), new, compact=True)
 
@@ -189,9 +189,9 @@ class Welcome(Framed[str | None]):
 
 def _paths() -> Iterator[Option]:
     """Yield a line for each guided path."""
-    for name, talk in talks().items():
+    for talk_name, talk in talks().items():
         if is_path(talk):
-            yield Option(f"  {talk.title}", id=name)
+            yield Option(f"  {talk.title}", id=talk_name)
 
 
 def preset_option(name: str, title: str) -> Option:

@@ -88,7 +88,7 @@ class Predicting(ViewControl):
         )
         ends = np.array(axes.x_limits)
         level = Series(f"loss {LEVEL:g}", ends, np.full(2, LEVEL), theory(), "dashed")
-        marks = [self._mark(guesses, name) for name in guesses.confirmed]
+        marks = [self._mark(guesses, learner_name) for learner_name in guesses.confirmed]
         learner = guesses.learner
         place = None if learner is None else guesses.x(learner)
         at = float(ends[1]) if place is None else place
@@ -97,25 +97,30 @@ class Predicting(ViewControl):
         self.query_one(Caption).say(self._question(guesses))
         self.refresh_bindings()
 
-    def _mark(self, guesses: Guesses, name: str) -> Series:
-        place = guesses.x(name)
-        letter = mark(self._editable.running_letters[name])
-        tint = colour(self._editable.kind_places.get(name))
+    def _mark(self, guesses: Guesses, learner_name: str) -> Series:
+        place = guesses.x(learner_name)
+        letter = mark(self._editable.running_letters[learner_name])
+        tint = colour(self._editable.kind_places.get(learner_name))
         at = np.full(2, guesses.places[-1] if place is None else place)
         return Series(
-            f"{letter} {name}: {in_words(place)}", at, np.array([0.0, LEVEL]), tint, "pairs", mark=letter
+            f"{letter} {learner_name}: {in_words(place)}",
+            at,
+            np.array([0.0, LEVEL]),
+            tint,
+            "pairs",
+            mark=letter,
         )
 
     def _question(self, guesses: Guesses) -> str:
-        name = guesses.learner
-        assert name is not None, "there is a learner to guess about"
-        place, clock = guesses.x(name), self._editable.experiment.protocol.clock
-        letter = mark(self._editable.running_letters[name])
+        learner_name = guesses.learner
+        assert learner_name is not None, "there is a learner to guess about"
+        place, clock = guesses.x(learner_name), self._editable.experiment.protocol.clock
+        letter = mark(self._editable.running_letters[learner_name])
         when = f"never gets below {LEVEL:g}"
         if place is not None:
             when = f"stays below {LEVEL:g} after {clock} = {place:g}"
         keys = f"{key('back')} {key('forward')} move, {key('remedy')} takes it, {key('leave')} leaves"
-        return f"{letter} ({name}) {when}? {keys}."
+        return f"{letter} ({learner_name}) {when}? {keys}."
 
     def _move(self, places: int) -> None:
         if self.guesses is None:

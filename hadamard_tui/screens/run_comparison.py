@@ -28,6 +28,7 @@ UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
 
 
 LONGEST = 24
+"""Maximum length of a run's name, which the list of runs and legends repeat."""
 
 
 class RunComparison(RunControl):
@@ -75,7 +76,7 @@ class RunComparison(RunControl):
                 return
             before.pinned = True
             self.notify(
-                f"Curves less those of {before.name}, which is pinned now; {key('runs')} lists the runs."
+                f"Curves minus those of {before.name}, which is now pinned; {key('runs')} lists the runs."
             )
             self._list_runs()
         self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)
@@ -107,9 +108,9 @@ class RunComparison(RunControl):
         if (run := self._chosen_run) is not None:
             self.app.push_screen(Renaming(run.name), lambda name: self._renamed(run, name))
 
-    def _renamed(self, run: Kept, name: str | None) -> None:
-        if name:
-            run.name, run.renamed = name, True
+    def _renamed(self, run: Kept, new_name: str | None) -> None:
+        if new_name:
+            run.name, run.renamed = new_name, True
         self._list_runs()
 
     def action_delete_run(self) -> None:

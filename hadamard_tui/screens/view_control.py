@@ -92,9 +92,9 @@ class ViewControl(RunControl):
         ghost = self.ghost
         if ghost is None or ghost.trace is None or any(run.trace is ghost.trace for run in self.runs.pinned):
             return None
-        name, _ = compare(ghost.document, session.document, ghost.experiment)
+        changed_values, _ = compare(ghost.document, session.document, ghost.experiment)
         try:
-            return Pinned(", ".join(filter(None, (RUN_BEFORE, name))), ghost.look(number).view)
+            return Pinned(", ".join(filter(None, (RUN_BEFORE, changed_values))), ghost.look(number).view)
         except (BadInput, IndexError):
             return None
 

@@ -1,7 +1,7 @@
 """Driver of an app in a browser, which completes Textual's driver for the web.
 
-A packet is a letter, four bytes of length, and the content: D is text for the terminal, M is JSON about the
-app, and F is a file, with its name before a zero byte and its content after it.
+A packet is a letter, four bytes of length, and the content. D is text for the terminal, and M is JSON about
+the app. F is a file, with its name before a zero byte and its content after it.
 """
 
 from __future__ import annotations

@@ -143,8 +143,8 @@ class Server:
         """Return a file that the app of a viewer has made, for the browser to save and never to show."""
         for viewer in self._viewers:
             if (file := viewer.files.get(request.match_info["key"])) is not None:
-                name, content = file
-                disposition = f"attachment; filename*=UTF-8''{quote(Path(name).name, safe='')}"
+                file_name, content = file
+                disposition = f"attachment; filename*=UTF-8''{quote(Path(file_name).name, safe='')}"
                 headers = {"Content-Disposition": disposition, "Content-Type": "application/octet-stream"}
                 return web.Response(body=content, headers=headers)
         raise web.HTTPNotFound(text="404: this file is no longer offered; write it once more\n")
@@ -180,10 +180,10 @@ class Server:
 
 def chosen_preset(request: web.Request) -> str | None:
     """Return the shipped preset in an address, None without one. Raises: web.HTTPNotFound."""
-    name = request.query.get("preset")
-    if name is not None and name not in presets.names():
-        raise web.HTTPNotFound(text=f"404: {presets.unknown(name, 'preset', presets.names())}\n")
-    return name
+    preset_name = request.query.get("preset")
+    if preset_name is not None and preset_name not in presets.names():
+        raise web.HTTPNotFound(text=f"404: {presets.unknown(preset_name, 'preset', presets.names())}\n")
+    return preset_name
 
 
 def serve(port: int, preset: str | None, viewers: int) -> None:

@@ -174,9 +174,9 @@ class Viewer:
 
     async def _offer(self, content: bytes) -> None:
         """Ask the browser to fetch a file."""
-        name, _, data = content.partition(b"\0")
+        file_name, _, data = content.partition(b"\0")
         key = secrets.token_urlsafe(16)
-        self.files[key] = name.decode(), data
+        self.files[key] = file_name.decode(), data
         if len(self.files) > FILES:
             self.files.popitem(last=False)
         await self._websocket.send_json(["open_url", {"url": f"download/{key}", "new_tab": True}])

@@ -65,8 +65,8 @@ class FileWriter:
         with self._placing:
             self._ended, making = True, self._making
         self._thread.shutdown(wait=not making, cancel_futures=True)
-        reasons = [(name, _why_not(result)) for result, name in unwritten.items()]
-        return [f"{escaped(name)} was not written: {why}" for name, why in reasons if why]
+        reasons = [(file_name, _why_not(result)) for result, file_name in unwritten.items()]
+        return [f"{escaped(file_name)} was not written: {why}" for file_name, why in reasons if why]
 
 
 def _why_not(result: Future[Any]) -> str:

@@ -100,9 +100,9 @@ def _offers(letters: Set[str]) -> dict[str, Set[str]]:
 
     _add_new_fonts()
     names = {font.name for font in fontManager.ttflist}
-    names = {name for name in names if not name.lower().replace(" ", "").startswith(PLACEHOLDERS)}
-    ordered = sorted(names, key=lambda name: ("Sans" not in name, name))
-    return {name: letters & _letters_of(name) for name in ordered}
+    names = {family for family in names if not family.lower().replace(" ", "").startswith(PLACEHOLDERS)}
+    ordered = sorted(names, key=lambda family: ("Sans" not in family, family))
+    return {family: letters & _letters_of(family) for family in ordered}
 
 
 def _add_new_fonts() -> None:
@@ -214,17 +214,17 @@ class _Painter:
             self._add(self._text(element.text or "", matrix, style), area)
         elif (path := _path(tag, attributes)) is not None:
             self._add(self._patch(path, matrix, style), area)
-        passed_on = {name: style[name] for name in INHERITED if name in style}
+        passed_on = {attribute: style[attribute] for attribute in INHERITED if attribute in style}
         for part in element:
             self.paint(part, matrix, passed_on, area)
 
-    def _cut(self, area: Bbox | None, name: str, matrix: np.ndarray) -> Bbox | None:
+    def _cut(self, area: Bbox | None, clip_name: str, matrix: np.ndarray) -> Bbox | None:
         """Return the part of an area inside the clip rectangle with this name."""
         from matplotlib.transforms import Bbox
 
-        if not name:
+        if not clip_name:
             return area
-        (rectangle,) = self._by_id[name.removeprefix("url(#").removesuffix(")")]
+        (rectangle,) = self._by_id[clip_name.removeprefix("url(#").removesuffix(")")]
         place = [float(rectangle.attrib[side]) for side in ("x", "y", "width", "height")]
         cut = Bbox.from_bounds(*place).translated(*matrix[:2, 2])
         return cut if area is None else Bbox.intersection(area, cut) or Bbox.null()

@@ -253,9 +253,9 @@ def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[f
 
 def _names(page: Page, picture: Raster, series: Sequence[Series]) -> None:
     """Draw the names of theory lines beside them."""
-    for at, row, column, name in picture.names:
+    for at, row, column, line_name in picture.names:
         x, y = page.left + CELL_WIDTH * column, page.top + CELL_HEIGHT * (row + 0.75)
-        write(page.over, x, y, name, SMALL, fill=series[at].colour, **HALO)
+        write(page.over, x, y, line_name, SMALL, fill=series[at].colour, **HALO)
 
 
 def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[SvgEntry]:

@@ -250,16 +250,18 @@ class Page(SvgSheet):
         self._rest.set("width", f"{WIDTH - x:.2f}")
         self._last.set("opacity", "1" if share >= 1 else "0")
 
-    def _cut(self, name: str, x: float, width: float, top: float = 0) -> Element:
+    def _cut(self, clip_name: str, x: float, width: float, top: float = 0) -> Element:
         """Add the clip rectangle for groups with this name; without `top` it extends beyond the area."""
         height = AREA_HEIGHT if top else self.bottom + EDGE
         place = {"x": f"{x:.2f}", "y": f"{top:.2f}"}
         size = {"width": f"{width:.2f}", "height": f"{height:.2f}"}
-        return put(self.define("clipPath", id=name), "rect", **place, **size)
+        return put(self.define("clipPath", id=clip_name), "rect", **place, **size)
 
     def _ticks(self, axes: Axes, up: Sequence[Tick]) -> None:
         """Draw grid lines and numbers."""
-        rows, columns = (put(self.root, "g", fill=MUTED, **{"class": name}) for name in ("up", "along"))
+        rows, columns = (
+            put(self.root, "g", fill=MUTED, **{"class": class_name}) for class_name in ("up", "along")
+        )
         for (_, label), y in zip(up, self.down(axes, values_of(up)), strict=True):
             put(rows, "path", d=f"M{self.left:.2f},{y:.2f}H{self.right:.2f}", stroke=GRID)
             write(rows, self.left - GAP / 2, y + 0.35 * SMALL, label, SMALL, anchor="end")

@@ -81,10 +81,10 @@ def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
                 TablePart((picture, "learner", heat.learner), (x.ravel(), y.ravel(), heat.z.ravel(), stderr))
             )
             for contour in heat.contours:
-                name = f"{contour.kind} of {heat.learner}"
+                line_name = f"{contour.kind} of {heat.learner}"
                 values = contour.values.ravel()
                 parts.append(
-                    TablePart((picture, contour.direction, name), (x.ravel(), y.ravel(), values, None))
+                    TablePart((picture, contour.direction, line_name), (x.ravel(), y.ravel(), values, None))
                 )
     return CurveTable(("picture", "series", "name"), ("x", "y", "value", "stderr"), parts, labels)
 

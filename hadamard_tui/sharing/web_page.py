@@ -199,7 +199,7 @@ def _document(title: str, rules: str, body: Sequence[str]) -> bytes:
 
 
 def _figures(
-    view: View, number: int, results: Results, outcomes: Sequence[Outcome], name: str
+    view: View, number: int, results: Results, outcomes: Sequence[Outcome], figure_name: str
 ) -> Iterator[str]:
     """Yield the chart of a picture, or its heat maps, each with its headline."""
     experiment = results.sweep.experiment
@@ -209,13 +209,13 @@ def _figures(
         if view.heats:
             heats = [heat_map(Look(view), heat) for heat in view.heats]
             for place, heat in enumerate(heats):
-                yield _heat_figure(heat, f"{name}-{place}", caption if place == 0 else "")
+                yield _heat_figure(heat, f"{figure_name}-{place}", caption if place == 0 else "")
             return
         drawing = plot(Look(view))
-    yield _chart_figure(drawing.series, drawing.axes, view, name, caption)
+    yield _chart_figure(drawing.series, drawing.axes, view, figure_name, caption)
 
 
-def _chart_figure(series: Sequence[Series], axes: Axes, view: View, name: str, caption: str) -> str:
+def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name: str, caption: str) -> str:
     page, picture = draw(series, axes, WITHIN, growing=True)
     line = f"M0,{page.top:.2f}V{page.bottom:.2f}"
     put(page.over, "path", d=line, stroke=MUTED, stroke_width=1.5, **{"class": "playhead"})
@@ -245,7 +245,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, name: str, c
         f'<input type="range" min="0" max="{STEPS}" value="{STEPS}" aria-label="{escape(x_name(view))}">'
         "<output></output></div>"
     )
-    return _figure(page, axes, name, caption, f"{slider}<table>{''.join(rows)}</table>", data)
+    return _figure(page, axes, figure_name, caption, f"{slider}<table>{''.join(rows)}</table>", data)
 
 
 def _values(curve: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
@@ -273,7 +273,7 @@ def _rounded(values: np.ndarray) -> list[float | None]:
     return [float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None for value in values.tolist()]
 
 
-def _heat_figure(heat: HeatMap, name: str, caption: str) -> str:
+def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
     page, axes = heat_map_page(heat), heat.axes
     low, high = axes.x_limits
     cells = {
@@ -292,14 +292,14 @@ def _heat_figure(heat: HeatMap, name: str, caption: str) -> str:
         "yName": heat.y_label,
         "cells": cells,
     }
-    return _figure(page, axes, name, caption, "<output></output>", data)
+    return _figure(page, axes, figure_name, caption, "<output></output>", data)
 
 
-def _figure(page: Page, axes: Axes, name: str, caption: str, below: str, data: dict[str, Any]) -> str:
+def _figure(page: Page, axes: Axes, figure_name: str, caption: str, below: str, data: dict[str, Any]) -> str:
     """Return an SVG page with a caption, the HTML below it, and the data for the script."""
     page.written()  # sets the size of the page
     page.root.set("class", "chart")
-    name_apart(page.root, name)
+    name_apart(page.root, figure_name)
     svg = tostring(page.root, encoding="unicode")
     words = [f"<b>{escape(axes.title)}</b>" if axes.title else "", escape(caption)]
     words.append(f'<span class="muted">{escape(axes.y_label)} · {escape(axes.x_label)}</span>')
@@ -323,7 +323,7 @@ def _theorems(results: Results) -> Iterator[str]:
     trace = next(iter(results.traces.values()))
     items = []
     for line in trace.theorems:
-        bound = [name for name, finding in line.on_learners.items() if finding.holds]
+        bound = [learner_name for learner_name, finding in line.on_learners.items() if finding.holds]
         if line.on_problem.holds and bound:
             statement = line.statement
             named = f"<b>{escape(whole_name(statement))}: {escape(statement.formula)}</b>"

@@ -93,15 +93,15 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
     raw = raw_values.document(content)
     wrong: dict[str, str] = {}
     setting_names = list(Config.__struct_fields__)
-    for name in raw.keys() - set(setting_names):
-        wrong[name] = f"there is no such setting; {nearest(name, setting_names)}"
+    for setting_name in raw.keys() - set(setting_names):
+        wrong[setting_name] = f"there is no such setting; {nearest(setting_name, setting_names)}"
     if isinstance(raw.get("keys"), dict):
         raw["keys"], wrong_keys = _sound_keys(raw["keys"])
-        wrong |= {f"keys.{name}": why for name, why in wrong_keys.items()}
-    for name in raw.keys() & set(setting_names):
-        if why := _unfit(name, raw[name]):
-            wrong[name] = why
-    sound = {name: value for name, value in raw.items() if name not in wrong}
+        wrong |= {f"keys.{action_id}": why for action_id, why in wrong_keys.items()}
+    for setting_name in raw.keys() & set(setting_names):
+        if why := _unfit(setting_name, raw[setting_name]):
+            wrong[setting_name] = why
+    sound = {setting_name: value for setting_name, value in raw.items() if setting_name not in wrong}
     lines = sorted((_line(content.decode(), place), place) for place in wrong)
     return msgspec.convert(sound, Config), [
         str(BadInput(f"line {line}: {place}" if line else place, f"{wrong[place]}; it is left out"))
@@ -109,13 +109,13 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
     ]
 
 
-def _unfit(name: str, value: object) -> str:
+def _unfit(setting_name: str, value: object) -> str:
     """Return why a setting cannot have this value; empty if it can."""
     try:
-        msgspec.convert({name: value}, Config)
+        msgspec.convert({setting_name: value}, Config)
     except msgspec.ValidationError as error:
         reason = str(error).partition(" - at ")[0]
-        choices = f"; take {', '.join(CHOICES[name])}" if name in CHOICES else ""
+        choices = f"; take {', '.join(CHOICES[setting_name])}" if setting_name in CHOICES else ""
         return f"{texts.quoted(value)} does not fit: {reason}{choices}"
     return ""
 
@@ -125,18 +125,18 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     sound: dict[str, str] = {}
     wrong: dict[str, str] = {}
     ids = [action.id for action in EVERY]
-    for name, value in keys.items():
-        if name not in ids:
-            wrong[name] = f"there is no such action; {nearest(name, ids)}"
+    for action_id, value in keys.items():
+        if action_id not in ids:
+            wrong[action_id] = f"there is no such action; {nearest(action_id, ids)}"
         elif not isinstance(value, str) or not _keys(value) or texts.fault(value):
-            wrong[name] = "no key is named; name one, as in 'f5'"
+            wrong[action_id] = "no key is named; name one, as in 'f5'"
         else:
-            sound[name] = value
+            sound[action_id] = value
     # An action whose key is dropped gets its default keys back, which may clash again.
     while clash := _clash(sound, ACTIONS) or _clash(sound, MOTIONS):
-        name, key, owner = clash
-        del sound[name]
-        wrong[name] = f"{key} belongs to {owner} already; take another key"
+        action_id, key, owner = clash
+        del sound[action_id]
+        wrong[action_id] = f"{key} belongs to {owner} already; take another key"
     return sound, wrong
 
 
@@ -150,10 +150,10 @@ def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> 
         for key in _keys(keys.get(action.id, action.keys)):
             owners.setdefault(key, []).append(action.id)
     ids = {action.id for action in among}
-    for name in (name for name in reversed(keys) if name in ids):
-        for key in _keys(keys[name]):
-            if other_owners := [owner for owner in owners[key] if owner != name]:
-                return name, key, other_owners[0]
+    for action_id in (action_id for action_id in reversed(keys) if action_id in ids):
+        for key in _keys(keys[action_id]):
+            if other_owners := [owner for owner in owners[key] if owner != action_id]:
+                return action_id, key, other_owners[0]
     return None
 
 
@@ -163,13 +163,13 @@ def _line(text: str, place: str) -> int:
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if header := re.match(r"\s*\[+([^\]]*)", line):
-            name = table = _plain(header[1])
+            place_of_line = table = _plain(header[1])
         elif key := re.match(r"([^=#]+)=", line):
-            name = f"{table}.{_plain(key[1])}".lstrip(".")
+            place_of_line = f"{table}.{_plain(key[1])}".lstrip(".")
         else:
             continue
-        lines.setdefault(name, number)
-        lines.setdefault(name.partition(".")[0], number)
+        lines.setdefault(place_of_line, number)
+        lines.setdefault(place_of_line.partition(".")[0], number)
     return lines.get(place) or lines.get(place.partition(".")[0], 0)
 
 

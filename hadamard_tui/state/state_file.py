@@ -54,8 +54,8 @@ def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
         first, _, inner = change.partition("=")[0].strip().partition(".")
         choices = defaults if not inner else defaults.get(first)
         if not isinstance(choices, dict) or (inner or first) not in choices:
-            places = [name for name in defaults if name != "chart"] + [
-                f"chart.{name}" for name in defaults["chart"]
+            places = [field_name for field_name in defaults if field_name != "chart"] + [
+                f"chart.{field_name}" for field_name in defaults["chart"]
             ]
             raise BadInput(where, f"there is no {inner or first} to see; there are {', '.join(places)}")
         try:

@@ -43,7 +43,7 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
         elif number != signal.SIGHUP:
             end_at_once(exit_code(first[0]))
 
-    numbers = [*(getattr(signal, name) for name in FATAL), signal.SIGALRM]
+    numbers = [*(getattr(signal, signal_name) for signal_name in FATAL), signal.SIGALRM]
     before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
@@ -69,7 +69,7 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
         signal.raise_signal(number)
         signal.signal(number, handle)  # a stopped program continues here
 
-    numbers = [getattr(signal, name) for name in (*FATAL, "SIGTSTP")]
+    numbers = [getattr(signal, signal_name) for signal_name in (*FATAL, "SIGTSTP")]
     unhandled = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
     for number in unhandled:
         signal.signal(number, handle)

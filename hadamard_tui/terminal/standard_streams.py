@@ -30,9 +30,9 @@ def prepare() -> None:
 
     Otherwise, the next opened file would take the place of a stream closed by `>&-`.
     """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
+    for stream_name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, stream_name) is None:
+            setattr(sys, stream_name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
     codecs.register_error(DRAWN, _in_ascii)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

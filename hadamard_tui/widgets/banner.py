@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NOTHING = "–"
 LINES = 5
+"""Height of the banner in lines, the same as in its style."""
 
 
 class Number(Vertical):

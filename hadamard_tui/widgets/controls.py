@@ -91,7 +91,7 @@ EDITS = {
 class Entry(Input):
     """Input line that edits at once, refuses control characters, and has a plain-text title.
 
-    Textual's own input forwards editing keys to the app, which handles them after letters typed later: on a
+    Textual's own input forwards editing keys to the app, which handles them after letters typed later. On a
     slow connection, backspace would delete the wrong letters.
 
     The cursor does not blink, so that an idle screen stays still. The `valid` class is set at once, because a
@@ -121,7 +121,7 @@ class NumberEntry(Entry):
     """Input line for a number, which keys step.
 
     The keys of `larger` and `smaller` always step. The keys of `faster` and `slower`, + and −, may be part of
-    a number: they step until a person types or moves the cursor, and again after enter.
+    a number. They step until a person types or moves the cursor, and again after enter.
     """
 
     ALWAYS: ClassVar[dict[str, bool]] = {"larger": True, "smaller": False}
@@ -146,13 +146,13 @@ class NumberEntry(Entry):
 
     def on_key(self, event: events.Key) -> None:  # type: ignore[override]
         action = action_of(event.key)
-        name = "" if action is None else action.id
+        action_id = "" if action is None else action.id
         steps = self.ALWAYS if self._touched else self.ALWAYS | self.UNTOUCHED
-        if name in steps:
+        if action_id in steps:
             event.stop()
             event.prevent_default()
-            self.step(steps[name])
-        elif name == "vary":
+            self.step(steps[action_id])
+        elif action_id == "vary":
             event.stop()
             event.prevent_default()
             self.post_message(self.Varied())
@@ -240,9 +240,9 @@ class Offered(Pages):
 class Choice(Vertical, can_focus=True):
     """Choice among values that reports only a person's changes.
 
-    It is a single line, and its list is mounted when first opened, because a `Select` of Textual mounts six
-    widgets and a set-up has many choices. Its words are plain text. It may be removed before it is mounted,
-    as when a form is rebuilt quickly.
+    It is a single line, and its list is mounted when first opened. A `Select` of Textual mounts six widgets,
+    and a set-up has many choices. Its words are plain text. It may be removed before it is mounted, as when a
+    form is rebuilt quickly.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,down,space,up", "show_list", show=False)]

@@ -65,7 +65,7 @@ AUTO = [("auto", NONE), ("yes", "yes"), ("no", "no")]
 class Row(Vertical):
     """Row of a form: title, control, value of the expression, and below them an error and help.
 
-    The row draws the text beside the control itself, and mounts widgets below it only if they have text: a
+    The row draws the text beside the control itself, and mounts widgets below it only if they have text. A
     set-up has many rows, and each widget costs time. Help is visible while the control has the focus.
     """
 
@@ -403,7 +403,7 @@ class PartForm(Fields):
         return "" if self._kind is None else summary_of(self._members[self._kind])
 
     def _choice(self) -> Widget:
-        return Choice([(name, name) for name in self._members], value=self._kind or NONE)
+        return Choice([(kind, kind) for kind in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
         """Replace the fields by those of the present kind."""
@@ -435,7 +435,7 @@ class OptionalPart(PartForm):
     def _choice(self) -> Widget:
         if UNTAGGED in self._members:
             return Flag(self._kind is not None)
-        names = [("none", NONE), *((name, name) for name in self._members)]
+        names = [("none", NONE), *((kind, kind) for kind in self._members)]
         return Choice(names, value=self._kind or NONE)
 
 

@@ -32,7 +32,7 @@ from hadamard_tui.widgets.cell_view import CellView
 if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap
 
-_FEW_COLOURS = ("standard", "windows")
+_FEW_COLOURS = ("standard", "windows")  # colour systems of Rich with 16 colours, too few for a colour map
 _INVITATION = "arrow keys or mouse: values"
 
 

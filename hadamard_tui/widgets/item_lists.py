@@ -93,7 +93,7 @@ class AxisForm(Vertical):
             options = [("its values", VALUES), ("its ends", RANGE)]
             yield Choice(options, value=by, id="given-by")
         fields = {field.name: field for field in fields_of(Axis)}
-        yield Fields(self._place, [fields[name] for name in AXIS_FIELDS[by]], self._values)
+        yield Fields(self._place, [fields[field_name] for field_name in AXIS_FIELDS[by]], self._values)
 
 
 def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
@@ -206,12 +206,12 @@ class ItemList(Vertical):
         kind = KINDS[self.part]
         yield compact(Lines(id=f"{self.part}-list"))
         with Horizontal(classes="line"):
-            for name, action in (
+            for button_id, action in (
                 ("add", f"Add {kind.with_article}"),
                 ("remove", f"Remove this {kind.singular}"),
             ):
-                tooltip = f"{action} ({key(f'{name}_learner')} in the list)"
-                yield Small(name, classes=name, tooltip=tooltip)
+                tooltip = f"{action} ({key(f'{button_id}_learner')} in the list)"
+                yield Small(button_id, classes=button_id, tooltip=tooltip)
 
     @property
     def selected(self) -> int | None:

@@ -142,12 +142,12 @@ def measured(view: View) -> str:
         return "share"
     if (how := picture.reading) is not None and how.is_place:
         return view.axes.clock if how.over == "record" else how.over
-    name = picture.measure.name
-    if not name.isalpha():
+    measure_name = picture.measure.name
+    if not measure_name.isalpha():
         return view.axes.y_label
     if picture.times is not None:
-        name = f"{name} × {written(picture.times, view.axes.words)}"
-    return f"{name}, relative to {view.quantity.divisor}" if view.quantity.divisor else name
+        measure_name = f"{measure_name} × {written(picture.times, view.axes.words)}"
+    return f"{measure_name}, relative to {view.quantity.divisor}" if view.quantity.divisor else measure_name
 
 
 def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
@@ -158,7 +158,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
         names: names of the learners; their column grows to LEGIBLE before optional columns are added,
             then to the longest name.
     """
-    chosen = {name: wide for name, wide in WIDTHS.items() if name not in OPTIONAL}
+    chosen = {column: wide for column, wide in WIDTHS.items() if column not in OPTIONAL}
     chosen["value"] = max(chosen["value"], min(cell_len(heads.value), LONGEST_MEASURE))
     if not heads.line:
         del chosen["line"], chosen["ratio"]
@@ -166,29 +166,29 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
     def spare() -> int:
         return max(0, width - sum(chosen.values()) - PADDING * len(chosen))
 
-    def grow(name: str, wanted: int) -> None:
-        if name in chosen:
-            chosen[name] += max(0, min(spare(), wanted - chosen[name]))
+    def grow(column: str, wanted: int) -> None:
+        if column in chosen:
+            chosen[column] += max(0, min(spare(), wanted - chosen[column]))
 
     longest = max(map(cell_len, [*names, heads.place]), default=0)
     grow("learner", min(longest, max(LEGIBLE, distinguishing_width(names))))
-    for name in OPTIONAL:
-        if name in heads.optional and WIDTHS[name] + PADDING <= spare():
-            chosen[name] = WIDTHS[name]
+    for column in OPTIONAL:
+        if column in heads.optional and WIDTHS[column] + PADDING <= spare():
+            chosen[column] = WIDTHS[column]
     grow("learner", longest)
     grow("line", WHOLE_LINE)
     grow("value", cell_len(heads.value))
     grow("which", LONGEST_LINE)
     grow("rate", WHOLE_RATE)
     grow("state", WHOLE_STATE)
-    return {name: chosen[name] for name in ORDER if name in chosen}
+    return {column: chosen[column] for column in ORDER if column in chosen}
 
 
 def distinguishing_width(names: Sequence[str]) -> int:
     """Return the least width at which cut names still differ."""
     longest = max(map(cell_len, names), default=0)
     for width in range(1, longest):
-        if len({elided(name, width) for name in names}) == len({*names}):
+        if len({elided(learner_name, width) for learner_name in names}) == len({*names}):
             return width
     return longest
 
@@ -226,8 +226,11 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         """Replace all rows by one empty row per learner."""
         self._texts.clear()
         self.shape, self.learners = {}, list(numbers)
-        tints = {name: legible(colour(kind_places.get(name))) for name in numbers}
-        self._rows([(mark(number), name, tints[name]) for name, number in numbers.items()], Heads())
+        tints = {learner_name: legible(colour(kind_places.get(learner_name))) for learner_name in numbers}
+        self._rows(
+            [(mark(number), learner_name, tints[learner_name]) for learner_name, number in numbers.items()],
+            Heads(),
+        )
 
     def show(self, look: Look) -> None:
         """Show the numbers at the playhead, with one row per curve of a learner."""
@@ -256,7 +259,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         """Rebuild columns and rows for the width, and write the numbers again."""
         if self.shape or not self._width:
             return
-        self.shape = columns(self._width - 1, [name for _, name, _ in self._names], self.about)
+        self.shape = columns(self._width - 1, [row_name for _, row_name, _ in self._names], self.about)
         with self.prevent(DataTable.RowHighlighted):
             self._fill()
 

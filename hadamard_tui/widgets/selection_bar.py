@@ -187,12 +187,12 @@ def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
     along_axis = seen is not None and session.over and not along_records(seen.view)
     if not point.last or along_axis:
         return "", "", ""
-    end, name = number(point.last), session.experiment.protocol.clock
+    end, clock = number(point.last), session.experiment.protocol.clock
     if session.trace is None:
-        return f"  {name} –/{end}", f" –/{end}", ""
+        return f"  {clock} –/{end}", f" –/{end}", ""
     place, shown = point.x_at(playback.place), point.x_at(playback.shown)
     more = f" of {number(shown)} shown" if place < shown < point.last else ""
-    return f"  {name} {number(place)}/{end}", f" {number(place)}/{end}", more
+    return f"  {clock} {number(place)}/{end}", f" {number(place)}/{end}", more
 
 
 def _machine(session: Session, learner: str) -> tuple[str, str, str]:
@@ -325,8 +325,8 @@ class SelectionBar(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield PresetWord((), value="", id="bar-preset")
-        for name in ("matrix", "learner", "architecture", "protocol"):
-            yield PartWord("" if name == "protocol" else name, id=f"bar-{name}")
+        for choice_name in ("matrix", "learner", "architecture", "protocol"):
+            yield PartWord("" if choice_name == "protocol" else choice_name, id=f"bar-{choice_name}")
         yield Progress(id="progress")
 
     @property

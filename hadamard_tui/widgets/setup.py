@@ -195,7 +195,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         return [
             *([(shown_name, OWN)] if self._preset() == OWN else []),
             *named,
-            *((name, name) for name in shipped),
+            *((preset_name, preset_name) for preset_name in shipped),
         ]
 
     def saved(self, path: str, document: Raw) -> None:

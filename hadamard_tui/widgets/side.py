@@ -129,7 +129,7 @@ class RunList(Vertical):
             options.highlighted = last if place is None or not options.has_focus else min(place, last)
         options.display = bool(runs)
         names = ("pin", "difference", "rename_run", "delete_run")
-        keys = {name.removesuffix("_run"): key(name) for name in names}
+        keys = {action_id.removesuffix("_run"): key(action_id) for action_id in names}
         hint = (KEYS if runs else NONE_YET).format(**keys)
         self.query_one("#runs-hint", Static).update(hint)
         self.query_one("#runs-now", Static).update(text)

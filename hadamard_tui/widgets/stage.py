@@ -81,8 +81,8 @@ class PanelWords(Words):
     def _mark(self) -> None:
         keys = shown_keys("page_down").split()
         if self.screen.has_class(TOUR):  # on a tour these keys go to the next stop
-            keys = [name for name in keys if name != printed_key("pagedown")]
-        self.border_subtitle = "".join(f"{name} reads on" for name in keys[:1])
+            keys = [key_name for key_name in keys if key_name != printed_key("pagedown")]
+        self.border_subtitle = "".join(f"{key_name} reads on" for key_name in keys[:1])
         fits = self.virtual_size.height <= self.outer_size.height  # outer, as the key itself takes a line
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
@@ -252,7 +252,7 @@ class Stage(Vertical):
         """Offer these pictures; the first is the experiment's main picture."""
         names = [picture.title or picture.measure.label for picture in pictures]
         cut = shortened(names)
-        short = [picture.name or name for picture, name in zip(pictures, cut, strict=True)]
+        short = [picture.name or picture_name for picture, picture_name in zip(pictures, cut, strict=True)]
         if self._pictures[0] != tuple(names) or not self.query_one(PictureRow).names:
             self._pictures = tuple(names), tuple(short)
             self._name_pictures(self._first)
@@ -327,7 +327,7 @@ class Stage(Vertical):
         board = self.query_one(Scoreboard)
         board.show(look)
         self.query_one(TableNote).show(look, board.about.value, board.about.line)
-        self.query_one(Tabs).words = {name: _word(name, context) for name in ABOUT}
+        self.query_one(Tabs).words = {panel_name: _word(panel_name, context) for panel_name in ABOUT}
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
 
@@ -410,10 +410,10 @@ class Stage(Vertical):
             self.query_one(Tabs).dimmed = frozenset(panel.name for panel in PANELS if panel.lacks(experiment))
 
 
-def _word(name: str, context: PanelContext) -> str:
+def _word(panel_name: str, context: PanelContext) -> str:
     """Return the word on a tab, with the tally of its panel."""
-    tally = next((panel.tally(context) for panel in PANELS if panel.name == name), "")
-    return f"{WORDS[name]} {tally}".strip()
+    tally = next((panel.tally(context) for panel in PANELS if panel.name == panel_name), "")
+    return f"{WORDS[panel_name]} {tally}".strip()
 
 
 def _computes(action: str) -> str:

@@ -53,11 +53,11 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
     room = width - (len(names) - 1)
     if sum(map(cell_len, names)) <= room:
         return list(names)
-    other_lengths = [cell_len(name) for number, name in enumerate(short) if number != chosen]
+    other_lengths = [cell_len(picture_name) for number, picture_name in enumerate(short) if number != chosen]
     chosen_length = min(cell_len(names[chosen]), max(room - sum(other_lengths), room // 2))
     if (max_length := _most(other_lengths, room - chosen_length)) is None:
         return _neighbours(names, short, chosen, width)
-    shown = [elided(name, max_length) for name in short]
+    shown = [elided(picture_name, max_length) for picture_name in short]
     shown[chosen] = elided(names[chosen], chosen_length)
     return shown
 
@@ -89,7 +89,7 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
 
 def shortened(names: Sequence[str]) -> list[str]:
     """Return the names without the first words that each shares with another name."""
-    split = [name.split() for name in names]
+    split = [picture_name.split() for picture_name in names]
     shorter = []
     for at, words in enumerate(split):
         shared = max((_shared(words, other) for other in split[:at] + split[at + 1 :]), default=0)
@@ -105,9 +105,9 @@ def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
     )
 
 
-def _linked(number: int, name: str, chosen: bool) -> Content:
+def _linked(number: int, picture_name: str, chosen: bool) -> Content:
     style = " bold reverse" if chosen else ""
-    return Content.from_markup(f"[@click=screen.picture({number}){style}]$text[/]", text=name)
+    return Content.from_markup(f"[@click=screen.picture({number}){style}]$text[/]", text=picture_name)
 
 
 GAP = 2
@@ -138,8 +138,8 @@ class Tabs(Widget):
     @property
     def in_sight(self) -> list[Tab]:
         """Visible tabs, including the open one."""
-        words = [self.words.get(name, name) for name in self.names]
-        hidden = {number for number, name in enumerate(self.names) if name in self.dimmed}
+        words = [self.words.get(panel_name, panel_name) for panel_name in self.names]
+        hidden = {number for number, panel_name in enumerate(self.names) if panel_name in self.dimmed}
         chosen = self.names.index(self.chosen) if self.chosen in self.names else 0
         numbers = fitting([cell_len(word) for word in words], chosen, self.content_size.width, hidden)
         tabs, column = [], 0
@@ -162,8 +162,8 @@ class Tabs(Widget):
         return row + Content.from_markup("[@click=screen.view]$text[/]", text=more_words(more))
 
     def _style(self, number: int) -> str:
-        name = self.names[number - 1]
-        return f"{' bold reverse' if name == self.chosen else ''}{' dim' if name in self.dimmed else ''}"
+        panel = self.names[number - 1]
+        return f"{' bold reverse' if panel == self.chosen else ''}{' dim' if panel in self.dimmed else ''}"
 
 
 def more_words(count: int) -> str:
