@@ -466,8 +466,8 @@ HOLDS_NOT = [
         for words, reason in (
             ({}, "the matrix is hadamard"),
             ({**PRIVATE, "target": "feature"}, "here they are any"),
-            ({**PRIVATE, "protocol": "steps"}, "as with train"),
-            ({**PRIVATE, "protocol": {"kind": "steps", "train": 6, "batch": 2}}, "as with train"),
+            ({**PRIVATE, "protocol": "steps"}, "set train"),
+            ({**PRIVATE, "protocol": {"kind": "steps", "train": 6, "batch": 2}}, "set train"),
         )
     ),
     ("shortest-private", {**PRIVATE, "protocol": {"kind": "steps", "train": 6, "loss": "hinge"}}, "square"),

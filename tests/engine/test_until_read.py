@@ -117,7 +117,7 @@ def test_progress_and_json_say_what_is_skipped_and_why():
     ("words", "where", "reason"),
     [
         ({"pictures": []}, "axes[1].until", "there is none"),
-        ({"read": {"over": "rows", "take": "min"}}, "axes[1].until", "not known before the last"),
+        ({"read": {"over": "rows", "take": "min"}}, "axes[1].until", "known only after all values"),
         ({"until": "dawn"}, "axes[1].until", "dawn"),
     ],
 )
