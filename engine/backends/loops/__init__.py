@@ -25,6 +25,10 @@ def keep(loop: Any, *sources: Path) -> None:
         if (index := _index_of(loop)) is not None:
             # Without it numba would go by the loop's own file alone: no option names other sources.
             index._source_stamp = index._source_stamp, *(file.stat().st_mtime for file in sources)
+            try:
+                index._load_index()
+            except AttributeError:  # an earlier version kept it, with a class that has another name now
+                Path(index._index_path).unlink()
 
 
 def kept_at(loop: Any) -> tuple[Path, ...]:
