@@ -115,9 +115,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
         if size > self._limit:
             raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._limit / MB:.3g}")
-        if (
-            self._bytes_used is None
-        ):  # once: a folder that nothing is written to is not looked at by its writers
+        if self._bytes_used is None:  # remove leftovers once, and only in a process that writes
             for folder in self._folder.glob("??"):
                 files.remove_leftovers(folder)
         files.write(path, content.getvalue(), "")
