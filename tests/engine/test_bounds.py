@@ -81,6 +81,8 @@ BOUND = {
     "layer-recursion-finite": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
     "chi-perp": {"net": NET},
     "correlation-recursion": {"net": NET},
+    "johnson-lindenstrauss": {"net": NET},
+    "distortion-limit": {"net": NET},
     "pieces-one-layer": {"net": BENT_NET},
     "pieces-wide": {"net": BENT_NET},
     "zaslavsky": {"net": BENT_NET},
@@ -135,6 +137,7 @@ OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 """They ask something of the learner alone, and hold on every problem."""
 
 
+COVERINGS = ("covering-volume", "covering-packing")
 PIECES = ("pieces-one-layer", "pieces-wide")
 NUMBERS = {"matrix": {"kind": "interval", "n": 3}, "target": "coin", "d": None, "protocol": "at-init"}
 
@@ -249,6 +252,10 @@ HOLDS = [
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
     ("correlation-recursion", {"matrix": "pair", "protocol": "at-init"}),
+    ("johnson-lindenstrauss", {"protocol": "at-init"}),
+    *((kind, {"matrix": {"kind": "ball", "d": 2}, "d": None}) for kind in COVERINGS),
+    ("covering-volume", {"matrix": {"kind": "ball", "rotate": True}}),
+    ("distortion-limit", {"matrix": "gaussian", "protocol": "at-init"}),
     *((kind, NUMBERS) for kind in PIECES),
     ("zaslavsky", {"protocol": "at-init"}),
     ("two-over-eta", {"protocol": "steps"}),
@@ -406,6 +413,12 @@ HOLDS_NOT = [
     ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "requires training on all rows"),
     ("lazy-flow", {**FLOW, "loss": "logistic", "labels": "sign"}, "the loss is logistic"),
     ("correlation-recursion", {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}, "two inputs"),
+    ("johnson-lindenstrauss", {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}, "two points"),
+    ("distortion-limit", {"matrix": "sphere", "protocol": "at-init"}, "the matrix is sphere"),
+    ("distortion-limit", {"matrix": {"kind": "gaussian", "n": 1}, "protocol": "at-init"}, "two points"),
+    *((kind, {}, "the matrix is hadamard") for kind in COVERINGS),
+    *((kind, {"matrix": {"kind": "ball", "repeat": 1}}, "the matrix is ball") for kind in COVERINGS),
+    ("covering-packing", {"matrix": {"kind": "ball", "d": 3}, "d": None}, "d is 3"),
     ("alignment", {"protocol": "at-init"}, "the matrix is hadamard"),
     ("alignment", {**CUBE, "target": "all"}, "there are several"),
     ("alignment", {**CUBE, "protocol": "one-pass"}, "a learner at its start"),
@@ -583,6 +596,10 @@ BINDS_NOT = [
     *((kind, LLS, "fully connected net") for kind in OF_NETS),
     ("correlation-recursion", LLS, "fully connected net"),
     ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws each by itself"),
+    ("johnson-lindenstrauss", LLS, "Gaussian weights"),
+    ("distortion-limit", LLS, "Gaussian weights"),
+    ("johnson-lindenstrauss", gd(0.1, kind="layer-by-layer", inputs=2), "Gaussian weights"),
+    ("johnson-lindenstrauss", {**NET, "start_seed": 1}, "all replicas of"),
     *((kind, LLS, "Gaussian start") for kind in PIECES),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4, 4], activation="relu", cb=1), "one hidden layer"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "it requires biases"),
