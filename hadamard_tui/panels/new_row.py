@@ -91,6 +91,6 @@ def _drawn(
     return text.append("\n")
 
 
-def _number(value: float) -> str:
+def _number(quantity: float) -> str:
     """Return three digits of a number, with the minus sign of formulas."""
-    return f"{value:.3g}".replace("-", "−")
+    return f"{quantity:.3g}".replace("-", "−")
