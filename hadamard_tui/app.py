@@ -214,7 +214,7 @@ class HadamardApp(FailingApp):
             self.push_screen(Commands())
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        from hadamard_tui.tours import is_path, talks
+        from hadamard_tui.tours import paths
 
         for action in ACTIONS:
             if self.check_action(action.name.removeprefix("app."), ()):
@@ -225,10 +225,9 @@ class HadamardApp(FailingApp):
         for part, kind in KINDS.items():
             words = f"Add {kind.with_article} to the set-up, and open its fields: it {kind.about}"
             yield SystemCommand(f"Add {kind.singular}", words, partial(self.laboratory.add_item, part))
-        for name, talk in talks().items():
-            if is_path(talk):
-                words = f"{len(talk.stops)} stops: predict, run, why, break it"
-                yield SystemCommand(f"Path: {talk.title}", words, partial(self.choose_preset, name))
+        for name, path in paths().items():
+            words = f"{len(path.stops)} stops: predict, run, why, break it"
+            yield SystemCommand(f"Path: {path.title}", words, partial(self.choose_preset, name))
 
     def _command(self, action: str):  # type: ignore[no-untyped-def]
         async def act() -> None:

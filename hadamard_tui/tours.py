@@ -1,7 +1,7 @@
 """Guided tours through presets: stops, talks and paths, and the next steps.
 
-A talk has a line of the speaker for each stop. A path is for a person alone: each stop first asks for a
-prediction, and ends with a change that makes the theorem inapplicable.
+A talk has a line of the speaker for each stop. A path is for a person alone. Stops of both ask for a
+prediction before the run, and end with a change that makes the theorem inapplicable.
 """
 
 from __future__ import annotations
@@ -119,12 +119,13 @@ class Tour:
 MOST_BYTES = 1 << 18
 """Limit of a talk file in bytes."""
 
-FOLDERS = ("paths", "talks")
+PATHS = "paths"
+FOLDERS = (PATHS, "talks")
 ESSENTIALS = "essentials"
 """Talk of the presets that everybody should have seen. Lists of presets begin with its stops."""
 
 FORM = (
-    "a talk has a title, and stops with preset, line, panel, set, predict, learns and break; "
+    "a talk has a title, asks, and stops with preset, line, panel, set, predict, learns and break; "
     "a break has set and claim"
 )
 
@@ -137,7 +138,8 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         line: the speaker's words, or the reason for the result; by default the story of the preset.
         panel: the panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
-        predict: a question about the run. The app waits for a guess before it runs.
+        predict: a question about the run. The app waits for a guess before it runs. By default the
+            question of another talk for this preset, if the talk `asks`.
         learns: other learners that learn the subject of this stop.
         break_: a change that makes the theorem inapplicable; by default the break of another talk for
             this preset.
@@ -153,11 +155,17 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Talk file. `place` is its position in lists."""
+    """Talk file.
+
+    Args:
+        place: its position in lists.
+        asks: whether stops without a question ask that of another talk for their preset.
+    """
 
     title: str
     stops: Annotated[tuple[TalkStop, ...], Meta(min_length=1, max_length=200)]
     place: int = 100
+    asks: bool = False
 
 
 @cache
@@ -176,17 +184,26 @@ def talks() -> Mapping[str, Talk]:
     return dict(sorted(read.items(), key=lambda item: item[1].place))
 
 
-def is_path(talk: Talk) -> bool:
-    """Return whether a talk asks for predictions."""
-    return any(stop.predict for stop in talk.stops)
+@cache
+def paths() -> Mapping[str, Talk]:
+    """Return the shipped talks that are guided paths, in the order of lists."""
+    return {name: talk for name, talk in talks().items() if shipped_talks()[name].parent.name == PATHS}
 
 
 def break_at(preset: str) -> Break | None:
     """Return the first break that a shipped talk has for an unchanged preset."""
-    stops = [
-        stop for talk in talks().values() for stop in talk.stops if stop.preset == preset and not stop.set
-    ]
-    return next((stop.break_ for stop in stops if stop.break_ is not None), None)
+    return next((stop.break_ for stop in _stops_at(preset) if stop.break_ is not None), None)
+
+
+def question_at(preset: str) -> str:
+    """Return the first question that a shipped talk has about an unchanged preset; empty without one."""
+    return next((stop.predict for stop in _stops_at(preset) if stop.predict), "")
+
+
+def _stops_at(preset: str) -> Iterator[TalkStop]:
+    """Yield the stops of shipped talks at an unchanged preset."""
+    for talk in talks().values():
+        yield from (stop for stop in talk.stops if stop.preset == preset and not stop.set)
 
 
 def stops_of(name: str) -> list[Stop] | None:
@@ -203,7 +220,10 @@ def stops_of(name: str) -> list[Stop] | None:
         raw = _document(name, path)
     if "stops" not in raw:
         return None
-    return [_stop(name, number, place, path) for number, place in enumerate(_talk(name, raw).stops)]
+    talk = _talk(name, raw)
+    return [
+        _stop(f"{name}: stops[{number}]", place, path, talk.asks) for number, place in enumerate(talk.stops)
+    ]
 
 
 def stops_to(names: Sequence[str]) -> list[Stop]:
@@ -251,13 +271,13 @@ def _talk(talk_name: str, raw: dict[str, Any]) -> Talk:
         raise BadInput(talk_name, f"{error}; {FORM}") from error
 
 
-def _stop(talk_name: str, number: int, place: TalkStop, path: Path) -> Stop:
+def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
     """Return a stop whose preset, panel and break exist. Raises: BadInput."""
-    where = f"{talk_name}: stops[{number}]"
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset
     panel = FORMER.get(place.panel or "", place.panel)
     change = place.break_ or (None if place.set else break_at(preset))
-    stop = Stop(preset, panel, place.line, place.set, place.predict, change)
+    predict = place.predict or (question_at(preset) if asks and not place.set else "")
+    stop = Stop(preset, panel, place.line, place.set, predict, change)
     try:
         presets.load(preset, place.set)
     except BadInput as error:
@@ -294,7 +314,7 @@ def _sentences(preset: str, break_key: str) -> Iterator[str]:
         for number, stop in enumerate(talk.stops):
             if stop.preset != preset or stop.set:
                 continue
-            if is_path(talk):
+            if talk_name in paths():
                 following = talk.stops[number + 1 :]
                 after = f"Next: {following[0].preset}" if following else "The last stop"
                 yield f"{after} (path {talk_name}: {talk.title})."

@@ -23,7 +23,8 @@ class Hebb(Solver, frozen=True, tag="hebb"):
         return SolverStructure(linear_in_labels=True)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        return Mean(data)
+        targets = len(data.labels) // data.replicas
+        return Mean(data.labels.new_zeros(data.replicas, targets, data.instances.d))
 
     def size(self, n: int, d: int) -> int:
         return d
@@ -35,12 +36,9 @@ class Hebb(Solver, frozen=True, tag="hebb"):
 class Mean:
     """The mean of y x over the examples it has seen, for every replica and target."""
 
-    def __init__(self, data: Data) -> None:
-        self._count = 0
-        self._sum = data.labels.new_zeros(
-            data.replicas, len(data.labels) // data.replicas, data.instances.d, dtype=torch.float64
-        )
-        self._dtype = data.labels.dtype
+    def __init__(self, start: torch.Tensor) -> None:
+        """Start from the mean 0, [R, m, d]."""
+        self._count, self._sum, self._dtype = 0, start.double(), start.dtype
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""

@@ -13,7 +13,7 @@ from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import PresetEntry, entry_of, index
 from engine.spec.presets import name_of
 from hadamard_tui.state import state_file
-from hadamard_tui.tours import ESSENTIALS, is_path, talks
+from hadamard_tui.tours import ESSENTIALS, paths, talks
 
 THEOREM = "thm"
 """Form that replaces all spellings of the word theorem."""
@@ -107,10 +107,9 @@ def groups(opened: str | None = None) -> list[Group]:
 
 def _paths() -> Iterator[PresetEntry]:
     """Yield the guided paths, which are searchable by the words of their questions."""
-    for talk_name, talk in talks().items():
-        if is_path(talk):
-            questions = " ".join(stop.predict for stop in talk.stops)
-            yield PresetEntry(talk_name, talk.title, questions, "", PATHS, (), (), frozenset(), "")
+    for path_name, path in paths().items():
+        questions = " ".join(stop.predict for stop in path.stops)
+        yield PresetEntry(path_name, path.title, questions, "", PATHS, (), (), frozenset(), "")
 
 
 def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:

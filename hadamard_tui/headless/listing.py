@@ -82,14 +82,14 @@ def presets_table() -> Table:
 
 def talks_table() -> Table:
     """Return all guided paths and talks, with title and presets."""
-    from hadamard_tui.tours import is_path, talks
+    from hadamard_tui.tours import paths, talks
 
     table = _table("name", "what it is about, and its presets")
     headings = {True: "Guided paths: predict, run, why, break it", False: "Talks and tours"}
     for wanted, heading in headings.items():
         table.add_row("", Text(heading, "bold underline"), end_section=True)
         for talk_name, talk in talks().items():
-            if is_path(talk) == wanted:
+            if (talk_name in paths()) == wanted:
                 presets = Text(", ".join(stop.preset for stop in talk.stops), "dim")
                 table.add_row(
                     Text(talk_name, "bold"), Group(Text(talk.title, "bold"), presets), end_section=True

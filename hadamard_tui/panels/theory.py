@@ -9,6 +9,7 @@ from rich.text import Text
 
 from engine.pictures.view import FROM_BELOW
 from hadamard_tui.charts.line_heads import head, meaning, proof, standing, whole_name
+from hadamard_tui.panels.new_row import new_row
 from hadamard_tui.panels.panel import Panel
 
 if TYPE_CHECKING:
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return the verdict, the lines that apply, lines to beat and others, and the tried rates."""
+    """Return the verdict, the lines that apply, lines to beat and others, and the tried rates.
+
+    The rows that the proof speaks about follow the first line that binds the learner.
+    """
     from engine.backends import backends
 
     curve = context.curve
@@ -28,8 +32,12 @@ def show(context: PanelContext) -> Text:
         how = f"It is computed {words} ({curve.backend})"
         text.append(f"{how}; the backend “dense”, in the set-up, takes the matrix.\n", "dim")
     applicable = [line for line in context.trace.theorems if line.on_problem.holds]
+    picture = new_row(context)
     for line in sorted(applicable, key=lambda line: _rank(line, curve.learner)):
         text.append("\n").append_text(_line_text(line, curve.learner, curve.verdict.reason))
+        if picture is not None and line.on_learners[curve.learner].holds and proof(line.kind):
+            text.append_text(picture)
+            picture = None
     if curve.grid:
         text.append("\n").append_text(_grid_text(curve))
     if elsewhere := [line for line in context.trace.theorems if not line.on_problem.holds]:

@@ -22,7 +22,7 @@ from hadamard_tui.browsing.preset_list import NEW, NEW_TITLE
 from hadamard_tui.charts.line_heads import head
 from hadamard_tui.keyboard import ACTIONS, GROUPS, MOTIONS, action_of, key, panel_key, shown_keys
 from hadamard_tui.screens.modal import Framed
-from hadamard_tui.tours import is_path, talks
+from hadamard_tui.tours import paths
 from hadamard_tui.widgets.controls import Lines, Words
 
 MOVE = "Move in lists, tables, heat maps and texts"
@@ -189,9 +189,8 @@ class Welcome(Framed[str | None]):
 
 def _paths() -> Iterator[Option]:
     """Yield a line for each guided path."""
-    for talk_name, talk in talks().items():
-        if is_path(talk):
-            yield Option(f"  {talk.title}", id=talk_name)
+    for path_name, path in paths().items():
+        yield Option(f"  {path.title}", id=path_name)
 
 
 def preset_option(name: str, title: str) -> Option:

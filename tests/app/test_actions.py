@@ -18,7 +18,7 @@ from hadamard_tui.keyboard import ACTIONS, GROUPS, Action
 from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.state.config import Config
-from hadamard_tui.tours import Stop, Tour, is_path, talks
+from hadamard_tui.tours import Stop, Tour, paths
 from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList
@@ -259,9 +259,9 @@ async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp)
     async with opened(app, WIDE) as pilot:
         offered = {command.title for command in app.get_system_commands(app.screen)}
         actions = {action.label for action in ACTIONS if not TRIALS[action.id].tour}
-        paths = {f"Path: {talk.title}" for talk in talks().values() if is_path(talk)}
+        walks = {f"Path: {path.title}" for path in paths().values()}
         added = {"Add axis", "Add picture", "Add claim"}
-        assert offered == actions | paths | added | {f"Tab: {WORDS[name]}" for name in ABOUT}
+        assert offered == actions | walks | added | {f"Tab: {WORDS[name]}" for name in ABOUT}
         await pilot.press("question_mark")
         await until(
             pilot, lambda: "What am I seeing" in screen_text(app) or "Each curve is" in screen_text(app)

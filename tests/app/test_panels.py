@@ -16,7 +16,9 @@ from rich.text import Text
 
 from engine.core.groups import ROTATIONS
 from engine.core.parts import Verdict
+from engine.core.streams import Streams
 from engine.planning.run_plan import is_recorded
+from engine.problems.examples import examples
 from engine.results import judgement
 from engine.results.judgement import Judgement
 from engine.results.outcomes import judge
@@ -57,6 +59,7 @@ from hadamard_tui.panels import (
     verdict,
 )
 from hadamard_tui.panels import weights as weights_panel
+from hadamard_tui.panels.new_row import new_row
 from hadamard_tui.panels.panel import Panel, PanelContext, PanelPredictions
 from hadamard_tui.running import workers as measuring_module
 from hadamard_tui.running.viewed import Retraining
@@ -384,6 +387,41 @@ def test_theory_gives_the_idea_of_the_proof_of_a_line_that_binds_the_learner():
     assert idea in gd
     assert idea not in egu
     assert "Source: " not in gd
+
+
+PICTURE = re.compile(r"^(row \d+)(?:, new)? +([·░▒▓█]+)(?: +(\S+))?(?: +(\S+))?$", re.MULTILINE)
+"""Lines of the picture of a new row: number, entries, label and inner product."""
+
+
+@pytest.mark.parametrize("preset", ["hadamard-128", "gaussian-128"])
+def test_theory_shows_a_new_row_below_the_rows_before_it(preset: str):
+    context = context_of(preset, "run.seed=3")
+    shown = words(theory.show(replace(context, place=8.0)))
+    drawn = examples(context.experiment.problem, Streams([3]), "float64")
+    rows, labels = drawn.instances[0, 4:9], drawn.labels[0, 0, 4:8]
+    lines = PICTURE.findall(shown)
+    assert [line[0] for line in lines] == [f"row {number}" for number in range(5, 10)]
+    span = rows.max() - rows.min()
+    shades = np.array([["·░▒▓█".index(letter) for letter in line[1]] for line in lines])
+    assert abs(shades - 4 * (rows - rows.min()) / span).max() <= 0.5
+    assert lines[-1][2:] == ("?", "")
+    numbers = np.array([[float(text.replace("−", "-")) for text in line[2:]] for line in lines[:-1]])
+    np.testing.assert_allclose(numbers, np.stack([labels, rows[:4] @ rows[4]], 1), rtol=5e-3, atol=1e-12)
+    if preset == "hadamard-128":
+        assert not numbers[:, 1].any(), "rows of a Hadamard matrix are orthogonal"
+
+
+def test_theory_shows_no_new_row_for_a_learner_that_no_bound_binds():
+    context = replace(context_of("hadamard-128", learner=2), place=8.0)
+    assert new_row(context) is not None
+    assert not PICTURE.search(words(theory.show(context)))
+
+
+def test_a_new_row_needs_rows_before_it_and_a_clock_of_examples(one_target: PanelContext):
+    assert new_row(replace(one_target, place=0.0)) is None
+    assert new_row(replace(one_target, place=1.0)) is not None
+    steps = context_of("hadamard-128", "protocol={kind='steps',steps=9}")
+    assert new_row(replace(steps, place=8.0)) is None
 
 
 @pytest.mark.parametrize(

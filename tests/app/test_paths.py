@@ -22,7 +22,7 @@ from .test_tour import banner
 
 pytestmark = pytest.mark.set_up("empty")
 
-PATHS = [name for name, read in tours.talks().items() if tours.is_path(read)]
+PATHS = [*tours.paths()]
 
 
 @cache
@@ -47,6 +47,25 @@ def test_every_stop_of_a_path_has_four_steps_on_presets_that_exist(name: str) ->
         assert all((stop.predict, stop.line, stop.learns))
         assert stop.break_ is not None
         assert stop.break_.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in tours.shipped_talks() if name != tours.ESSENTIALS])
+def test_every_stop_but_those_of_the_essentials_asks_for_a_prediction(name: str) -> None:
+    assert [stop.preset for stop in stops(name) if not stop.predict] == []
+
+
+def test_a_stop_without_a_question_takes_that_of_another_talk_only_if_its_own_talk_asks(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "mine.toml"
+    stops = '{{ preset = "hadamard-128" }}, {{ preset = "hadamard-128", set = ["run.seed=1"] }}'
+    text = f'title = "T"\nasks = {{}}\nstops = [{stops}]'
+    for asks, question in (("true", tours.question_at("hadamard-128")), ("false", "")):
+        file.write_text(text.format(asks), encoding="utf-8")
+        unchanged, changed = tours.stops_of(str(file)) or []
+        assert (unchanged.predict, changed.predict) == (question, "")
+    assert "gradient descent" in tours.question_at("hadamard-128")
 
 
 def test_every_stop_of_a_talk_but_one_has_a_break() -> None:

@@ -20,7 +20,7 @@ from hadamard_tui.panels import ABOUT, TABLE, story
 from hadamard_tui.screens import guide
 from hadamard_tui.screens.help import FIRST, Help, Welcome
 from hadamard_tui.screens.laboratory import WORDS
-from hadamard_tui.tours import ESSENTIALS, Stop, Tour, is_path, talks
+from hadamard_tui.tours import ESSENTIALS, Stop, Tour, paths, talks
 from hadamard_tui.widgets.banner import LINES, Banner, fitting
 from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.controls import Words
@@ -217,10 +217,9 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
         options = app.screen.query_one(OptionList)
-        paths = [name for name, talk in talks().items() if is_path(talk)]
         offered = [option.id for option in options.options if option.id]
-        assert (offered, len(FIRST), len(paths)) == ([*FIRST, *paths, NEW], 3, 7)
-        await until(pilot, lambda: all(talks()[name].title in screen_text(app) for name in paths))
+        assert (offered, len(FIRST), len(paths())) == ([*FIRST, *paths(), NEW], 3, 7)
+        await until(pilot, lambda: all(talks()[name].title in screen_text(app) for name in paths()))
         await until(
             pilot, lambda: (text := screen_text(app)) and all(loaded(name).title in text for name in FIRST)
         )

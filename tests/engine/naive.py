@@ -144,6 +144,28 @@ class EG(GD):
         self.w = np.array([self.total * w / sum(raised) for w in raised])
 
 
+class Hedge(EG):
+    """w ← w β^((1 + g)/2) / Σ w β^((1 + g)/2) from 1/d."""
+
+    def __init__(self, start: Array, beta: float) -> None:
+        super().__init__(start, lr=math.log(1 / beta) / 2)
+
+
+class AdaBoost(EG):
+    """w ← w exp(−α g) / Σ w exp(−α g) from 1/d, α = ½ ln((1 + w·g)/(1 − w·g)) with |w·g| < 1 − 10⁻⁶."""
+
+    def __init__(self, start: Array, vote: float | None = None) -> None:
+        super().__init__(start, lr=vote or 0.0)
+        self.vote = vote
+
+    def step(self, g: Array) -> None:
+        if self.vote is None:
+            edge = sum(wi * gi for wi, gi in zip(self.w, g, strict=True))
+            edge = min(1 - 1e-6, max(-1 + 1e-6, edge))
+            self.lr = math.log((1 + edge) / (1 - edge)) / 2
+        super().step(g)
+
+
 class EGUPM:
     """w₊ ← w₊ exp(−η g), w₋ ← w₋ exp(η g), from w₊ − w₋ = start and w₊ w₋ = w₀²."""
 
@@ -737,6 +759,8 @@ RULES = {
     "momentum": Momentum,
     "egu": EGU,
     "eg": EG,
+    "hedge": Hedge,
+    "adaboost": AdaBoost,
     "egu-pm": EGUPM,
     "eg-pm": EGPM,
     "hypentropy": Hypentropy,

@@ -161,6 +161,29 @@ def test_hebb_is_the_mean_of_labels_times_instances():
             np.testing.assert_allclose(hebb_weights[k, member], expected, rtol=1e-12, atol=1e-15)
 
 
+def test_bayes_multiplies_the_prior_by_the_likelihood_of_every_example():
+    words = {"learners": {"it": {"solver": {"kind": "bayes", "flip": 0.2}}}, "labels": "sign"}
+    described = experiment("gaussian", "all", d=5, replicas=2, **words)
+    posteriors, (_, problem) = weights(described), beginning(described)
+    np.testing.assert_allclose(posteriors[0], 0.2)
+    for member, labels in enumerate(problem.labels.numpy()):
+        rows, expected = problem.instances.rows[member // 5].numpy(), np.full(5, 0.2)
+        for k in range(1, 6):
+            expected *= [0.8 if x * labels[k - 1] > 0 else 0.2 for x in rows[k - 1]]
+            expected /= expected.sum()
+            np.testing.assert_allclose(posteriors[k, member], expected, rtol=1e-12)
+
+
+def test_the_own_vote_of_adaboost_takes_the_edge_of_its_weak_hypothesis():
+    rng, rule = np.random.default_rng(0), catalogue.make("updates", "adaboost")
+    w = {"w": torch.from_numpy(rng.dirichlet(np.ones(8), 3))}
+    margins = {"w": torch.from_numpy(rng.choice([-1.0, 1.0], (3, 8)))}
+    for _ in range(2):
+        w, _ = rule.step(w, margins, {"w": 1.0}, {})
+    assert (w["w"] * margins["w"]).sum(1).abs().max() < 1e-15
+    assert torch.allclose(w["w"].sum(1), torch.ones(3).double())
+
+
 @by_shape
 def test_the_perceptron_adds_its_mistakes_in_passes_until_there_are_none(X, y):
     for passes in (1, 3, 1000):

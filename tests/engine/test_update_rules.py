@@ -37,6 +37,8 @@ SETTINGS = {
     "momentum": [{"lr": 0.004}, {"lr": 0.004, "momentum": 0.5}, {"lr": 0.01, "momentum": 0.0}],
     "egu": [{"lr": 0.02}, {"lr": 0.02, "w0": 0.3}],
     "eg": [{"lr": 0.02}, {"lr": 0.02, "total": 1.5}],
+    "hedge": [{"beta": 0.97}, {"beta": 0.9}],
+    "adaboost": [{"vote": 0.02}, {}],
     "egu-pm": [{"lr": 0.01}, {"lr": 0.01, "w0": 0.2}],
     "hypentropy": [{"lr": 0.01}, {"lr": 0.01, "beta": 0.7}],
     "eg-pm": [{"lr": 0.02}, {"lr": 0.02, "total": 1.5}],

@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from digest import FOLDER, QUICK, differences, digest, names, read
+from digest import FOLDER, MAGNIFIED, QUICK, differences, digest, names, read
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -52,3 +52,13 @@ def test_rounding_is_no_difference():
     losses = other["curves"][0]["loss"]["at"]
     losses[3] = losses[3] * (1 + 1e-6)
     assert differences(digest, other) == []
+
+
+def test_numbers_that_steps_magnify_may_move_further_but_not_arbitrarily():
+    digest = read("hadamard-128")
+    other = copy.deepcopy(digest)
+    losses = other["curves"][0]["loss"]["at"]
+    losses[3] = losses[3] + 1e-3
+    assert differences(digest, other, magnified=2e-3) == []
+    assert differences(digest, other, magnified=5e-4)
+    assert MAGNIFIED.keys() < set(names())

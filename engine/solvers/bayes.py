@@ -1,0 +1,67 @@
+"""Bayes' rule over features."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.core.groups import PERMUTATIONS
+from engine.core.lazy import torch
+from engine.core.parts import Verdict
+from engine.core.streams import Streams
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.solvers import Solver, SolverStructure, one_by_one
+
+
+class Bayes(Solver, frozen=True, tag="bayes"):
+    """Bayes' rule: w_i is the posterior probability that the label is the sign of x_i, flipped with rate ε.
+
+    Every feature has the prior 1/d. An example has the likelihood 1 − ε where the sign agrees, and ε where it
+    does not, so w_i ∝ (1 − ε)^(agreements) ε^(disagreements), and for x = ±1 the prediction xᵀw is the
+    posterior mean of the label without its flip. O(d) work per example, in float64. Source: theory.md §4.
+    """
+
+    flip: Annotated[
+        float, Meta(gt=0, lt=0.5, title="flip rate ε", description="probability of a wrong label")
+    ] = 0.1
+
+    def structure(self) -> SolverStructure:
+        return SolverStructure(learner_kind="multiplicative", labels="signs", continuous=False)
+
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
+        targets = len(data.labels) // data.replicas
+        return Posterior(data.labels.new_zeros(data.replicas, targets, data.instances.d), self.flip)
+
+    def size(self, n: int, d: int) -> int:
+        return d
+
+    def invariance(self) -> Verdict:
+        return Verdict(
+            False, "a hypothesis is a single feature, which a rotation does not keep", PERMUTATIONS
+        )
+
+
+class Posterior:
+    """The posterior over features given the examples it has seen, for every replica and target."""
+
+    def __init__(self, agreements: torch.Tensor, flip: float) -> None:
+        """Start from the number of agreements of every feature, [R, m, d]."""
+        self._agreements, self._dtype, self._flip = agreements.double(), agreements.dtype, flip
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in examples one after the other: instances [R, n, d] and their labels [B, n]."""
+        for x, y in one_by_one(instances, labels):
+            self._agreements += (x.mT >= 0) == (y >= 0)
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Return predictions [B, n]."""
+        return instances.products(self.weights())
+
+    def weights(self) -> torch.Tensor:
+        """Return the posterior probabilities [B, d]."""
+        behind = self._agreements.amax(-1, keepdim=True) - self._agreements
+        shares = (self._flip / (1 - self._flip)) ** behind
+        return (shares / shares.sum(-1, keepdim=True)).to(self._dtype).flatten(0, 1)

@@ -1,0 +1,66 @@
+"""AdaBoost's weights of the training examples."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Architecture
+from engine.core.groups import PERMUTATIONS
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Positive, Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear
+
+LARGEST_EDGE = 1 - 1e-6
+"""Edges beyond it count as this: a perfect weak hypothesis would have an infinite vote."""
+
+
+class AdaBoost(Update, frozen=True, tag="adaboost"):
+    """AdaBoost on the side of the examples: D_i ← D_i exp(−α g_i)/Z, where the g_i are margins, from D = 1/d.
+
+    The d weights D are those of d training examples, and a step brings a weak hypothesis h. Its margin on
+    example i, 1 where it is right and −1 where it is wrong, is g_i: −y x_i for hinge loss on ±1. Its edge is
+    γ = Σ_i D_i g_i, and its vote α = ½ ln((1 + γ)/(1 − γ)), after which the edge of h is 0. With a constant
+    `vote` it is EG at this rate. The rule `coordinate` on exponential loss is AdaBoost on the side of the
+    votes. Source: Freund, Schapire 1997; Schapire, Singer 1999; theory.md §4.
+    """
+
+    vote: Annotated[
+        Positive | None, Meta(title="vote α", description="of every weak hypothesis; none: by its edge")
+    ] = None
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(learner_kind="multiplicative", layerwise=True)
+
+    def refuses(self, architecture: Architecture) -> str | None:
+        return only_linear(self, architecture)
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return even(params), {}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        new = {}
+        for layer, w in params.items():
+            margins = gradients[layer]
+            exponents = -self._votes(w, margins) * margins
+            largest = exponents.amax(-1, keepdim=True)  # a common factor, which keeps exp within range
+            products = w * torch.exp(exponents - largest)
+            new[layer] = products / products.sum(-1, keepdim=True)
+        return new, state
+
+    def _votes(self, w: torch.Tensor, margins: torch.Tensor) -> float | torch.Tensor:
+        """Return the constant vote, or that of every edge [B, …, 1]."""
+        if self.vote is not None:
+            return self.vote
+        edges = (w * margins).sum(-1, keepdim=True)
+        return edges.clamp(-LARGEST_EDGE, LARGEST_EDGE).atanh()
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(
+            False,
+            "every weight is multiplied by its own factor, which tells the features apart",
+            PERMUTATIONS,
+        )

@@ -1,0 +1,53 @@
+"""Hedge."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.architectures import Architecture
+from engine.core.groups import PERMUTATIONS
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
+from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear
+
+
+class Hedge(Update, frozen=True, tag="hedge"):
+    """Hedge: w_i ← w_i β^(ℓ_i) / Σ_j w_j β^(ℓ_j) for the loss ℓ_i = (1 + g_i)/2 of expert i, from w = 1/d.
+
+    Each entry of an instance is the advice of an expert. For advice and labels ±1 hinge loss is 1 − y ŷ, so
+    g_i = −y x_i, and ℓ_i is 1 for a wrong expert and 0 for a right one. Then it is EG at the rate ½ ln(1/β).
+    Source: Freund, Schapire 1997; theory.md §4.
+    """
+
+    beta: Annotated[
+        float, Meta(gt=0, lt=1, title="β", description="factor of the weight of a wrong expert")
+    ] = 0.5
+
+    def structure(self) -> UpdateStructure:
+        return super().structure()._replace(learner_kind="multiplicative", layerwise=True)
+
+    def refuses(self, architecture: Architecture) -> str | None:
+        return only_linear(self, architecture)
+
+    def start(self, params: Params) -> tuple[Params, State]:
+        return even(params), {}
+
+    def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
+        new = {}
+        for layer, w in params.items():
+            losses = (1 + gradients[layer]) / 2
+            least = losses.amin(-1, keepdim=True)  # a common factor, which keeps one power at 1
+            products = w * torch.pow(self.beta, losses - least)
+            new[layer] = products / products.sum(-1, keepdim=True)
+        return new, state
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        return Verdict(
+            False,
+            "every weight is multiplied by its own factor, which tells the features apart",
+            PERMUTATIONS,
+        )

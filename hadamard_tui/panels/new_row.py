@@ -1,0 +1,96 @@
+"""Picture of the rows that proofs speak about: a new row, the rows before it, and their inner products."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.text import Text
+
+from engine.core.parts import BadInput
+from engine.problems.examples import can_excerpt, excerpt
+from hadamard_tui.panels.weights import target_feature
+
+if TYPE_CHECKING:
+    from engine.problems.matrices import Rows
+    from hadamard_tui.panels.panel import PanelContext
+
+ROWS_BEFORE = 4
+"""Drawn rows before the new one: enough to see that their inner products are alike."""
+
+MOST_FEATURES = 32
+"""Drawn features. With the words beside them they fit into 80 columns."""
+
+MOST_WEIGHED = 1 << 14
+"""Maximum of features for inner products, which need whole rows."""
+
+SHADES = "·░▒▓█"
+"""Letters for entries from the least to the largest."""
+
+
+def new_row(context: PanelContext) -> Text | None:
+    """Return the row after those at the playhead, below the rows before it.
+
+    The last row stands for the new one at the end of a run. Returns None for a run whose clock does not
+    count examples, before the first example, and for a matrix that is too large.
+    """
+    experiment = context.experiment
+    matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
+    new = min(int(context.trace.clocks_at(context.place)["k"]), n - 1)
+    try:
+        if experiment.protocol.clock != "k" or new < 1 or not can_excerpt(matrix):
+            return None
+    except BadInput:
+        return None
+    target = target_feature(experiment)
+    first = min(max((target or 0) - MOST_FEATURES // 2, 0), max(d - MOST_FEATURES, 0))
+    rows = slice(max(new - ROWS_BEFORE, 0), new + 1)
+    features = slice(0, d) if d <= MOST_WEIGHED else slice(first, first + MOST_FEATURES)
+    entries = excerpt(matrix, experiment.run.seed, rows, features)
+    drawn = entries[:, first : first + MOST_FEATURES] if d <= MOST_WEIGHED else entries
+    labels = None if target is None else entries[:, target - features.start]
+    products = entries[:-1] @ entries[-1] if d <= MOST_WEIGHED else None
+    return _drawn(drawn, range(rows.start + 1, new + 2), first, d, target, labels, products)
+
+
+def _drawn(
+    entries: Rows,
+    numbers: range,
+    first: int,
+    d: int,
+    target: int | None,
+    labels: Rows | None,
+    products: Rows | None,
+) -> Text:
+    """Return a line for each row of `entries` [rows, features], with label and inner product behind it."""
+    low, high = float(entries.min()), float(entries.max())
+    spread = (entries - low) / ((high - low) or 1.0)
+    shades = np.array(list(SHADES))[np.rint(spread * (len(SHADES) - 1)).astype(int)]
+    words = f"row {numbers[-1]}, new"
+    width, last = len(words), first + entries.shape[1]
+    shown = f"features {first} to {last - 1}" if entries.shape[1] < d else "all features"
+    text = Text.assemble(
+        "\n",
+        (f"{words[0].upper()}{words[1:]}, below the rows before it", "bold"),
+        (f" ({shown}; {SHADES[-1]} is {_number(high)}, {SHADES[0]} is {_number(low)})\n", "dim"),
+    )
+    heading = (
+        " " * entries.shape[1] if target is None else f"{' ' * (target - first)}▼".ljust(entries.shape[1])
+    )
+    text.append(f"{'':{width}}  {heading}")
+    text.append("" if labels is None else "  label")
+    text.append("" if products is None else "  inner product")
+    for place, number in enumerate(numbers):
+        is_new = place == len(numbers) - 1
+        text.append(f"\n{words if is_new else f'row {number}':{width}}  ", "bold" if is_new else "")
+        text.append("".join(shades[place]), "bold" if is_new else "dim")
+        if labels is not None:
+            text.append(f"  {'?' if is_new else _number(labels[place]):>5}")
+        if products is not None and not is_new:
+            text.append(f"  {_number(products[place]):>13}")
+    return text.append("\n")
+
+
+def _number(quantity: float) -> str:
+    """Return three digits of a number, with the minus sign of formulas."""
+    return f"{quantity:.3g}".replace("-", "−")
