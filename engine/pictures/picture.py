@@ -11,6 +11,7 @@ from msgspec import Meta
 from engine.core import catalogue
 from engine.core.parts import LARGEST, SELDOM, BadField
 from engine.learners.learner import MOST_NAME, Name
+from engine.pictures.summaries import SPREADS, Summary
 from engine.protocols import Until
 
 if TYPE_CHECKING:
@@ -178,10 +179,11 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     `running` along the records, `times` a factor, `read`, `relative` to a learner's curve or to a theory
     line, and over replicas the `summary`, or the `share` that satisfies a condition. Theory lines of the
     measure take the same steps, all of them, or those that `lines` names; they do not apply to shares and to
-    places of extremes. `marks` are places of interest, drawn as straight lines, and `contours` of a heat map
-    are where a theory line has a level. With `points = "train"` a function over inputs is shown with the
-    examples that it was learned from, those of the first replica. With `draw = "bars"` every place of x has a
-    bar; x may be an axis of words, whose values stand at 1, 2, 3, …
+    places of extremes. The summary `relative-variance` is the variance over the squared mean, `log-variance`
+    that of logarithms; both need two replicas. `marks` are places of interest, drawn as straight lines, and
+    `contours` of a heat map are where a theory line has a level. With `points = "train"` a function over
+    inputs is shown with the examples that it was learned from, those of the first replica. With `draw =
+    "bars"` every place of x has a bar; x may be an axis of words, whose values stand at 1, 2, 3, …
     """
 
     name: Annotated[
@@ -232,7 +234,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         ),
     ] = None
     summary: Annotated[
-        Literal["mean", "median", "geometric", "first", "max", "min"],
+        Summary,
         Meta(title="summary", description="over replicas; geometric: e to the mean logarithm", extra=SELDOM),
     ] = "mean"
     share: Annotated[
@@ -287,6 +289,12 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     def __post_init__(self) -> None:
         if self.share is not None and self.summary != "mean":
             raise BadField("summary", "a share is a mean over replicas; leave summary out")
+        if self.summary in SPREADS:
+            for step in ("times", "relative", "running"):
+                if getattr(self, step) is not None:
+                    raise BadField(
+                        step, f"the {self.summary} is that of the measure itself; leave {step} out"
+                    )
 
     @property
     def split_by(self) -> tuple[str, ...]:

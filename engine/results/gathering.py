@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from engine.core.parts import LearnerKind
 from engine.pictures import reductions
 from engine.pictures.picture import Picture
+from engine.pictures.summaries import summaries_agree
 from engine.pictures.view import (
     Apart,
     CurveView,
@@ -27,7 +28,6 @@ from engine.pictures.view import (
     Places,
     Training,
     kind_places,
-    summaries_agree,
 )
 from engine.results.results import Results
 from engine.results.steps import PictureSteps, Samples, of_curve, of_line
@@ -161,7 +161,8 @@ class Replicas:
             return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
         x, y = self.of_all  # all steps take every replica by itself
         if replicas is not None and len(y) > 1:
-            y = y[[replica for replica in replicas if replica < len(y)]]
+            subset = np.asarray(replicas, np.intp)
+            y = y[subset[subset < len(y)]]
         return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:

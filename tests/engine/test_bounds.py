@@ -79,6 +79,8 @@ BOUND = {
     "max-margin-limit": {"margin": {"solver": "max-margin"}},
     "layer-recursion": {"net": NET},
     "layer-recursion-finite": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
+    "layer-fluctuation": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
+    "layer-fluctuation-wide": {"net": NET},
     "chi-perp": {"net": NET},
     "correlation-recursion": {"net": NET},
     "pieces-one-layer": {"net": BENT_NET},
@@ -131,6 +133,7 @@ PARITY = {
     "protocol": {"kind": "steps", "steps": 5, "records": 5},
 }
 
+FLUCTUATIONS = ("layer-fluctuation", "layer-fluctuation-wide")
 OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 """They ask something of the learner alone, and hold on every problem."""
 
@@ -248,6 +251,7 @@ HOLDS = [
     ("ridge-limit", HALF_SPACE),
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
+    *((kind, {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}) for kind in FLUCTUATIONS),
     ("correlation-recursion", {"matrix": "pair", "protocol": "at-init"}),
     *((kind, NUMBERS) for kind in PIECES),
     ("zaslavsky", {"protocol": "at-init"}),
@@ -406,6 +410,8 @@ HOLDS_NOT = [
     ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "requires training on all rows"),
     ("lazy-flow", {**FLOW, "loss": "logistic", "labels": "sign"}, "the loss is logistic"),
     ("correlation-recursion", {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}, "two inputs"),
+    *((kind, {"protocol": "at-init"}, "one input") for kind in FLUCTUATIONS),
+    *((kind, {"matrix": {"kind": "gaussian", "n": 1}}, "same length") for kind in FLUCTUATIONS),
     ("alignment", {"protocol": "at-init"}, "the matrix is hadamard"),
     ("alignment", {**CUBE, "target": "all"}, "there are several"),
     ("alignment", {**CUBE, "protocol": "one-pass"}, "a learner at its start"),
@@ -583,7 +589,9 @@ BINDS_NOT = [
     *((kind, LLS, "fully connected net") for kind in OF_NETS),
     ("correlation-recursion", LLS, "fully connected net"),
     ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws each by itself"),
-    *((kind, LLS, "Gaussian start") for kind in PIECES),
+    *((kind, LLS, "Gaussian start") for kind in (*PIECES, *FLUCTUATIONS)),
+    *((kind, {**BENT_NET, "start_seed": [1]}, "the same one") for kind in FLUCTUATIONS[1:]),
+    ("layer-fluctuation", BENT_NET, "without biases"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4, 4], activation="relu", cb=1), "one hidden layer"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "it requires biases"),
     ("pieces-one-layer", gd(0.1, kind="dense", widths=[4, 4], activation="relu"), "one hidden layer"),
