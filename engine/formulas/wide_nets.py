@@ -118,6 +118,40 @@ def spread(transfer: Transfer) -> float:
     return gaussian_mean(lambda z: transfer(z) ** 4, 1.0) / mean**2 - 1
 
 
+def relative_variances(transfer: Transfer, widths: Sequence[int]) -> Floats:
+    """Return Var V_l/(E V_l)² for l = 1 … L hidden layers of these widths, [L], at every width.
+
+    It is for positively homogeneous σ without biases, whose layers multiply V by independent factors.
+    """
+    factors = 1 + spread(transfer) / np.asarray(widths, float)
+    return np.asarray(np.cumprod(factors) - 1)
+
+
+def first_order_variances(
+    transfer: Transfer,
+    slope: Transfer,
+    incoming: Sequence[float],
+    cw: Sequence[float],
+    widths: Sequence[int],
+) -> Floats:
+    """Return Var V_l/(E V_l)² to first order in 1/n, for l = 1 … L hidden layers: [L].
+
+    Args:
+        slope: σ′.
+        incoming: variance K_l of the signals of layer l in infinitely wide nets, [L].
+        cw: C_w of the layer after layer l, [L].
+        widths: number n_l of its units, [L].
+    """
+    relative, variance = [], 0.0
+    for kernel, weights, width in zip(incoming, cw, widths, strict=True):
+        second = gaussian_mean(lambda z: transfer(z) ** 2, kernel)
+        fourth = gaussian_mean(lambda z: transfer(z) ** 4, kernel)
+        chi_parallel = weights * gaussian_mean(lambda z: z * transfer(z) * slope(z), kernel) / kernel
+        variance = weights**2 * (fourth - second**2) / width + chi_parallel**2 * variance
+        relative.append(variance / (weights * second) ** 2)
+    return np.array(relative)
+
+
 def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floats]:
     """Return mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
 

@@ -46,9 +46,9 @@ class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
         assert start is not None, "others are refused"
         signals = next(iter(net.preactivations(probe.tensors, instances)))  # [B, m, n]
         scale = (instances.d / (signals.shape[1] * start.cw[0])) ** 0.5
-        members = len(signals) // len(instances.rows)
         worst = []
-        for rows, maps in zip(instances.rows, signals.split(members), strict=True):
+        maps_by_replica = signals.unflatten(0, (len(instances.rows), -1))
+        for rows, maps in zip(instances.rows, maps_by_replica, strict=True):
             before = _distances(rows)
             is_pair = before > SAME * before.amax()
             for signal in maps:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.parts import LearnerKind
+from engine.pictures.summaries import summaries_agree
 
 if TYPE_CHECKING:
     from engine.core.groups import Group
@@ -62,9 +63,6 @@ def fate(lost: int, inaccurate: int) -> str:
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-TYPICAL = ("median", "geometric")
-"""Summaries that describe a typical replica, as a mean does not if few replicas carry it."""
-
 Apart = tuple[int, ...]
 """Index of the value of each axis that splits curves."""
 
@@ -79,13 +77,6 @@ ZERO = 1e-12
 
 NEAR = 1e-9
 """Relative distance below which places are equal."""
-
-
-def summaries_agree(line: str | None, curve: str) -> bool:
-    """Return whether a line about one summary of replicas, or None for all, applies to another summary."""
-    if line is None or curve not in ("mean", *TYPICAL):
-        return True
-    return (line in TYPICAL) == (curve in TYPICAL)
 
 
 def _place(places: Floats, x: float) -> int | None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from engine.core.parts import LearnerKind
 from engine.pictures import reductions
 from engine.pictures.picture import Picture
+from engine.pictures.summaries import summaries_agree
 from engine.pictures.view import (
     Apart,
     CurveView,
@@ -27,7 +28,6 @@ from engine.pictures.view import (
     Places,
     Training,
     kind_places,
-    summaries_agree,
 )
 from engine.results.results import Results
 from engine.results.steps import PictureSteps, Samples, of_curve, of_line
@@ -161,7 +161,8 @@ class Replicas:
             return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
         x, y = self.of_all  # all steps take every replica by itself
         if replicas is not None and len(y) > 1:
-            y = y[[replica for replica in replicas if replica < len(y)]]
+            subset = np.asarray(replicas, np.intp)
+            y = y[subset[subset < len(y)]]
         return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
@@ -333,11 +334,11 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
     if not line.on_problem.holds:
         return line.on_problem.reason
     if picture.reading is not None and picture.reading.until is not None:
-        return "the picture reads off where learners pass a value, and a line passes none"
+        return "the picture shows where learners pass a value, and a line passes none"
     if picture.share is not None:
         return "it is about values, and the picture shows the share of replicas for which something holds"
     if picture.reading is not None and picture.reading.place_of is not None:
-        return "it bounds values, and the picture reads off the place of one"
+        return "it bounds values, and the picture shows the place of a value"
     if statement.measure != picture.measure.name:
         return f"it is about the {statement.measure}, and this is the {picture.measure.name}"
     if statement.running not in (None, picture.running):
@@ -348,7 +349,7 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         and statement.direction == "asymptotic"
         and not (statement.group or line.applies_to)
     ):
-        return "it is the limit of a learner that is not here"
+        return "it is the limit of a learner that is not in the run"
     if picture.lines is None and not summaries_agree(statement.summary, picture.summary):
         return f"it is about the {statement.summary} of many replicas, and this is the {picture.summary}"
     return ""

@@ -16,6 +16,7 @@ from engine.core.parts import BadInput
 from engine.measures import measures_in
 from engine.pictures import reductions
 from engine.pictures.picture import RATE, Contour, Picture
+from engine.pictures.summaries import SPREADS
 from engine.pictures.view import (
     ROUNDING,
     Absences,
@@ -88,7 +89,7 @@ def view(picture: Picture, results: Results) -> View:
                 shown.absences.lines[pieces[0][2].kind] = why
                 continue
             values = _divided(x, values, divisor)
-        y = values[0] if len(values) == 1 else reductions.summary(picture.summary, values)
+        y = _of_line(picture.summary, values)
         points = _points_of(results, picture, apart)
         without = [point for number, point in points.items() if number not in results.traces]
         y = _if_known(picture, steps, x, y, without)
@@ -181,6 +182,11 @@ def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
     return "it is about the mean over replicas, and each replica is divided by its own number before that"
 
 
+def _of_line(how: str, samples: Floats) -> Floats:
+    """Return the summary of a line [R, N] over its replicas; all of them share a line of one row."""
+    return samples[0] if len(samples) == 1 else reductions.summary(how, samples)
+
+
 def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
     """Return the summary of a subset of the replicas of values [R, N]."""
     return reductions.summary(how, values[list(replicas)])
@@ -269,7 +275,7 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
         return None
     if steps.change_values or picture.at or samples.own_clocks:
         return None
-    if picture.summary == "geometric":  # of values below 0 there is none
+    if picture.summary in ("geometric", *SPREADS):  # not that of a single value
         return None
     if picture.x not in samples.clocks or list(samples.indices) != [picture.y]:
         return None
@@ -309,7 +315,7 @@ def _contour(
                 direction, title = line.statement.direction, line.statement.called
     if not sampled:
         return None
-    level_values = _over(x, y, steps.parts(sampled), lambda group: reductions.summary(picture.summary, group))
+    level_values = _over(x, y, steps.parts(sampled), partial(_of_line, picture.summary))
     name = contour.name or f"{title} = {contour.level:g}"
     return ContourView(name, contour.line, direction, contour.level, level_values)
 
@@ -535,6 +541,8 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
     """Return the label of the y-axis."""
     how, loss = picture.reading, results.sweep.experiment.protocol.loss
     label = picture.measure.label_with(loss)
+    if picture.summary in SPREADS:
+        label = f"{picture.summary.replace('-', ' ')} of {label}"
     if how is not None and how.is_place:
         clock = next((trace.x_label for trace in results.traces.values()), how.over)
         over = clock if how.over == "record" else symbol(how.over, words)

@@ -181,7 +181,7 @@ class LineStructure(NamedTuple):
     in_expectation: bool = True
     """Whether it is about the expectation, from which single runs deviate, or about every run."""
 
-    summary: Literal["mean", "median"] = "mean"
+    summary: Literal["mean", "median", "relative-variance", "log-variance"] = "mean"
     """Summary over replicas that the line is about, if it is `in_expectation`."""
 
     per_learner: bool = False

@@ -79,6 +79,8 @@ BOUND = {
     "max-margin-limit": {"margin": {"solver": "max-margin"}},
     "layer-recursion": {"net": NET},
     "layer-recursion-finite": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
+    "layer-fluctuation": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
+    "layer-fluctuation-wide": {"net": NET},
     "chi-perp": {"net": NET},
     "correlation-recursion": {"net": NET},
     "johnson-lindenstrauss": {"net": NET},
@@ -133,6 +135,7 @@ PARITY = {
     "protocol": {"kind": "steps", "steps": 5, "records": 5},
 }
 
+FLUCTUATIONS = ("layer-fluctuation", "layer-fluctuation-wide")
 OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 """They ask something of the learner alone, and hold on every problem."""
 
@@ -251,6 +254,7 @@ HOLDS = [
     ("ridge-limit", HALF_SPACE),
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
+    *((kind, {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}) for kind in FLUCTUATIONS),
     ("correlation-recursion", {"matrix": "pair", "protocol": "at-init"}),
     ("johnson-lindenstrauss", {"protocol": "at-init"}),
     *((kind, {"matrix": {"kind": "ball", "d": 2}, "d": None}) for kind in COVERINGS),
@@ -419,6 +423,8 @@ HOLDS_NOT = [
     *((kind, {}, "the matrix is hadamard") for kind in COVERINGS),
     *((kind, {"matrix": {"kind": "ball", "repeat": 1}}, "the matrix is ball") for kind in COVERINGS),
     ("covering-packing", {"matrix": {"kind": "ball", "d": 3}, "d": None}, "d is 3"),
+    *((kind, {"protocol": "at-init"}, "one input") for kind in FLUCTUATIONS),
+    *((kind, {"matrix": {"kind": "gaussian", "n": 1}}, "same length") for kind in FLUCTUATIONS),
     ("alignment", {"protocol": "at-init"}, "the matrix is hadamard"),
     ("alignment", {**CUBE, "target": "all"}, "there are several"),
     ("alignment", {**CUBE, "protocol": "one-pass"}, "a learner at its start"),
@@ -600,7 +606,9 @@ BINDS_NOT = [
     ("distortion-limit", LLS, "Gaussian weights"),
     ("johnson-lindenstrauss", gd(0.1, kind="layer-by-layer", inputs=2), "Gaussian weights"),
     ("johnson-lindenstrauss", {**NET, "start_seed": 1}, "all replicas of"),
-    *((kind, LLS, "Gaussian start") for kind in PIECES),
+    *((kind, LLS, "Gaussian start") for kind in (*PIECES, *FLUCTUATIONS)),
+    *((kind, {**BENT_NET, "start_seed": [1]}, "the same one") for kind in FLUCTUATIONS[1:]),
+    ("layer-fluctuation", BENT_NET, "without biases"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4, 4], activation="relu", cb=1), "one hidden layer"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "it requires biases"),
     ("pieces-one-layer", gd(0.1, kind="dense", widths=[4, 4], activation="relu"), "one hidden layer"),

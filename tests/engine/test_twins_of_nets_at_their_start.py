@@ -146,11 +146,38 @@ def embedded(described: Experiment) -> Naive:
     return Naive(np.array([least]), 1e-9)
 
 
+def fluctuating(described: Experiment) -> Naive:
+    """Var V/(E V)² of homogeneous layers: E V² is a sum over all pairs of units of each layer."""
+    net, second, layers = described.learners[0].architecture, 1.0, []
+    relu = net.activation == "relu"
+    squares, fourths = (mean(lambda z, p=power: max(z, 0) ** p if relu else z**p, 1.0) for power in (2, 4))
+    for width in net.widths:
+        pairs_of_units = np.full((width, width), squares**2) + np.eye(width) * (fourths - squares**2)
+        second *= pairs_of_units.mean() / squares**2
+        layers.append(second - 1)
+    return Naive(np.array([layers]), 1e-9)
+
+
+def fluctuating_little(described: Experiment) -> Naive:
+    """The same to first order in 1/n for tanh, with slopes of the recursion of variances by differences."""
+    net, (x,) = described.learners[0].architecture, instances(described)[0]
+    variance, spread, layers, step = net.cb + net.cw * float(np.mean(x**2)), 0.0, [], 1e-4
+    for width in net.widths:
+        ends = [mean(lambda z: tanh(z) ** 2, variance + sign * step) for sign in (1, -1)]
+        second, fourth = (mean(lambda z, p=power: tanh(z) ** p, variance) for power in (2, 4))
+        passed_on = (net.cw * (ends[0] - ends[1]) / (2 * step)) ** 2 * spread
+        spread = net.cw**2 * (fourth - second**2) / width + passed_on
+        layers.append(spread / (net.cw * second) ** 2)
+        variance = net.cb + net.cw * second
+    return Naive(np.array([layers]), 1e-6)
+
+
 def net(**words) -> dict[str, object]:
     return {"learners": {"net": gd(0.1, kind="dense", **words)}}
 
 
 RELU = {"activation": "relu", "widths": [5]}
+ONE_INPUT = {"matrix": {"kind": "sphere", "n": 1, "d": 4}, **AT_INIT}
 
 TWINS = (
     Twin("alignment", {**CUBE, "target": "coin", "replicas": 2, **net(widths=[4])}, aligned, "of coins"),
@@ -182,6 +209,20 @@ TWINS = (
     ),
     Twin("johnson-lindenstrauss", {"d": 4, **AT_INIT, **net(widths=[6])}, embedded),
     Twin("zaslavsky", {"d": 4, **AT_INIT, **net(**RELU, cb=1.0)}, cells),
+    *(
+        Twin(
+            "layer-fluctuation",
+            {**ONE_INPUT, **net(widths=[6, 3], cw=0.7, activation=kind)},
+            fluctuating,
+            kind,
+        )
+        for kind in ("relu", "identity")
+    ),
+    Twin(
+        "layer-fluctuation-wide",
+        {**ONE_INPUT, **net(widths=[6, 3, 6], activation="tanh", cw=1.5, cb=0.2)},
+        fluctuating_little,
+    ),
     Twin(
         "chi-perp",
         {

@@ -233,7 +233,8 @@ class Matrix(Part, frozen=True, kw_only=True):
     """
 
     repeat: Annotated[
-        Count | None, Meta(title="repeat", description="shows each row so often with each sign")
+        Count | None,
+        Meta(title="repeat", description="number of times that each row is shown with each sign"),
     ] = None
     rotate: Annotated[bool, Meta(title="rotate", description="instances times a random rotation")] = False
 
