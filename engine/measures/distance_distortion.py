@@ -47,7 +47,7 @@ class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
         signals = next(iter(net.preactivations(probe.tensors, instances)))  # [B, m, n]
         scale = (instances.d / (signals.shape[1] * start.cw[0])) ** 0.5
         worst = []
-        maps_by_replica = signals.unflatten(0, (len(instances.rows), -1))
+        maps_by_replica = signals.reshape(len(instances.rows), -1, *signals.shape[1:])
         for rows, maps in zip(instances.rows, maps_by_replica, strict=True):
             before = _distances(rows)
             is_pair = before > SAME * before.amax()
