@@ -36,9 +36,9 @@ def test_the_line_is_the_solution_of_its_equation(rate, v0):
         return -(rate**2) * SIGMA**2 * 2 * v / (1 - rate * (1 + v**2))
 
     solution = solve_ivp(drift, (0, 200), [v0], t_eval=np.arange(201), rtol=1e-11, atol=1e-13)
-    values = line.of_curves["it"].values.reshape(-1, 2)
-    np.testing.assert_allclose(values[:, 1], solution.y[0], rtol=1e-8)
-    assert (values[:, 0] == 0).all()
+    places = line.of_curves["it"].values.reshape(-1, 2)
+    np.testing.assert_allclose(places[:, 1], solution.y[0], rtol=1e-8)
+    assert (places[:, 0] == 0).all()
 
 
 @pytest.mark.slow
