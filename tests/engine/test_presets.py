@@ -148,6 +148,8 @@ WITHOUT_AXES = [name for name in quicker(NOT_SLOW) if "axes" not in read_raw(pre
 @pytest.mark.parametrize("name", WITHOUT_AXES)
 def test_claims_do_not_hold_before_anything_was_learned(name):
     described = presets.load(name, ["run.device=cpu"])
+    if not described.protocol.schedule().trains:
+        pytest.skip("nothing is learned here")
     rounds = iter([1, 0])
     trace = run(described, gate=lambda: next(rounds))
     later = [claim for claim in described.claims if getattr(claim, "at", None) != 0]
