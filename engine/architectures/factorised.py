@@ -34,7 +34,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         Count | None,
         Meta(
             title="width",
-            description="hidden units; none: the rows or columns, if fewer, and of an orthogonal start both",
+            description="hidden units; none: min(rows, columns), or their sum for an orthogonal start",
         ),
     ] = None
     init: Annotated[

@@ -176,9 +176,9 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
     """Return why targets do not learn separately in one pass of single examples; None if they do."""
     protocol = experiment.protocol
     if not protocol.schedule().online:
-        return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
+        return f"with these settings {protocol.kind} is not one pass over single examples"
     if experiment.loss.joint:
-        return f"{protocol.loss} is of the predictions of all targets of an example together"
+        return f"{protocol.loss} couples the predictions for all targets of an example"
     return None
 
 

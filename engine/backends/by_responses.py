@@ -47,7 +47,7 @@ class ByResponses(Backend):
         if rule is None or net is None:
             return "it trains an architecture by an update rule"
         if rule.response(1) is None or not net.structure().trains_weights:
-            return "its steps are not known to be sums of the gradients so far, of a linear neuron"
+            return "it is not known to be a linear neuron whose steps are sums of past gradients"
         if experiment.protocol.schedule().drawn_independently:
             return "examples may come twice"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)

@@ -49,16 +49,16 @@ class Compiled(Backend):
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         update, architecture = learner.update, learner.architecture
         if update is None or architecture is None or update.multiplicative_step(architecture) is None:
-            return "its steps are more than one of two numbers for every weight"
+            return "its step is not one of two numbers for every weight"
         problem, protocol = experiment.problem, experiment.protocol
         matrix, structure = problem.matrix, problem.matrix.structure()
         if not (structure.is_sylvester and structure.entries_are_signs):
-            return f"the instances of {matrix.kind}, as set here, are no ±1 rows of a Sylvester matrix"
+            return f"with these settings the instances of {matrix.kind} are not ±1 rows of a Sylvester matrix"
         linear = problem.target_structure.linear
         if not linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"
         if not experiment.loss.is_square or protocol.schedule().clips_at is not None:
-            return "it takes only square loss, of predictions that are not clipped"
+            return "it requires square loss and predictions that are not clipped"
         if reason := why_no_single_pass(experiment):
             return reason
         if devices.resolve(experiment.run.device) != "cpu":

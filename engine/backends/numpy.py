@@ -45,11 +45,11 @@ class Numpy(Backend):
         problem, protocol = experiment.problem, experiment.protocol
         schedule = protocol.schedule()
         if not _has_step(learner, experiment):
-            return "its steps are not known as sums and products of weights and entries"
+            return "its steps are not declared as sums and products of weights and entries"
         if not schedule.online or schedule.averages_hypotheses or schedule.drawn_independently:
-            return f"{protocol.kind}, as set here, is no single pass of steps along the rows in their order"
+            return f"with these settings {protocol.kind} is not one pass over the rows in their order"
         if not experiment.loss.is_square or schedule.clips_at is not None:
-            return "it takes only square loss, of predictions that are not clipped"
+            return "it requires square loss and predictions that are not clipped"
         if problem.one_hot:
             return "labels are those of one class of several"
         if experiment.run.device not in ("auto", "cpu"):

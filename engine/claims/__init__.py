@@ -28,15 +28,16 @@ Floats = NDArray[np.float64]
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Tolerance = Annotated[float, Meta(ge=0, le=LARGEST)]
 
-AT = Meta(title="place", description="where on the x-axis of the picture, as in d/2")
+AT = Meta(title="place", description="place on the x-axis of the picture, as in d/2")
 Place = Annotated[Number, AT]
 MaybePlace = Annotated[Number | None, AT]
-Within = Annotated[Tolerance | None, Meta(title="tolerance", description="how far off is allowed")]
+Within = Annotated[Tolerance | None, Meta(title="tolerance", description="largest deviation that is allowed")]
 StandardErrors = Annotated[
-    Tolerance | None, Meta(title="standard errors", description="how many of the measured one are allowed")
+    Tolerance | None,
+    Meta(title="standard errors", description="allowed deviation, in measured standard errors"),
 ]
 LeastShare = Annotated[
-    float, Meta(gt=0, le=1, title="share", description="of the replicas for which it is so, at least")
+    float, Meta(gt=0, le=1, title="share", description="least share of replicas that satisfy the claim")
 ]
 
 DIGITS, MOST_DIGITS = 6, 15
@@ -95,11 +96,11 @@ class Claim(Part, frozen=True, kw_only=True):
         Name | None, Meta(title="curve", description="the name of a learner; none: every one")
     ] = None
     measure: Annotated[
-        AnyMeasure | None, Meta(title="measure", description="in place of that of the picture")
+        AnyMeasure | None, Meta(title="measure", description="measure to use instead of the picture's")
     ] = None
     headline: Annotated[
         bool,
-        Meta(title="headline", description="whether its picture is about it; else about the first claim"),
+        Meta(title="headline", description="whether the picture states this claim; else it states its first"),
     ] = False
 
     def judge(self, view: View) -> Outcome:
@@ -131,14 +132,14 @@ class Claim(Part, frozen=True, kw_only=True):
 class Comparing(Claim, frozen=True, kw_only=True):
     """A claim that compares a measured number with an expected one."""
 
-    equals: Annotated[Number | None, Meta(title="equals", description="what it is, within the tolerance")] = (
+    equals: Annotated[Number | None, Meta(title="equals", description="the value, within the tolerance")] = (
         None
     )
-    below: Annotated[Number | None, Meta(title="below", description="what it is less than")] = None
-    above: Annotated[Number | None, Meta(title="above", description="what it is more than")] = None
+    below: Annotated[Number | None, Meta(title="below", description="upper limit of the value")] = None
+    above: Annotated[Number | None, Meta(title="above", description="lower limit of the value")] = None
     between: Annotated[
         Annotated[tuple[Number, ...], Meta(min_length=2, max_length=2)] | None,
-        Meta(title="between", description="the least and the most that it is"),
+        Meta(title="between", description="lower and upper limit of the value"),
     ] = None
     within: Within = None
     standard_errors: StandardErrors = None
@@ -225,7 +226,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     {ends}.
     """
 
-    to: Annotated[Name, Meta(title="to", description="the name of a learner, or of a line of the theory")]
+    to: Annotated[Name, Meta(title="to", description="the name of a learner or of a theory line")]
     at: MaybePlace = None
 
     def combined(self, y: Floats, other: Floats) -> Floats:
@@ -260,7 +261,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         places = places_of(curve, is_defined, self.at)
         if not len(places):
             lacking = self.needs.format(name=name)
-            return self.fails(f"there is no place at which both it and {name} are known{lacking}")
+            return self.fails(f"there is no place where both it and {name} have a value{lacking}")
         errors = reductions.standard_error(
             curve.summary,
             curve.replicas,

@@ -47,7 +47,9 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
     never_below: Annotated[Name | None, Meta(title="never below", description="a line of the theory")] = None
     never_above: Annotated[Name | None, Meta(title="never above", description="a line of the theory")] = None
-    follows: Annotated[Name | None, Meta(title="follows", description="a line that it stays on")] = None
+    follows: Annotated[
+        Name | None, Meta(title="follows", description="a theory line that the curve stays on")
+    ] = None
     within: Within = None
     standard_errors: StandardErrors = None
 
@@ -67,7 +69,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         try:
             line = view.line(kind, curve.name)
         except KeyError:
-            reason = view.absences.lines.get(kind, "there is none in this picture")
+            reason = view.absences.lines.get(kind, "this picture has no such line")
             return self.fails(f"{kind} does not apply: {reason}")
         x, gap, tolerance, error = self._compared(view, curve, line)
         if not len(x):

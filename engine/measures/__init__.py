@@ -369,7 +369,7 @@ class OfRows(Measure, frozen=True):
 
     rows: Annotated[
         Literal["all", "train", "test"],
-        Meta(title="rows", description="all, those seen so far, or those never seen"),
+        Meta(title="rows", description="all rows, rows seen so far, or rows never seen"),
     ] = "all"
 
     def needs(self) -> MeasureNeeds:
@@ -423,7 +423,7 @@ def measures_in(names: Collection[str]) -> dict[str, Measure]:
 def needs_teacher(problem: Problem) -> str | None:
     """Return the condition for labels made of xᵀw*, x as seen, that is not met; None if it is met."""
     if not problem.target_structure.has_w_star:
-        return "labels are made of xᵀw*, as by the targets feature, sparse and weights"
+        return "labels depend on xᵀw*, as with the targets feature, sparse and weights"
     if not problem.matrix.structure().features_are_seen:
-        return "learners see the features that targets name"
+        return "learners see the features that targets refer to"
     return None

@@ -25,15 +25,15 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
 
     With respect to all parameters of a net with one output, without its penalty, averaged over nets. Rows
     seen count as often as they were seen; with the protocol `steps` they are all training rows. ‖∇L‖² is the
-    part that rows share, and the rest is the trace of the covariance of the gradient of a random row. Labels
-    by `coins` are ±1 with probability ½ each, whatever the true ones are: the gradient of junk. Unit: the
-    square of that of a loss over that of a parameter. Source: Yaida 2019; Abbe, Sandon 2020; theory-nets.md
-    §36, theory-bias.md §41.
+    part that rows share, and the rest is the trace of the covariance of the gradient of a random row. With
+    labels `coins` the labels are ±1 with probability ½ each, independent of the true ones: this is the
+    gradient of junk. Unit: the square of that of a loss over that of a parameter. Source: Yaida 2019; Abbe,
+    Sandon 2020; theory-nets.md §36, theory-bias.md §41.
     """
 
     labels: Annotated[
         Literal["given", "coins"],
-        Meta(title="labels", description="those of the rows, or ±1 by fair coins, in expectation"),
+        Meta(title="labels", description="labels of the rows, or ±1 by fair coins, in expectation"),
     ] = "given"
 
     label: ClassVar[str] = "mean square of the gradients of rows"

@@ -67,7 +67,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if sum(form is not None for form in forms) != 1:
             raise BadField("take", "a read needs exactly one of take, first_below, first_above, place_of")
         if self.between != "no" and not self.is_threshold:
-            raise BadField("between", "it is for first_below and first_above; leave it out")
+            raise BadField("between", "only first_below and first_above use it; leave it out")
         if self.until is not None and self.over != "record":
             raise BadField("until", "it ends the evaluation points of a run; read over record")
 
@@ -100,7 +100,9 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.below is None and self.above is None:
-            raise BadField("below", "a share is of values below or above a number; give one of them, or both")
+            raise BadField(
+                "below", "a share counts values below or above a number; give one of them, or both"
+            )
         if self.below is not None and self.above is not None and self.below <= self.above:
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
 
@@ -186,10 +188,12 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     name: Annotated[
         Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None,
-        Meta(title="name", description="what claims call it; none: the first is theirs", extra=SELDOM),
+        Meta(
+            title="name", description="name that claims use; none: claims use the first picture", extra=SELDOM
+        ),
     ] = None
     x: Annotated[
-        Text, Meta(title="x", description="what it is drawn along, as k, step, eta, or eta*step")
+        Text, Meta(title="x", description="quantity on the x-axis, as in k, step, eta, or eta*step")
     ] = "k"
     y: Annotated[
         Text | None,
@@ -198,15 +202,17 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     measure: AnyMeasure
     curves: Annotated[
         Text | tuple[Text, ...],
-        Meta(title="curves", description="the axes that tell curves apart, beside the learner"),
+        Meta(title="curves", description="axes that have a curve for each value, besides the learner"),
     ] = "learner"
     at: Annotated[
         dict[Text, Number],
-        Meta(title="at", description="where on other dimensions, as in cw = 2, layer = 30", extra=SELDOM),
+        Meta(
+            title="at", description="values on the other dimensions, as in cw = 2, layer = 30", extra=SELDOM
+        ),
     ] = {}
     running: Annotated[
         Literal["mean", "min", "max", "sum"] | None,
-        Meta(title="running", description="of all evaluation points so far", extra=SELDOM),
+        Meta(title="running", description="statistic of all evaluation points so far", extra=SELDOM),
     ] = None
     times: Annotated[
         Text | None, Meta(title="times", description="a factor, as in 1/sqrt(n)", extra=SELDOM)
@@ -223,7 +229,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Name | None,
         Meta(
             title="relative to",
-            description="divided by this learner's curve, or by this line of the theory",
+            description="divided by the curve of this learner, or by this theory line",
             extra=SELDOM,
         ),
     ] = None
@@ -233,11 +239,15 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = "mean"
     share: Annotated[
         ReplicaShare | None,
-        Meta(title="share", description="of replicas, for which it is so: {below = 0.1}", extra=SELDOM),
+        Meta(
+            title="share",
+            description="share of replicas for which a condition holds, as in {below = 0.1}",
+            extra=SELDOM,
+        ),
     ] = None
     lines: Annotated[
         tuple[Text, ...] | None,
-        Meta(title="theory", description="the lines of it; none: all of the measure", extra=SELDOM),
+        Meta(title="theory", description="theory lines to draw; none: all of the measure", extra=SELDOM),
     ] = None
     marks: Annotated[
         Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)],
@@ -265,7 +275,11 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = ()
     title: Annotated[
         str,
-        Meta(max_length=MOST_TEXT, title="title", description="above the picture; none: made of its axes"),
+        Meta(
+            max_length=MOST_TEXT,
+            title="title",
+            description="title above the picture; none: made from its axes",
+        ),
     ] = ""
     x_log: Annotated[
         bool | None, Meta(title="logarithmic x", description="auto: as the axis that x names")

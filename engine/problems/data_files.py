@@ -131,7 +131,7 @@ Index = Annotated[
     bool | Position | Name | None,
     Meta(
         title="index",
-        description="column that only counts or names rows: true (the first), false, or one column",
+        description="column that only counts or names rows: true (the first column), false, or one column",
         extra=SELDOM,
     ),
 ]
@@ -139,7 +139,7 @@ Columns = Annotated[
     Annotated[tuple[Column, ...], Meta(min_length=1, max_length=MOST)] | None,
     Meta(
         title="columns",
-        description="names, or positions from 0; none: all but index and label",
+        description="names, or positions from 0; none: all except index and label",
         extra=SELDOM,
     ),
 ]
@@ -148,7 +148,9 @@ Array = Annotated[
 ]
 Separator = Annotated[
     Literal[",", ";", "|", "tab", "space"] | None,
-    Meta(title="separator", description="between cells of a text file; none: detect it", extra=SELDOM),
+    Meta(
+        title="separator", description="separator between cells of a text file; none: detect it", extra=SELDOM
+    ),
 ]
 Decimal = Annotated[
     Literal[".", ","] | None,

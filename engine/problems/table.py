@@ -67,7 +67,7 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLab
     if count == 1:
         raise BadField(field, f"every label is {classes.names[0]!r}; words name two classes or more")
     if count > MOST_CLASSES or (count == rows and rows > 2):
-        raise BadField(field, f"{rows} labels are {count} different words, which are no classes")
+        raise BadField(field, f"{rows} labels are {count} different words, which cannot be classes")
     if count == 2:
         return RowLabels(np.where(classes.numbers == 0, 1.0, -1.0)[:, None], False, True, classes)
     one_hot = classes.numbers[:, None] == np.arange(count)

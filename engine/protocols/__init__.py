@@ -57,16 +57,19 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     clock: Annotated[
-        Literal["step", "k", "time"] | None, Meta(title="clock", description="which passes the value")
+        Literal["step", "k", "time"] | None,
+        Meta(title="clock", description="clock that ends the run when it passes the value"),
     ] = None
     measure: Annotated[
-        MeasureName | None, Meta(title="measure", description="which passes it, in place of a clock")
+        MeasureName | None,
+        Meta(title="measure", description="measure that ends the run, in place of a clock"),
     ] = None
-    above: Annotated[Threshold | None, Meta(title="above", description="a value; it ends once past it")] = (
-        None
-    )
+    above: Annotated[
+        Threshold | None, Meta(title="above", description="the run ends once the value is above this number")
+    ] = None
     below: Annotated[
-        Threshold | None, Meta(title="below", description="a value; it ends once a measure is below it")
+        Threshold | None,
+        Meta(title="below", description="the run ends once the measure is below this number"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -259,7 +262,7 @@ class Protocol(Part, frozen=True):
     clock: ClassVar[str] = "k"
     """Clock of the x-axis: the first of `clocks`."""
 
-    loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
+    loss: Annotated[LossKind, Meta(title="loss", description="loss of a prediction")] = "square"
 
     declares: ClassVar[frozenset[str]] = frozenset(("schedule", "departure_from_k_rows"))
 

@@ -35,8 +35,8 @@ class ERM(Protocol, frozen=True, tag="erm"):
     the k examples at each step. Source: WKA21 §6; theory.md §5.
     """
 
-    every: Annotated[Count, Meta(title="every", description="distance of one k to the next")] = 4
-    steps: Annotated[Count, Meta(title="steps", description="at most so many updates")] = 1000
+    every: Annotated[Count, Meta(title="every", description="distance from one k to the next")] = 4
+    steps: Annotated[Count, Meta(title="steps", description="maximum number of updates")] = 1000
     tolerance: Annotated[
         float, Meta(ge=0, title="tolerance", description="training loss at which training ends")
     ] = 1e-6

@@ -75,13 +75,17 @@ class Steps(Protocol, frozen=True, tag="steps"):
     ] = False
     own_batches: Annotated[
         bool,
-        Meta(title="own mini-batches", description="of every learner; no: all see the same", extra=SELDOM),
+        Meta(
+            title="own mini-batches",
+            description="own mini-batches for every learner; no: all learners share them",
+            extra=SELDOM,
+        ),
     ] = False
     train: Annotated[
-        Count | None, Meta(title="training rows", description="the first so many; none: all")
+        Count | None, Meta(title="training rows", description="number of first rows to train on; none: all")
     ] = None
     records: Annotated[
-        Count, Meta(title="records", description="how often it is measured after the start, at most")
+        Count, Meta(title="records", description="maximum number of measurements after the start")
     ] = 100
     grid: Annotated[
         Literal["linear", "log"], Meta(title="grid", description="equal distances, or equal factors")
@@ -90,7 +94,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         bool,
         Meta(
             title="logarithm",
-            description="steps along ∇ ln L = ∇L/L, which do not fade as the loss falls",
+            description="steps along ∇ ln L = ∇L/L, which do not shrink with the loss",
             extra=SELDOM,
         ),
     ] = False

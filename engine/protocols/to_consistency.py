@@ -24,7 +24,9 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     """
 
     tolerance: Annotated[Positive, Meta(title="tolerance", description="mean loss on the k examples")] = 1e-3
-    passes: Annotated[Count, Meta(title="passes", description="at most so many after each example")] = 100
+    passes: Annotated[
+        Count, Meta(title="passes", description="maximum number of passes after each example")
+    ] = 100
 
     def schedule(self) -> ProtocolSchedule:
         return ProtocolSchedule(single=True, in_data_order=True)

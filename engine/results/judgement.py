@@ -99,7 +99,7 @@ class Judgement:
         ]
         if self.by_rounding is not None and self.unstable:
             sentences.append(f"perturbations of the size of rounding change them by {self.by_rounding:.2g}")
-        fits = " (it fits all rows here, and so does whoever fits them)" if self.fits else ""
+        fits = " (it fits all rows here, as any learner that fits them does)" if self.fits else ""
         return f"{'; '.join(sentences)}{fits}"
 
     def _effect_in_words(self, group: Group) -> str:

@@ -166,7 +166,7 @@ class Curve:
         values = self.values(measure)
         if values is None or values.shape[1] == self.replicas:
             return ""
-        reason = f"{measure} was kept of the first of {self.replicas} replicas only"
+        reason = f"{measure} was stored for the first of {self.replicas} replicas only"
         if self.is_restored and replicas_kept(self.length, self.replicas) > 1:
             return f"{reason}: no picture and no claim of the cached run reads the others; compute it again"
         return f"{reason}: the run has too many evaluation points for more; take fewer"

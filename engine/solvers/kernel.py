@@ -48,11 +48,12 @@ MOST_BITS = 500
 class Kernel(Solver, frozen=True, tag="kernel"):
     """Kernel ridge regression: ŷ(x) = Σ_j a_j K(x_j, x) with a = (K + λI)⁻¹y over the examples so far.
 
-    λ = `lam` = 0 is minimum-norm interpolation, a = K⁺y: examples that depend on earlier ones (up to
-    rounding) are then fitted by least squares. Kernels: linear xᵀx̃; polynomial (c + xᵀx̃)^p, c = `offset`, p
-    = `degree`; rbf exp(−‖x − x̃‖²/(2 s²)), s = `width`; xor-product Π_i (1 + x_i x̃_i), the inner product of
-    all 2^d products of bits; ntk, of an infinitely wide two-layer ReLU net with both layers trained, ‖x‖‖x̃‖
-    (u κ₀(u) + κ₁(u)) for the cosine u, with κ₀ = (π − arccos u)/π, κ₁ = (√(1 − u²) + u(π − arccos u))/π.
+    With λ = `lam` = 0 it is minimum-norm interpolation, a = K⁺y. Then examples that depend on earlier ones
+    (up to rounding) are fitted by least squares. Kernels: linear xᵀx̃; polynomial (c + xᵀx̃)^p, c = `offset`,
+    p = `degree`; rbf exp(−‖x − x̃‖²/(2 s²)), s = `width`; xor-product Π_i (1 + x_i x̃_i), the inner product
+    of all 2^d products of bits; ntk, of an infinitely wide two-layer ReLU net with both layers trained,
+    ‖x‖‖x̃‖ (u κ₀(u) + κ₁(u)) for the cosine u, with κ₀ = (π − arccos u)/π, κ₁ = (√(1 − u²) + u(π − arccos
+    u))/π.
 
     The Cholesky factor of K + λI grows by a row per example, in float64, along with its product with the
     kernels of all rows: O(k² + n k + n d) per example, and n numbers for each of them. With the linear kernel

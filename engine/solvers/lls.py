@@ -16,7 +16,7 @@ DEPENDENT = 1e-9
 
 
 class LLS(Solver, frozen=True, tag="lls"):
-    """Minimum-norm least squares: w = X⁺y over the examples so far, by O(d²) work per example.
+    """Minimum-norm least squares: w = X⁺y over the examples so far, with O(d²) work per example.
 
     Greville's recursion in float64 on the projector P onto the span of the instances and M = (XᵀX)⁺. A new
     instance x has the part c = x − P x outside the span. If c ≠ 0 then w ← w + c (y − xᵀw)/‖c‖²; otherwise

@@ -41,7 +41,10 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
         return 3 * n * (min(n, d) + 1) + n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "w is a combination of the instances, by their inner products and labels alone")
+        return Verdict(
+            True,
+            "w is a combination of the instances, which depends on their inner products and labels alone",
+        )
 
 
 def widest(X: Floats, y: Floats) -> Floats:

@@ -54,7 +54,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         return 4 * n * self.units * (d + 1) + 2 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "its starts are the same numbers whatever the coordinates of the instances are")
+        return Verdict(False, "its starts are the same numbers in all coordinate systems of the instances")
 
     def fit(self, X: Floats, y: Floats) -> Floats:
         """Return the parameters [k (d + 1)] of the best fit to instances X [n, d] and labels y [n]."""

@@ -58,7 +58,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
         return super().bytes_held(sizes) + DERIVED * sizes.batch * sizes.n
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "its predictions are made of inner products, and εI has no preferred direction")
+        return Verdict(True, "its predictions depend on inner products, and εI has no preferred direction")
 
 
 class VAWStep(NamedTuple):

@@ -101,7 +101,7 @@ def _tables(raw: Raw, part: str) -> Iterator[dict[str, Any]]:
     return (table for table in tables if isinstance(table, dict)) if isinstance(tables, list) else iter(())
 
 
-SET_UP, PICTURE = "the set-up was changed", "its picture was changed"
+SET_UP, PICTURE = "the set-up was changed", "the picture of the claim was changed"
 FEWER, COARSER = "the run has fewer replicas than the preset", "the run has less precision than the preset"
 
 PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")

@@ -85,6 +85,8 @@ BOUND = {
     "layer-log-variance": {"net": NET, "ReLU": gd(0.1, kind="dense", widths=[32], activation="relu")},
     "chi-perp": {"net": NET},
     "correlation-recursion": {"net": NET},
+    "johnson-lindenstrauss": {"net": NET},
+    "distortion-limit": {"net": NET},
     "pieces-one-layer": {"net": BENT_NET},
     "pieces-wide": {"net": BENT_NET},
     "zaslavsky": {"net": BENT_NET},
@@ -140,6 +142,7 @@ OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 """They ask something of the learner alone, and hold on every problem."""
 
 
+COVERINGS = ("covering-volume", "covering-packing")
 PIECES = ("pieces-one-layer", "pieces-wide")
 NUMBERS = {"matrix": {"kind": "interval", "n": 3}, "target": "coin", "d": None, "protocol": "at-init"}
 
@@ -255,6 +258,10 @@ HOLDS = [
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
     *((kind, {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}) for kind in FLUCTUATIONS),
     ("correlation-recursion", {"matrix": "pair", "protocol": "at-init"}),
+    ("johnson-lindenstrauss", {"protocol": "at-init"}),
+    *((kind, {"matrix": {"kind": "ball", "d": 2}, "d": None}) for kind in COVERINGS),
+    ("covering-volume", {"matrix": {"kind": "ball", "rotate": True}}),
+    ("distortion-limit", {"matrix": "gaussian", "protocol": "at-init"}),
     *((kind, NUMBERS) for kind in PIECES),
     ("zaslavsky", {"protocol": "at-init"}),
     ("two-over-eta", {"protocol": "steps"}),
@@ -412,6 +419,12 @@ HOLDS_NOT = [
     ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "requires training on all rows"),
     ("lazy-flow", {**FLOW, "loss": "logistic", "labels": "sign"}, "the loss is logistic"),
     ("correlation-recursion", {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}, "two inputs"),
+    ("johnson-lindenstrauss", {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}, "two points"),
+    ("distortion-limit", {"matrix": "sphere", "protocol": "at-init"}, "the matrix is sphere"),
+    ("distortion-limit", {"matrix": {"kind": "gaussian", "n": 1}, "protocol": "at-init"}, "two points"),
+    *((kind, {}, "the matrix is hadamard") for kind in COVERINGS),
+    *((kind, {"matrix": {"kind": "ball", "repeat": 1}}, "the matrix is ball") for kind in COVERINGS),
+    ("covering-packing", {"matrix": {"kind": "ball", "d": 3}, "d": None}, "d is 3"),
     *((kind, {"protocol": "at-init"}, "one input") for kind in FLUCTUATIONS),
     *((kind, {"matrix": {"kind": "gaussian", "n": 1}}, "same length") for kind in FLUCTUATIONS),
     ("alignment", {"protocol": "at-init"}, "the matrix is hadamard"),
@@ -591,6 +604,10 @@ BINDS_NOT = [
     *((kind, LLS, "fully connected net") for kind in OF_NETS),
     ("correlation-recursion", LLS, "fully connected net"),
     ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws each by itself"),
+    ("johnson-lindenstrauss", LLS, "Gaussian weights"),
+    ("distortion-limit", LLS, "Gaussian weights"),
+    ("johnson-lindenstrauss", gd(0.1, kind="layer-by-layer", inputs=2), "Gaussian weights"),
+    ("johnson-lindenstrauss", {**NET, "start_seed": 1}, "all replicas of"),
     *((kind, LLS, "Gaussian start") for kind in (*PIECES, *FLUCTUATIONS)),
     *((kind, {**NET, "start_seed": [1]}, "the same one") for kind in FLUCTUATIONS),
     *((kind, gd(0.1, kind="dense", widths=[31], activation="relu"), "has 31") for kind in FLUCTUATIONS[2:]),

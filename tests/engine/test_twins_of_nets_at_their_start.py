@@ -11,6 +11,7 @@ import pytest
 from building import data_of, gd
 from line_twins import Array, Naive, Twin, check
 from scipy.integrate import quad
+from scipy.optimize import brentq
 
 from engine.spec.experiment import Experiment
 
@@ -138,6 +139,13 @@ def correlated(described: Experiment) -> Naive:
     return Naive(np.array([np.mean(of_replicas, 0)]), 1e-6)
 
 
+def embedded(described: Experiment) -> Naive:
+    """Smallest ε for which m units suffice by m ≥ (8/ε²) ln k."""
+    (units,) = described.learners[0].architecture.widths
+    least = brentq(lambda change: 8 * log(described.n) / change**2 - units, 1e-3, 1e3, xtol=1e-12)
+    return Naive(np.array([least]), 1e-9)
+
+
 def fluctuating(described: Experiment) -> Naive:
     """Var V/(E V)² of homogeneous layers: E V² is a sum over all pairs of units of each layer."""
     net, second, layers = described.learners[0].architecture, 1.0, []
@@ -238,6 +246,7 @@ TWINS = (
         },
         pieces,
     ),
+    Twin("johnson-lindenstrauss", {"d": 4, **AT_INIT, **net(widths=[6])}, embedded),
     Twin("zaslavsky", {"d": 4, **AT_INIT, **net(**RELU, cb=1.0)}, cells),
     *(
         Twin(

@@ -381,9 +381,9 @@ def test_a_long_series_of_which_one_replica_was_kept_has_a_mean_and_nothing_else
     (curve_view,) = view_of_run(gd_curve).curves
     np.testing.assert_allclose(curve_view.y, random.mean(0), rtol=1e-12)
     for picture in ({"running": "min"}, {"summary": "median"}):
-        with pytest.raises(BadInput, match="kept of the first of 5 replicas only"):
+        with pytest.raises(BadInput, match="stored for the first of 5 replicas only"):
             view_of_run(gd_curve, **picture)
-    with pytest.raises(BadInput, match="kept of the first of 5 replicas only"):
+    with pytest.raises(BadInput, match="stored for the first of 5 replicas only"):
         curve_view.over([1])
 
 
@@ -692,5 +692,5 @@ def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_
     seen = view(picture, of_one(described, run(described)))
     assert [curve_view.name for curve_view in seen.curves] == ["GD"]
     assert seen.absences.learners == {
-        "other": "the learner says which solution it tends to, and that has a least norm"
+        "other": "the learner says which solution it tends to, and this solution has a least norm"
     }, "a reference is none of those that are looked at"

@@ -161,7 +161,7 @@ def refuse_settings(settings: TableSettings, file_format: Format, name: str) -> 
     """Check that all settings apply to the format of a file. Raises: BadField."""
     for name_of_setting, value in asdict(settings).items():
         if value is not None and name_of_setting not in file_format.settings:
-            raise BadField(name_of_setting, f"this means nothing for the format of {name}; leave it out")
+            raise BadField(name_of_setting, f"the format of {name} has no such setting; leave it out")
 
 
 MAGIC = b"\x1f\x8b"

@@ -343,16 +343,16 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
 def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
     """Return why a first record of numbers may be names of columns; empty without evidence for it."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
-        return "its whole numbers count, and rows below it do not"
+        return "it has consecutive whole numbers, unlike the rows below it"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
         return ""
     above, below = (
         {WHOLE.fullmatch(cell) is not None for cell in cells} for cells in (first, itertools.chain(*columns))
     )
     if above == {True} and below == {False}:
-        return "its whole numbers stand over numbers with decimals"
+        return "it has whole numbers above numbers with decimals"
     if above == {False} and below == {True}:
-        return "its numbers with decimals stand over whole numbers"
+        return "it has numbers with decimals above whole numbers"
     return ""
 
 

@@ -147,6 +147,9 @@ class MatrixStructure(NamedTuple):
     on_sphere: bool = False
     """Whether instances are independent uniform points of a sphere around 0."""
 
+    in_ball: bool = False
+    """Whether instances are independent uniform points of the unit ball around 0."""
+
     independent_signs: bool = False
     """Whether all entries of the instances are independent fair signs, up to rotation."""
 
@@ -230,7 +233,8 @@ class Matrix(Part, frozen=True, kw_only=True):
     """
 
     repeat: Annotated[
-        Count | None, Meta(title="repeat", description="shows each row so often with each sign")
+        Count | None,
+        Meta(title="repeat", description="number of times that each row is shown with each sign"),
     ] = None
     rotate: Annotated[bool, Meta(title="rotate", description="instances times a random rotation")] = False
 

@@ -36,7 +36,7 @@ class Interval(Matrix, frozen=True, tag="interval"):
         Meta(
             max_length=MOST_GIVEN,
             title="first points",
-            description="those that come before all others, as in -2, -1, 0.5",
+            description="points that come before all others, as in -2, -1, 0.5",
             extra=SELDOM,
         ),
     ] = ()

@@ -30,7 +30,7 @@ class Weights(Target, frozen=True, tag="weights"):
             min_length=1,
             max_length=MOST_WEIGHTS,
             title="weights w",
-            description="of the first features, as in 1, 0.5, 0.8",
+            description="weights of the first features, as in 1, 0.5, 0.8",
         ),
     ] = (1.0, 0.5, 0.8)
     copies: Annotated[
