@@ -81,6 +81,8 @@ BOUND = {
     "layer-recursion-finite": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
     "layer-fluctuation": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
     "layer-fluctuation-wide": {"net": NET},
+    "layer-log-mean": {"net": NET, "ReLU": gd(0.1, kind="dense", widths=[32], activation="relu")},
+    "layer-log-variance": {"net": NET, "ReLU": gd(0.1, kind="dense", widths=[32], activation="relu")},
     "chi-perp": {"net": NET},
     "correlation-recursion": {"net": NET},
     "johnson-lindenstrauss": {"net": NET},
@@ -136,7 +138,7 @@ PARITY = {
     "protocol": {"kind": "steps", "steps": 5, "records": 5},
 }
 
-FLUCTUATIONS = ("layer-fluctuation", "layer-fluctuation-wide")
+FLUCTUATIONS = ("layer-fluctuation", "layer-fluctuation-wide", "layer-log-mean", "layer-log-variance")
 OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 """They ask something of the learner alone, and hold on every problem."""
 
@@ -617,7 +619,8 @@ BINDS_NOT = [
     ("johnson-lindenstrauss", gd(0.1, kind="layer-by-layer", inputs=2), "Gaussian weights"),
     ("johnson-lindenstrauss", {**NET, "start_seed": 1}, "all replicas of"),
     *((kind, LLS, "Gaussian start") for kind in (*PIECES, *FLUCTUATIONS)),
-    *((kind, {**BENT_NET, "start_seed": [1]}, "the same one") for kind in FLUCTUATIONS[1:]),
+    *((kind, {**NET, "start_seed": [1]}, "the same one") for kind in FLUCTUATIONS),
+    *((kind, gd(0.1, kind="dense", widths=[31], activation="relu"), "has 31") for kind in FLUCTUATIONS[2:]),
     ("layer-fluctuation", BENT_NET, "without biases"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4, 4], activation="relu", cb=1), "one hidden layer"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "it requires biases"),
