@@ -92,6 +92,9 @@ class ArchitectureStructure(NamedTuple):
     All weights start at 1/d. None for other architectures.
     """
 
+    valley_start: float | None = None
+    """Start of v if predictions are √(1 + v²) u x₁ of the trained u and v, from u = 0; None if not."""
+
     signals: Signals | None = None
     """Distribution of the signals at the start, for fully connected Gaussian nets; None for other nets."""
 

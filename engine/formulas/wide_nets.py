@@ -162,10 +162,37 @@ def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floa
     return -variances / 2, variances
 
 
+def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
+
+    Without biases, at every width. Each layer multiplies V by χ²_B/E χ²_B, independently of the others.
+
+    Args:
+        halved: B ~ Binomial(n, ½) is the number of ReLU units that are on, given that some are; else B = n.
+    """
+    moments = np.array([_of_log_chi_square(halved, width) for width in widths])
+    mean, variance = np.cumsum(moments, 0).T
+    return mean, variance
+
+
+@cache
+def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
+    """Return mean and variance of log(χ²_B/E χ²_B) for a layer of this width."""
+    from scipy.special import polygamma, psi  # type: ignore[import-untyped]
+    from scipy.stats import binom  # type: ignore[import-untyped]
+
+    freedom = np.arange(1, width + 1) if halved else np.array([width])
+    chances = binom.pmf(freedom, width, 0.5) if halved else np.ones(1)
+    chances /= chances.sum()
+    means = psi(freedom / 2) + math.log(2 / (width / 2 if halved else width))
+    mean = float(chances @ means)
+    return mean, float(chances @ (polygamma(1, freedom / 2) + np.square(means - mean)))
+
+
 @cache
 def _quadrature() -> tuple[Floats, Floats]:
     """Return nodes and weights of the mean over N(0, 1)."""
-    from scipy.special import roots_hermitenorm  # type: ignore[import-untyped]
+    from scipy.special import roots_hermitenorm
 
     places, weights = roots_hermitenorm(NODES)
     return places, weights / weights.sum()

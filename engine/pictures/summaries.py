@@ -14,8 +14,11 @@ Summary = Literal["mean", "median", "geometric", "relative-variance", "log-varia
 
 
 def summaries_agree(line: str | None, curve: str) -> bool:
-    """Return whether a line about one summary of replicas, or None for all, applies to another summary."""
-    if line in SPREADS or curve in SPREADS:
+    """Return whether a line about one summary of replicas, or None for all, applies to another summary.
+
+    A line about the median is about all TYPICAL ones, and a line about the geometric mean about no other.
+    """
+    if line == "geometric" or line in SPREADS or curve in SPREADS:
         return line == curve
     if line is None or curve not in ("mean", *TYPICAL):
         return True

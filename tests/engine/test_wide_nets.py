@@ -120,6 +120,18 @@ def test_the_first_order_of_tanh_nets_is_that_of_the_theory_page(layers, expecte
     assert 100 * relative[-1] == pytest.approx(expected, abs=5e-6)
 
 
+@pytest.mark.parametrize(("halved", "width", "layers", "mean", "variance"), [
+    (True, 32, 8, -0.66032, 1.41998),
+    (True, 64, 8, -0.32087, 0.66398),
+    (False, 32, 32, 2 * -0.50521, 4 * 0.51595),
+    (False, 64, 64, 2 * -0.50260, 4 * 0.50790),
+])  # fmt: skip
+def test_logarithms_of_layers_have_the_moments_of_the_theory_page(halved, width, layers, mean, variance):
+    means, variances = wide_nets.exact_log_moments(halved, [width] * layers)
+    assert means[-1] == pytest.approx(mean, abs=1.1e-5)
+    assert variances[-1] == pytest.approx(variance, abs=4e-5)
+
+
 @pytest.mark.parametrize(("transfer", "cw"), [(relu, 2.0), (relu, 1.8), (identity, 1.0)])
 def test_nets_with_explicit_matrices_have_these_moments(transfer, cw):
     widths, draws, d = [128, 64], 1500, 8

@@ -331,12 +331,14 @@ def _beyond(
 
 def _in_mean(summary: str | None, samples: Floats) -> Floats:
     """Numbers of replicas [R, …] whose mean is the summary and whose spread is its standard error."""
-    if summary not in SPREADS or len(samples) < 2:
+    if summary not in ("geometric", *SPREADS) or len(samples) < 2:
         return samples
     with np.errstate(all="ignore"):
-        if summary == "log-variance":
+        if summary != "relative-variance":
             samples = np.log(samples)
         mean, bias = samples.mean(0), len(samples) / (len(samples) - 1)
+        if summary == "geometric":
+            return np.exp(mean) * (1 + samples - mean)
         squares = bias * np.square(samples - mean)
         if summary == "log-variance":
             return squares

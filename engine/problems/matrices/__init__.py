@@ -148,6 +148,9 @@ class MatrixStructure(NamedTuple):
     on_sphere: bool = False
     """Whether instances are independent uniform points of a sphere around 0."""
 
+    in_ball: bool = False
+    """Whether instances are independent uniform points of the unit ball around 0."""
+
     independent_signs: bool = False
     """Whether all entries of the instances are independent fair signs, up to rotation."""
 
