@@ -29,7 +29,8 @@ def below(ratio: float, places: Floats) -> Floats:
     # arctan2 has no pole at θ = π, nor at r = 1
     turned = np.arctan2((1 + root) * np.sin(angle / 2), (1 - root) * np.cos(angle / 2))
     total: Floats = (1 + ratio) * angle / (4 * ratio) + np.sin(angle) / (2 * root)
-    return 2 / np.pi * (total - (1 - ratio) / (2 * ratio) * turned)
+    shares: Floats = 2 / np.pi * (total - (1 - ratio) / (2 * ratio) * turned)
+    return shares
 
 
 def mean_density(ratio: float, ends: Floats) -> Floats:
