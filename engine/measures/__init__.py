@@ -18,12 +18,13 @@ from engine.core.lazy import torch
 from engine.core.memory import DERIVED, Sizes
 from engine.core.parts import Part
 from engine.hypotheses.curvature import Curvature
-from engine.hypotheses.hypothesis import Normed, Parametrised
+from engine.hypotheses.hypothesis import Normed, Parametrised, WithPosterior
 from engine.problems.instances import DenseInstances
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
     from engine.core.params import Params
+    from engine.formulas.deep_linear_posterior import Posterior
     from engine.hypotheses.hypothesis import Weighted
     from engine.learners.learner import Learner
     from engine.problems.data import Data
@@ -89,6 +90,12 @@ class Probe:
         """‖f‖² [B] in the space of the kernel of the fit f."""
         assert isinstance(self._hypothesis, Normed), "only what is fitted by a kernel has it"
         return self._hypothesis.squared_norm()
+
+    @cached_property
+    def posteriors(self) -> list[Posterior]:
+        """The posterior of the weights, for every member of the batch."""
+        assert isinstance(self._hypothesis, WithPosterior), "only solvers with a posterior have it"
+        return self._hypothesis.posteriors()
 
     @cached_property
     def weights(self) -> torch.Tensor | None:

@@ -70,6 +70,9 @@ class SolverStructure(NamedTuple):
     None for other solvers.
     """
 
+    has_posterior: bool = False
+    """Whether its hypothesis is the mean of a posterior of weights, whose spread and evidence are known."""
+
     continuous: bool = True
     """Whether small changes of the examples, such as rounding, change predictions little."""
 
