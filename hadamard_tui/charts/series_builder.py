@@ -95,7 +95,7 @@ BLOCKS = (8, 64, 512, 4096)
 """Sizes of blocks of points that are replaced by their lowest and highest point."""
 
 ENOUGH = 512
-"""Minimum number of blocks per stretch: each is narrower than a dot of a screen of 250 columns."""
+"""Minimum number of blocks per stretch, so that a block is narrower than a dot of a screen of 250 columns."""
 
 SHORT = BLOCKS[0] * ENOUGH
 """Length below which a stretch keeps all its points."""
@@ -244,7 +244,8 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Return where x exceeds all earlier x, in its direction from first to last; the rest is not drawn."""
+    """Return where x exceeds all earlier x, in its direction from first to last; other points are not drawn.
+    """
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
     return np.asarray(along > before)
