@@ -244,8 +244,7 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Return where x exceeds all earlier x, in its direction from first to last; other points are not drawn.
-    """
+    """Return where x exceeds all earlier x, in its direction from first to last; the rest is not drawn."""
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
     return np.asarray(along > before)
