@@ -144,6 +144,7 @@ OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 
 
 NOISY_VALLEY = {"matrix": "rademacher", "target": "zero", "noise": 0.5}
+EIGENVALUES = ("marchenko-pastur", "wishart-inverse")
 COVERINGS = ("covering-volume", "covering-packing")
 PIECES = ("pieces-one-layer", "pieces-wide")
 NUMBERS = {"matrix": {"kind": "interval", "n": 3}, "target": "coin", "d": None, "protocol": "at-init"}
@@ -172,6 +173,8 @@ OF_K_ROWS = (
     ("percolation-limit", outer(4, 4)),
     ("two-layer-gap", HALVES),
     ("scalar-steps", {}),
+    *((kind, {"matrix": {"kind": "gaussian", "n": 6}}) for kind in EIGENVALUES),
+    ("marchenko-pastur", {"matrix": "gaussian"}),
     ("valley-drift", NOISY_VALLEY),
     ("valley-drift", {**NOISY_VALLEY, "matrix": "hadamard"}),
 )
@@ -274,6 +277,8 @@ HOLDS = [
     *((kind, ONE_EXAMPLE) for kind in CATAPULT),
     ("catapult-loss", {**ONE_EXAMPLE, "matrix": {"kind": "gaussian", "n": 1}, "target": "coin"}),
     ("scalar-steps", {}),
+    *((kind, {"matrix": {"kind": "gaussian", "n": 6}}) for kind in EIGENVALUES),
+    ("marchenko-pastur", {"matrix": "gaussian"}),
     ("lazy-flow", FLOW),
     ("lazy-flow", {**FLOW, "target": "all", "noise": 0.1}),
     ("alignment", CUBE),
@@ -416,6 +421,9 @@ HOLDS_NOT = [
     ("scalar-steps", {"matrix": {"kind": "hadamard", "repeat": 2}}, "repeated"),
     ("scalar-steps", {"loss": "logistic"}, "the loss is logistic"),
     ("scalar-steps", {"noise": 0.1}, "requires labels ±1"),
+    *((kind, {}, "the matrix is hadamard") for kind in EIGENVALUES),
+    ("marchenko-pastur", {"matrix": {"kind": "gaussian", "n": 9}}, "at most 8 rows"),
+    ("wishart-inverse", {"matrix": {"kind": "gaussian", "n": 7}}, "at most 6 rows"),
     ("valley-drift", {**NOISY_VALLEY, "matrix": "gaussian"}, "the matrix is gaussian"),
     ("valley-drift", {**NOISY_VALLEY, "matrix": {"kind": "rademacher", "repeat": 1}}, "repeated"),
     ("valley-drift", {**NOISY_VALLEY, "noise": 0}, "noise only"),
