@@ -201,8 +201,8 @@ class Update(Part, frozen=True):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Return whether steps commute with rotations of instances from this family, and why.
 
-        Steps that commute with permutations of the inputs of a layer also commute with those of its units.
-        `single` says that every gradient belongs to a single example.
+        Steps that commute with permutations of the inputs of a layer also commute with permutations of its
+        units. `single` says that every gradient belongs to a single example.
         """
         reason = f"{self.kind} does not declare that its steps rotate with the instances"
         return Verdict(False, reason, undecided=True)
@@ -403,7 +403,7 @@ def as_matrix(w: torch.Tensor) -> torch.Tensor:
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """Refuse architectures other than a linear neuron, for a rule with a start of its own."""
+    """Refuse architectures other than a linear neuron, for a rule that sets the start of its weights."""
     if architecture.structure().trains_weights:
         return None
     return (

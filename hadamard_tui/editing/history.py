@@ -154,7 +154,7 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
 
 
 def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
-    """Yield the changes of a list, from which items may have been removed or added."""
+    """Yield the changes of a list, including removed and added items."""
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))

@@ -388,7 +388,7 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
-    """Yield the meanings of the table's signs, and why the numbers are not those at the end."""
+    """Yield the meanings of the table's signs, and why the numbers are not the final ones."""
     rows = values(look)
     if not line:
         return
