@@ -1,5 +1,4 @@
-"""Linear pieces of nets: points of a line where units switch, and cells of a plane with equal active units.
-"""
+"""Linear pieces of nets: switches of units on a line, and cells of a plane with equal active units."""
 
 from __future__ import annotations
 
