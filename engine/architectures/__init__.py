@@ -286,7 +286,7 @@ class Architecture(Part, frozen=True):
 
     def invariance(self, d: int) -> Verdict:
         """Return whether function and start treat all rotations of instances of d features alike, and why."""
-        reason = f"{self.kind} does not say that it treats rotated instances alike"
+        reason = f"{self.kind} does not declare that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
 
 
@@ -304,7 +304,7 @@ class LayerSignals(NamedTuple):
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
-    """Return the gradients plus those of the L2 penalties of a layout at these trained tensors."""
+    """Return the gradients plus the gradients of the layout's L2 penalties at these trained tensors."""
     if not penalties:
         return gradients
     return {

@@ -303,7 +303,7 @@ class RunPlan:
 
     @property
     def all_learners(self) -> tuple[LearnerPlan, ...]:
-        """Learners of side runs, then those of the experiment."""
+        """Learners of side runs, then learners of the experiment."""
         return (*self.side_learners, *self.learners)
 
     @property

@@ -234,7 +234,7 @@ class PictureSteps:
         self._reading = picture.reading
 
     def parts(self, sampled: list[tuple[Point, Samples]]) -> list[AtPoint]:
-        """Return the contribution of every point, with readings taken.
+        """Return the contribution of every point after its readings.
 
         Raises: BadInput; ReplicasMissing for samples that have the values of the first replica only.
         """

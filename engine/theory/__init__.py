@@ -265,11 +265,11 @@ class Line(Part, frozen=True):
 
     def holds(self, experiment: Setup) -> Finding:
         """Return whether problem and protocol satisfy the theorem's conditions, and the reason."""
-        return Finding(False, f"{self.kind} does not say of what problems it holds")
+        return Finding(False, f"{self.kind} does not declare for which problems it holds")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         """Return whether the learner satisfies the theorem's conditions, and the reason."""
-        return Finding(False, f"{self.kind} does not say what learners it binds")
+        return Finding(False, f"{self.kind} does not declare which learners it binds")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         """Return the measures of a bound learner that `value` reads from `at.measured`."""
@@ -437,7 +437,7 @@ def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
 
 
 def shown_once(experiment: Setup) -> Finding | None:
-    """Refuse an experiment that repeats its rows; None if every row comes once."""
+    """Return the refusal of an experiment that repeats its rows; None if every row comes once."""
     if experiment.problem.matrix.repeat is None:
         return None
     return Finding(False, "requires rows that are seen once, and here they are repeated")
@@ -466,7 +466,7 @@ def along_every_step(experiment: Setup) -> Finding | None:
     if protocol.extent(n).records <= protocol.extent(n).last:
         return Finding(False, "requires an evaluation point after every step, as with records = steps")
     if protocol.extent(n).most_examples < n:
-        return Finding(False, "requires steps along the gradient over all rows, and some are held back")
+        return Finding(False, "requires steps along the gradient over all rows, and some rows are held out")
     return None
 
 
@@ -483,7 +483,7 @@ def signed_orthogonal(experiment: Setup) -> Finding | None:
         return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
     if structure.sign_factors and not structure.random_signs:
         reason = f"the matrix is {matrix.kind}, whose factors have them"
-        return Finding(False, f"requires a random sign of its own for every row, and {reason}")
+        return Finding(False, f"requires an independent random sign for every row, and {reason}")
     if not structure.random_signs:
         return Finding(False, "requires random row signs, and row_signs is off")
     return None
@@ -519,13 +519,13 @@ def without_direction(experiment: Setup) -> Finding | None:
 
 
 def only_square(experiment: Setup) -> Finding | None:
-    """Refuse a loss other than square loss; None for square loss."""
+    """Return the refusal of a loss other than square loss; None for square loss."""
     loss = experiment.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
 def only_numbers(experiment: Setup) -> Finding | None:
-    """Refuse instances of more than one number; None for single numbers."""
+    """Return the refusal of instances with more than one entry; None for instances of one entry."""
     d = experiment.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 

@@ -201,10 +201,10 @@ class Update(Part, frozen=True):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Return whether steps commute with rotations of instances from this family, and why.
 
-        Steps that commute with permutations of the inputs of a layer also commute with those of its units.
-        `single` says that every gradient belongs to a single example.
+        Steps that commute with permutations of the inputs of a layer also commute with permutations of its
+        units. `single` says that every gradient belongs to a single example.
         """
-        reason = f"{self.kind} does not say that its steps turn with the instances"
+        reason = f"{self.kind} does not declare that its steps rotate with the instances"
         return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
@@ -308,13 +308,13 @@ class Diagonal(Update, frozen=True):
         if not matrix.structure().entries_are_signs:
             return Verdict(
                 False,
-                "every weight has a rate of its own, which tells the features apart",
+                "every weight has a separate rate, which distinguishes features",
                 SIGNED_PERMUTATIONS,
             )
         if not single:
             return Verdict(
                 False,
-                "mean gradients of several ±1 examples give every weight a rate of its own",
+                "mean gradients of several ±1 examples give every weight a separate rate",
                 SIGNED_PERMUTATIONS,
             )
         return Verdict("on this data", "one ±1 example at a time gives all inputs of a unit the same rate")
@@ -403,7 +403,7 @@ def as_matrix(w: torch.Tensor) -> torch.Tensor:
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """Refuse architectures other than a linear neuron, for a rule with a start of its own."""
+    """Refuse architectures other than a linear neuron, for a rule that sets the start of its weights."""
     if architecture.structure().trains_weights:
         return None
     return (

@@ -153,9 +153,9 @@ def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 
 
 def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
-    """Return the dots of the contour lines with their character; an empty one stands for braille.
+    """Return the dots of the contour lines with their character, or an empty text for braille.
 
-    In braille all lines share one plane, so that both are visible where two cross.
+    In braille all lines share one plane, so that both lines are visible at a crossing.
     """
     wide, high = across.size * DOTS_ACROSS, up.size // HALVES * DOTS_DOWN
     planes = []
@@ -307,7 +307,7 @@ def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
 
 
 def in_sight(heat: HeatMap) -> str:
-    """Return a phrase on the visible part of a map; empty if all of it is visible."""
+    """Return a phrase on the visible part of a map; empty if the complete map is visible."""
     if heat.full_size is None or heat.full_size == (len(heat.x), len(heat.y)):
         return ""
     axes = (heat.x_label, heat.x, heat.full_size[0]), (heat.y_label, heat.y, heat.full_size[1])

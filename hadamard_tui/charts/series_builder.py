@@ -95,7 +95,7 @@ BLOCKS = (8, 64, 512, 4096)
 """Sizes of blocks of points that are replaced by their lowest and highest point."""
 
 ENOUGH = 512
-"""Minimum number of blocks per stretch: each is narrower than a dot of a screen of 250 columns."""
+"""Minimum number of blocks per stretch, so that a block is narrower than a dot of a screen of 250 columns."""
 
 SHORT = BLOCKS[0] * ENOUGH
 """Length below which a stretch keeps all its points."""
@@ -158,7 +158,7 @@ BOUND_STYLE: LineStyle = "long"
 """Line style of references and of learners that a proved lower bound binds; other curves are solid."""
 
 PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "pairs")
-"""Line styles of pinned runs; those of bounds are dashed and dotted."""
+"""Line styles of pinned runs; bounds have dashed and dotted lines."""
 
 LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩБЖИЛЦЧШЭЮЯ"
 """Letters of learners by number."""

@@ -37,7 +37,7 @@ def place_in_words(editable: EditableExperiment, place: str) -> str:
 
 
 def _item(editable: EditableExperiment, item_name: str) -> str:
-    """Return a learner's letter and name, another item's number in its list, or the name as it is."""
+    """Return a learner's letter and name, the number of another item in its list, or an unchanged name."""
     match = re.fullmatch(r"(\w+)\[(\d+)\]", item_name)
     if match is None:
         return f"the {item_name}"
@@ -154,7 +154,7 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
 
 
 def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
-    """Yield the changes of a list, from which items may have been removed or added."""
+    """Yield the changes of a list, including removed and added items."""
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))

@@ -29,7 +29,7 @@ MOST_BYTES, MOST_RUNS = 128 << 20, 32
 
 @dataclass(eq=False)
 class Kept:
-    """Finished run. While it is pinned, its curves are drawn with those on the screen."""
+    """Finished run. While it is pinned, its curves are drawn together with the curves on the screen."""
 
     name: str
     session: Session
@@ -50,7 +50,7 @@ class Kept:
 
     @property
     def preset(self) -> str | None:
-        """Preset of the set-up; None for a set-up of its own."""
+        """Preset of the set-up; None without one."""
         return self.session.preset
 
     @property
@@ -159,7 +159,7 @@ class Runs:
         return [run for run in self.pinned if run.trace is not trace]
 
     def last_but(self, trace: Trace | None) -> Kept | None:
-        """Return the last run, except the one on the screen."""
+        """Return the last run other than the one on the screen."""
         return next((run for run in reversed(self.finished) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:

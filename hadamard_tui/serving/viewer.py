@@ -18,7 +18,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from msgspec import Meta, Struct
 
 LARGEST = 1000, 400
-"""Maximum columns and rows of an app, about those of the largest screens."""
+"""Maximum columns and rows of an app, about as many as the largest screens have."""
 
 
 class Size(Struct):

@@ -68,7 +68,7 @@ def boxes(text: str) -> str:
 
 
 def _is_drawn(letter: str) -> bool:
-    """Return whether a letter without a glyph becomes a box: controls, wide blanks and selectors do not."""
+    """Return whether a letter without a glyph becomes a box; controls, wide blanks and selectors do not."""
     is_selector = unicodedata.name(letter, "").startswith("VARIATION SELECTOR")
     return letter.isprintable() and not letter.isascii() and not is_selector
 
@@ -322,7 +322,7 @@ def _path(tag: str, attributes: dict[str, str]) -> Any:
 
 
 def _outline(words: str) -> Any:
-    """Return a path from SVG commands, of those kinds that the program writes."""
+    """Return a path from SVG commands of the kinds that the program writes."""
     from matplotlib.path import Path
 
     places: list[tuple[float, float]] = []

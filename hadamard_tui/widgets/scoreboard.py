@@ -332,7 +332,7 @@ def rate(curve: CurveView) -> str:
 
 
 LEAST = 22
-"""Rows of the stage from which the line fits."""
+"""Least number of rows of the stage in which the line fits."""
 
 LONGEST = 14
 """Longest name of a measure; a longer one becomes "value"."""
@@ -388,7 +388,7 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
-    """Yield the meanings of the table's signs, and why the numbers are not those at the end."""
+    """Yield the meanings of the table's signs, and why the numbers are not the final ones."""
     rows = values(look)
     if not line:
         return

@@ -146,7 +146,7 @@ class PanelView(ContentSwitcher):
         chart.clear()
 
     def scroll(self, pages: int) -> None:
-        """Scroll the words by so many pages, up if negative."""
+        """Scroll the words by a number of pages, up if negative."""
         words = self.query_one(PanelWords)
         words.scroll_relative(y=pages * max(words.size.height - 1, 1), animate=False)
 
@@ -216,7 +216,7 @@ class Stage(Vertical):
 
     @property
     def picture(self) -> int:
-        """Number of the picture: 0 for the live losses, then those of the experiment.
+        """Number of the picture: 0 for the live losses, then 1, 2, … for the experiment's pictures.
 
         It is the first picture while the stored law of a sweep is shown.
         """
