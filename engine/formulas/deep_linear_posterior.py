@@ -10,7 +10,7 @@ Hanin, Zlokapa 2023; theory-nets.md §40.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ class DeepPrior(NamedTuple):
     width: int
     variance: float
 
-    def cumulants(self, z: NDArray[np.complexfloating] | Floats | complex, d: int, order: int = 0) -> Floats:
-        """Return ln E R^z for d features, or a derivative of it by z, of order 1 or 2."""
+    def cumulants(self, z: Any, d: int, order: int = 0) -> Any:
+        """Return ln E R^z for d features, or its first or second derivative: for a number z, or an array."""
         from scipy.special import digamma, loggamma, polygamma  # type: ignore[import-untyped]
 
         total = z * (self.depth + 1) * math.log(self.variance) / 2

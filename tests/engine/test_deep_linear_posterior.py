@@ -78,11 +78,11 @@ def test_a_run_has_the_posterior_of_its_rows_and_their_least_norm_solution():
     kinds = [{"kind": kind} for kind in ("posterior-spread", "log-evidence")]
     words = {"replicas": 2, "dtype": "float64", "measures": kinds}
     described = experiment({"kind": "gaussian", "n": 5}, "feature", learners, d=9, **words)
-    solutions, data = weights(described), data_of(described)
+    solutions, drawn = weights(described), data_of(described)
     curve = run(described).curves[0]
     measured = np.stack([curve.values(kind["kind"]) for kind in kinds], -1)
     for replica, (rows, labels) in enumerate(
-        zip(data.instances.rows.numpy(), data.labels.numpy(), strict=True)
+        zip(drawn.instances.rows.numpy(), drawn.labels.numpy(), strict=True)
     ):
         for k in np.flatnonzero(np.isfinite(measured[:, replica, 0])):
             solution = np.linalg.pinv(rows[:k]) @ labels[:k] if k else np.zeros(9)
