@@ -224,7 +224,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
-        """Return a value for every layer."""
+        """Return the setting `values` as one value for every layer."""
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:

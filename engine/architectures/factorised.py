@@ -44,7 +44,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     scale: Annotated[Positive, Meta(title="scale s", description="of the start")] = 0.01
 
     def _refusal(self, d: int) -> str | None:
-        """Return why a matrix of d entries is not such a product; None if it is."""
+        """Return why d entries do not form a product of these factors; None if they do."""
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (

@@ -16,10 +16,10 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 MOST_INPUTS = 8
-"""Largest number of inputs that are drawn jointly: their K has a root by as many steps."""
+"""Largest number of inputs that are drawn jointly; the root of their K takes as many steps."""
 
 DEPENDENT = 64
-"""An input depends on those before it if its rest is at most so many roundings of its variance."""
+"""Units of rounding: an input depends on earlier ones if its residual variance is at most this many units."""
 
 
 class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):

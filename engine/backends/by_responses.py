@@ -57,7 +57,7 @@ class ByResponses(Backend):
         return not (needs.parameters or needs.coordinates or needs.under)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of first and present predictions, their moves, and a record, without labels."""
+        """Return the bytes of first and present predictions, their changes, and a record, without labels."""
         return sizes.batch * 4 * sizes.n * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.floating[Any]]
 
 FEW, SMALL = 1 << 20, 1 << 25
-"""Largest number of predictions over all records, and of products of weights and entries for them, that pay.
+"""Largest numbers of predictions, and of products of weights and entries, for which this backend pays.
 
-The predictions of a round are held at once.
+The predictions of a round are held together.
 """
 
 
@@ -69,7 +69,7 @@ class Numpy(Backend):
 
 
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
-    """Return whether every step of a learner is one of the classes below."""
+    """Return whether one of the classes below implements every step of a learner."""
     match learner.form:
         case Fitted(solver):
             orthogonal = experiment.problem.matrix.structure().is_orthogonal
@@ -89,7 +89,7 @@ def _has_step(learner: Learner, experiment: Experiment) -> bool:
 
 
 class WeightVectors(Protocol):
-    """Weight vectors [R, B, d] of R replicas, B for each, that learn one example at a time."""
+    """Weight vectors [R, B, d] that learn one example at a time; each of R replicas has B vectors."""
 
     now: Numbers
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 LARGE = 1 << 20
-"""Number of matrix entries from which on an operator is faster, measured with one weight vector."""
+"""Number of matrix entries above which an operator is faster, measured with one weight vector."""
 
 LARGE_RECORD = 1 << 22
-"""Number of products per record from which on it is faster with many weight vectors."""
+"""Number of products per record above which an operator is faster with many weight vectors."""
 
 
 class Structured(Backend):

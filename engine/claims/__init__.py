@@ -51,7 +51,7 @@ class Outcome(NamedTuple):
 
     claim: Claim
     holds: bool | None
-    """None if it is not judged; `detail` has the reason."""
+    """Whether the claim holds; None if it is not judged, for the reason in `detail`."""
 
     measured: float | None
     detail: str
@@ -104,18 +104,18 @@ class Claim(Part, frozen=True, kw_only=True):
     ] = False
 
     def judge(self, view: View) -> Outcome:
-        """Return whether it holds for its curve in a view."""
+        """Return whether the claim holds for its curve in a view."""
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return the finding of a view where something was measured: one sentence, at most three numbers.
+        """Return what a view shows about the claim: one true sentence with at most three numbers.
 
-        It is true whether the claim holds or not. A pair of compared numbers counts as one.
+        A pair of compared numbers counts as one.
         """
         raise NotImplementedError
 
     def of(self, view: View) -> CurveView:
-        """Return the curve that it is about."""
+        """Return the curve that the claim is about."""
         assert self.curve is not None, "a claim about every curve is judged of one after the other"
         return view.curve(self.curve)
 
@@ -213,10 +213,10 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
 
 class ComparingTwo(Comparing, frozen=True, kw_only=True):
-    """A number made of a curve and a second one, or a theory line, at one place or at every place.
+    """A claim about a number computed from two curves, or a curve and a line, at one place or every place.
 
-    Its outcome is that of the place that fits least. Its standard error is that of pairs: both have the same
-    data in each replica, and so has a line made of them.
+    The worst place decides the outcome. The standard error is that of pairs: both curves have the same data
+    in each replica, and so has a line computed from them.
     """
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
@@ -235,7 +235,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> str:
-        """Further condition on usable places, in words with {name}."""
+        """Further condition that usable places meet, in words with {name}."""
         return ""
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -284,7 +284,7 @@ def digits(value: float, tolerance: float) -> int:
 def standard_error(
     statistic: Callable[[Callable[[CurveView | LineView], Floats]], float], curve: CurveView
 ) -> float | None:
-    """Return the standard error of a number made of curves; None for curves without one.
+    """Return the standard error of a number computed from curves; None for curves without one.
 
     `statistic` receives a function that returns a curve over a subset of replicas. The subset is the same for
     all curves, as a replica has the same data for all learners.
@@ -306,7 +306,7 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the name of a view's measure in one of its label's words, or the label of its reading."""
+    """Return the name of a view's measure if its label contains that name, else the label."""
     reading = view.picture.reading
     return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
 

@@ -61,7 +61,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
     @property
     def kind_of_line(self) -> str:
-        """Kind of the line that it names."""
+        """Kind of the line that the claim names."""
         return str(self.never_below or self.never_above or self.follows)
 
     def judge(self, view: View) -> Outcome:
@@ -149,7 +149,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
 
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
-    """Return the standard errors of the gap, of the same replicas of both if the line has replicas."""
+    """Return the standard errors of the gap, paired by replica if the line has replicas."""
     if line.of_some is None:
         return curve.stderr
 

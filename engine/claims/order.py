@@ -78,7 +78,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
-        """Return the standard error of the gap, from the same replicas of both, which have the same data."""
+        """Return the standard error of the gap, paired by replica, because both curves have the same data."""
 
         def gap(replicas: Sequence[int]) -> Floats:
             return curve.over(replicas) - np.interp(curve.x, other.x, other.over(replicas))

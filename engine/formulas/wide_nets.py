@@ -1,4 +1,4 @@
-"""Signals of fully connected nets at their start: infinite width, for one or two inputs, and finite width n.
+"""Signals of fully connected nets at their start, for infinite width and for finite width n.
 
 Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)², whose
 mean is over the units of layer l. In infinitely wide nets V_l is a number. Source: RYH ch. 2, 5;
@@ -156,7 +156,7 @@ def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floa
     """Return mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
 
     They are of first order in 1/n, for positively homogeneous σ without biases: every layer multiplies V by
-    an independent mean of n numbers. −5l/(2n) and 5l/n for ReLU; −l/n and 2l/n for the identity.
+    an independent mean of n numbers. For ReLU they are −5l/(2n) and 5l/n, and for the identity −l/n and 2l/n.
     """
     variances = spread(transfer) * np.cumsum(1 / np.asarray(widths, float))
     return -variances / 2, variances

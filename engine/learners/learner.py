@@ -1,4 +1,4 @@
-"""Who learns: the learner, the schedule of its rates, clipping, decay and noise."""
+"""Learners, and options for their steps: schedules, clipping, decay and noise."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WarmUp = Annotated[int, Meta(ge=0, le=MOST, title="warm-up", description="steps 
 
 
 class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
-    """A factor of the rate at step t = 0, 1, 2, …; with a warm-up of w steps times (t + 1)/w in the first w.
+    """A factor of the rate at step t = 0, 1, 2, …, times (t + 1)/w in the first w steps of a warm-up.
 
-    Scalars change no verdict about symmetry. Source: theory-symmetry.md §21.
+    A scalar factor does not change the symmetry of a learner. Source: theory-symmetry.md §21.
     """
 
     of_loss: ClassVar[bool] = False
@@ -195,7 +195,7 @@ STEP_OPTIONS = ("schedule", "clip", "noise", "decay")
 """Fields of a learner that add to the steps of its update rule."""
 
 MOST_NAME = 40
-"""Letters of a name at most, so that it fits into a legend."""
+"""Maximum number of characters of a name, so that it fits into a legend."""
 
 Name = Annotated[str, Meta(max_length=MOST_NAME)]
 
@@ -214,15 +214,15 @@ class Fitted(NamedTuple):
 
 
 class AtStart(NamedTuple):
-    """An architecture that is measured as it starts."""
+    """An architecture that is measured at its start."""
 
     architecture: AnyArchitecture
 
 
 class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who learns: an architecture trained by an update rule, or a solver.
+    """A learner: an architecture trained by an update rule, or a solver.
 
-    An architecture alone is not trained, and is measured as it starts.
+    An architecture alone is not trained, and is measured at its start.
     """
 
     name: Annotated[Name, Meta(min_length=1, title="name", description="as charts show it")]
@@ -295,7 +295,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def form(self) -> Trained | Fitted | AtStart:
-        """The parts that it consists of."""
+        """The parts of the learner."""
         if self.solver is not None:
             return Fitted(self.solver)
         return AtStart(self.net) if self.update is None else Trained(self.net, self.update)
@@ -326,7 +326,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def plain_steps(self) -> bool:
-        """Whether its steps are those of its update rule, without additions."""
+        """Whether steps are those of the update rule, without additions."""
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
@@ -337,7 +337,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def departure_from_lr(self, d: int) -> str | None:
         """Return why its steps are not those of its rule at one constant rate `lr` in all layers.
 
-        None if they are. Lines of the theory in which η stands for `lr` ask this.
+        None if they are. Theory lines in which η stands for `lr` use this.
         """
         if self.update is None or self.architecture is None:
             return f"it requires steps with a rate, and {self.name} takes none"

@@ -27,9 +27,9 @@ class Error(OfRows, frozen=True, tag="error"):
     prediction on the boundary counts one half. For one-hot labels a row is misclassified if another class has
     the largest prediction; if t predictions are equally large, each counts 1/t. Rounding moves predictions
     off a boundary, on unseen Hadamard rows even to the right side. So a prediction within √eps of the
-    boundary counts as on it. Rows seen count as often as they were seen. It has no value over rows seen
-    before the first example, nor over unseen rows after the last. If some labels were corrupted, it is
-    measured on these labels, or on the true ones. Source: theory.md §10, theory-bias.md §44.
+    boundary counts as on it. A seen row counts as often as it was seen. It has no value over rows seen before
+    the first example, nor over unseen rows after the last. If some labels were corrupted, it is measured on
+    these labels, or on the true ones. Source: theory.md §10, theory-bias.md §44.
     """
 
     labels: Annotated[

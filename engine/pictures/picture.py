@@ -36,7 +36,7 @@ Taken = Literal["last", "first", "max", "min", "mean"]
 
 Extreme = Literal["max", "min", "gap"]
 PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest gap of"}
-"""Words for the places of extreme values."""
+"""Names of the places of extreme values."""
 
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,7 +78,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_threshold(self) -> bool:
-        """Whether it is the first place below or above a number, which later places cannot change."""
+        """Whether the reading is the first place below or above a number; later places cannot change it."""
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
@@ -92,7 +92,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Share of the replicas whose value is below a number, above one, or between two.
 
-    Diverged replicas do not count as such. With two bounds both must hold.
+    Diverged replicas do not satisfy the condition. With two bounds both must hold.
     """
 
     below: Number | None = None
@@ -122,7 +122,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: Text | None = None
-    """Name in the legend; None for its place."""
+    """Name in the legend; None: the place of the mark."""
 
     x: Number | None = None
     y: Number | None = None
@@ -138,13 +138,13 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Marked(NamedTuple):
-    """A line to be drawn: straight at one x or one y, or through places with both."""
+    """A line to draw: straight at one x or one y, or through points (x, y)."""
 
     name: str
     x: tuple[float, ...] = ()
     y: tuple[float, ...] = ()
     kind: str = ""
-    """Its name without the values of the axes that split curves."""
+    """Name without the values of the axes that split curves."""
 
     apart: tuple[int, ...] | None = None
     """Values of the axes that split curves, by index; None if it is the same for all."""
@@ -311,11 +311,11 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def reads_places(self) -> bool:
-        """Whether it reads off the record at which a threshold was passed."""
+        """Whether the picture shows the record at which a threshold was passed."""
         how = self.reading
         return how is not None and how.is_threshold and how.over == "record"
 
     @property
     def reading(self) -> Read | None:
-        """Its reading in full."""
+        """The reading, with all of its fields."""
         return Read(take=self.read) if isinstance(self.read, str) else self.read

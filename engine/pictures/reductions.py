@@ -13,7 +13,7 @@ from engine.pictures.summaries import SPREADS
 Floats = NDArray[np.float64]
 
 RESAMPLES = 200
-"""Number of bootstrap draws, or of groups of replicas: the relative error of their error is a twentieth."""
+"""Number of bootstrap draws, or of groups of replicas: it gives standard errors up to a twentieth."""
 
 MOST_OMITTED = 1000
 """Largest number of replicas that a jackknife omits one by one: it takes as many estimates."""
@@ -87,9 +87,9 @@ def holds(share: ReplicaShare, values: Floats) -> Floats:
 
 
 def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
-    """Return values [R, S, …] that stay constant from the first record that has passed [R or 1, S].
+    """Return values [R, S, …], held constant from the first record that `passed` marks [R or 1, S].
 
-    NaN where none has.
+    Replicas without such a record have NaN.
     """
     first = np.broadcast_to(passed.argmax(1), len(values))
     records = np.minimum(np.arange(values.shape[1]), first[:, None])  # [R, S]

@@ -28,7 +28,10 @@ class LabelClasses(NamedTuple):
     """Classes of rows."""
 
     names: tuple[str, ...]
-    """Sorted names; of two classes the later one comes first, since the target `classes` makes it +1."""
+    """Sorted names.
+
+    If there are two classes, the later name comes first, since the target `classes` makes it +1.
+    """
 
     numbers: NDArray[np.int64]
     """Index of the class of every row, [n]."""
@@ -149,7 +152,7 @@ def _all_features(
 def _chosen_features(
     content: Content, columns: Sequence[int | str], label: int | None, index: Collection[int]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return the columns that the settings choose, and those that they omit. Raises: BadField."""
+    """Return the columns that the settings choose, and the columns that they omit. Raises: BadField."""
     features = [_position(column, content, "columns") for column in columns]
     for position, column in enumerate(features):
         if column == label:
@@ -322,7 +325,7 @@ def values_of(numbers: NDArray[np.float64]) -> Values:
 
 
 def _read_or_refused(key: Key, where: str) -> Table | BadInput:
-    """Return the table, or its refusal. Raises: BadInput for faults that may pass, as a lack of memory."""
+    """Return the table, or its refusal. Raises: BadInput for temporary faults, such as a lack of memory."""
     (file, *_), request = key
     prefix = f"{file.name} cannot be read as a table of numbers"
     try:

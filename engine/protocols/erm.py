@@ -1,4 +1,4 @@
-"""A fresh model for every number of examples, trained to the end; all of them at once as one batch."""
+"""A new model for every number of examples, trained to the end. All models train together as one batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Drawn = NDArray[np.int64]
 """Numbers of rows, [R, K, batch]."""
 
 NUMBERS = 1 << 18
-"""Weights of the models that are trained as one batch, at most, so that they stay in the cache."""
+"""Maximum number of weights of the models in one batch, so that they stay in the cache."""
 
 
 class ERM(Protocol, frozen=True, tag="erm"):
@@ -167,7 +167,7 @@ class ModelGroup:
         self.training = bool(self._active.any())
 
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
-        """Make one step of the models whose training loss was above the tolerance before their last step.
+        """Make one step with the models whose training loss was above the tolerance before the previous step.
 
         Gradients are those of the rows `drawn` [R, K, batch], or of all training rows.
         """

@@ -247,7 +247,7 @@ class Flowing(InPieces):
             )
 
     def _too_few(self, time: float) -> BadInput:
-        """Return the error for a flow that has used all allowed evaluations at this time."""
+        """Return the error for a flow that has used up its evaluations at this time."""
         protocol, learner = self._protocol, self._learner.name
         progress = f"{learner} has come to time {time:.3g} of {protocol.time:g} with so many"
         stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"

@@ -29,7 +29,7 @@ ROUNDING = 1e-9
 
 
 AHEAD = 64
-"""Mini-batches with replacement drawn in a call: it saves calls, and the numbers are the same."""
+"""Number of mini-batches with replacement that are drawn in one call; this changes no numbers."""
 
 
 class Steps(Protocol, frozen=True, tag="steps"):
@@ -291,7 +291,7 @@ class MiniBatches:
         return torch.from_numpy(np.ascontiguousarray(drawn))
 
     def _more(self) -> NDArray[np.int64]:
-        """Return the numbers of further rows, [R, m]: of many mini-batches, of one, or of a pass."""
+        """Return the numbers of further rows, [R, m]: for many mini-batches, for one, or for a pass."""
         if self._replacement:
             return self._draws.integers(self._rows, AHEAD * self._batch)
         order = self._draws.permutation(self._rows)

@@ -116,7 +116,7 @@ class Gathered(NamedTuple):
     """Theory line that the picture is relative to, drawn or not; empty if it is relative to none."""
 
     unmeasured: dict[str, str]
-    """Learners that have begun without the picture's measure, with the condition for measuring it."""
+    """Learners whose runs began without the picture's measure, with the condition for measuring it."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
         """Return the kind and place of a curve of a run; None for a reference."""
@@ -284,7 +284,7 @@ def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a curve has the single number that a picture along axes takes from it."""
+    """Return whether a curve has the number that a picture along axes takes from it."""
     if not steps.along_axes:
         return True
     beside = (
@@ -440,9 +440,9 @@ def _along(results: Results, point: Point, axis: int) -> Results:
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:
-    """Return the learners of which a picture has every reading, finite, and with a finite standard error.
+    """Return the learners whose readings, and their standard errors, are all finite in a picture.
 
-    Only a threshold can be known early: the least value, for example, is known after the last point only.
+    Only a threshold can be known early: a minimum, for example, is known only after the last point.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()

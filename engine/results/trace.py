@@ -66,16 +66,14 @@ class Curve:
 
         self.replicas = replicas
         self.divergences = np.full(replicas, np.nan)
-        """Place of divergence of every replica, on the clock of the x-axis [R]; NaN for replicas that did
-        not.
-        """
+        """Place of divergence of every replica on the x-axis [R]; NaN for replicas that did not diverge."""
 
         self.inaccurate = np.zeros(replicas, bool)
         """Replicas [R] that did not diverge, but ended early since numbers are inaccurate from there on."""
 
         self.ended = False
         self.oracle_tuned = False
-        """Whether it becomes the curve of the best of several rates, once all of them are complete."""
+        """Whether the curve becomes that of the best of several rates, once all of them are complete."""
         self.length = 0
         self.weights_length = 0
         self.capacity = capacity
@@ -88,7 +86,7 @@ class Curve:
 
     @property
     def backend(self) -> str:
-        """Names of its backends, in words."""
+        """Names of the curve's backends, in words."""
         return " then ".join(self.backends)
 
     @property
@@ -309,7 +307,7 @@ class Curve:
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
-        """Store weights at a place; `kept_records` bounds their number."""
+        """Store weights at a place; `kept_records` limits their number."""
         if self._weights is None:
             slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)

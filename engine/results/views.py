@@ -44,7 +44,7 @@ from engine.spec.sweep import Point, Sweep, marks_of
 Floats = NDArray[np.float64]
 
 LIMITS = ("asymptotic", "shape", "reference")
-"""Directions of lines that state nothing about the mean over finitely many replicas."""
+"""Directions of lines that do not constrain the mean over finitely many replicas."""
 
 
 def view(picture: Picture, results: Results) -> View:
@@ -154,7 +154,7 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the points of a picture with these values of the axes that split its curves, by number."""
+    """Return the indices of the points of a picture with these values of the axes that split its curves."""
     sweep = results.sweep
     return {
         number: point
@@ -219,7 +219,7 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
-    """Return x at a clock of a run; on measured clocks, that of the learner that is furthest by then."""
+    """Return x at a clock of a run; with measured clocks, the x of the learner that is furthest by then."""
     if number not in results.traces:
         return None
     point, trace = results.sweep.points[number], results.traces[number]

@@ -1,4 +1,4 @@
-"""Parities by elimination over F₂, of examples or of means of them."""
+"""Parities by elimination over F₂, from examples or from means of examples."""
 
 from __future__ import annotations
 

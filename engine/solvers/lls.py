@@ -12,7 +12,7 @@ from engine.problems.instances import Instances
 from engine.solvers import Solver, SolverStructure, one_by_one
 
 DEPENDENT = 1e-9
-"""A new instance adds no rank if the share of its length outside the span of the old ones is below this."""
+"""Share of its length outside the span of the others below which a new instance adds no rank."""
 
 
 class LLS(Solver, frozen=True, tag="lls"):

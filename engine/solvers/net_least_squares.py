@@ -24,7 +24,7 @@ FITTED = 1e-24
 """Loss, as a share of the squared labels, at which all labels are fitted up to rounding; no more starts."""
 
 EVALUATIONS = 1000
-"""Evaluations of the loss in a search, at most."""
+"""Maximum number of evaluations of the loss in a search."""
 
 
 class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):

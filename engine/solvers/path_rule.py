@@ -21,7 +21,7 @@ VIEWS = 3
 """Random projections of every factor, up to a common scale: they separate its directions."""
 
 MOST_ROWS = 8
-"""Instances up to this number are read as a matrix; of more, only products are used."""
+"""Largest number of instances that are read as a matrix; with more, only products are used."""
 
 SAME = {4: 1e-3, 8: 1e-6}
 """Distance below which projectors belong to one direction, by the bytes of a number; rounding is less."""

@@ -68,7 +68,7 @@ class Features(KernelFit):
 
     @cached_property
     def _of_all(self) -> torch.Tensor:
-        """φ of all rows of the data, with which every example has a kernel."""
+        """φ of all rows of the data."""
         return self._of(self._rows)
 
     def _of(self, rows: torch.Tensor) -> torch.Tensor:

@@ -20,7 +20,7 @@ FEW = 9
 """Number of points of a range without `points`, unless its ends determine a factor."""
 
 FACTORS = (2.0, 10.0)
-"""Factors between neighbours of a logarithmic range without `points`: the first that its ends allow."""
+"""Factors between neighbours of a logarithmic range without `points`, in the order of trial."""
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Word = Annotated[str, Meta(min_length=1, max_length=200)]

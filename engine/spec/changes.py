@@ -109,10 +109,11 @@ PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
 
 
 def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
-    """Return reasons why claims are not judged, by their place in `document`.
+    """Return the reasons why claims are not judged, by their index in `document`.
 
     A claim with the text of one of the preset's claims is about the preset's own runs. Another claim is the
-    user's own, and is judged. A different seed, more replicas and new titles leave the meaning of a claim.
+    user's own, and is judged. A different seed, more replicas and new titles do not change the meaning of a
+    claim.
 
     Args:
         sweep: the sweep of `document`.

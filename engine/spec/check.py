@@ -229,7 +229,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
 
 
 def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
-    """Return whether x has few places: values of an axis, of an index, or rates."""
+    """Return whether the places on x are few: values of an axis or of an index, or rates."""
     few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
     named = _named(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])

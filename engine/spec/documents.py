@@ -216,7 +216,7 @@ def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
     """Return a document with the defaults of its first experiment, and with its own expressions.
 
-    Parts of learners that are missing at the first point have no defaults.
+    If a learner is missing at the first point, its parts have no defaults.
     """
     raw = upgraded(raw)
     full = reading.current_in_full(raw, experiment)

@@ -124,7 +124,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def missing(measure: Measure, experiment: Setup, learner: Learner) -> str | None:
-    """Return the unmet condition of a measure, to follow "it is measured only where"; None if it is met."""
+    """Return the unmet condition of a measure, as in "it is measured only where …"; None if it is met."""
     if measure.needs().parameters and learner.architecture is None:
         return "the learner has parameters, as those with an architecture do"
     if measure.needs().curvature and (reason := no_hessian(experiment, learner)):
@@ -211,7 +211,7 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
 
 
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the pictures to draw beside that of the growing run; empty for a single run without pictures."""
+    """Return the pictures to draw besides the growing run; empty for a single run without pictures."""
     return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
 
 

@@ -102,6 +102,7 @@ BOUND = {
     "catapult-loss": {"net": NET, "NTK": NTK},
     "catapult-sharpness": {"net": NET, "NTK": NTK},
     "catapult-limit": {"net": {**NET, "rate_unit": "start-sharpness"}},
+    "valley-drift": {"GD": gd(0.01, kind="valley"), "SGD": gd(0.01, kind="valley", v0=2)},
     "scalar-steps": {"AdaGrad": {"update": "adagrad"}, "sign": {"update": "sign"}},
     "lazy-flow": {"GD": {"update": "gd"}, "u² − v²": gd(0.1, kind="spindly", signed=True)},
     "alignment": {
@@ -147,6 +148,7 @@ OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp", *OF_GRADIENT
 """They ask something of the learner alone, and hold on every problem."""
 
 
+NOISY_VALLEY = {"matrix": "rademacher", "target": "zero", "noise": 0.5}
 COVERINGS = ("covering-volume", "covering-packing")
 PIECES = ("pieces-one-layer", "pieces-wide")
 NUMBERS = {"matrix": {"kind": "interval", "n": 3}, "target": "coin", "d": None, "protocol": "at-init"}
@@ -175,6 +177,8 @@ OF_K_ROWS = (
     ("percolation-limit", outer(4, 4)),
     ("two-layer-gap", HALVES),
     ("scalar-steps", {}),
+    ("valley-drift", NOISY_VALLEY),
+    ("valley-drift", {**NOISY_VALLEY, "matrix": "hadamard"}),
 )
 """Lines on the loss of the hypothesis that has learned from exactly k different rows, and where they hold."""
 
@@ -417,6 +421,12 @@ HOLDS_NOT = [
     ("scalar-steps", {"matrix": {"kind": "hadamard", "repeat": 2}}, "repeated"),
     ("scalar-steps", {"loss": "logistic"}, "the loss is logistic"),
     ("scalar-steps", {"noise": 0.1}, "requires labels ±1"),
+    ("valley-drift", {**NOISY_VALLEY, "matrix": "gaussian"}, "the matrix is gaussian"),
+    ("valley-drift", {**NOISY_VALLEY, "matrix": {"kind": "rademacher", "repeat": 1}}, "repeated"),
+    ("valley-drift", {**NOISY_VALLEY, "noise": 0}, "noise only"),
+    ("valley-drift", {**NOISY_VALLEY, "target": "feature"}, "noise only"),
+    ("valley-drift", {**NOISY_VALLEY, "protocol": "steps"}, "never seen again"),
+    ("valley-drift", {**NOISY_VALLEY, "protocol": {"kind": "one-pass", "average": True}}, "never seen again"),
     ("scalar-steps", {"protocol": {"kind": "one-pass", "batch": 2}}, "single rows"),
     ("scalar-steps", {"protocol": {"kind": "one-pass", "replacement": True}}, "some come twice"),
     ("scalar-steps", {"protocol": {"kind": "one-pass", "average": True}}, "the mean over the hypotheses"),
@@ -633,6 +643,9 @@ BINDS_NOT = [
     *((kind, gd(0.1, kind="dense", widths=[8, 8]), "two linear layers") for kind in CATAPULT),
     ("catapult-limit", NET, "rates in units of 1/S₀"),
     ("scalar-steps", LLS, "multiples of single examples"),
+    ("valley-drift", gd(0.01), "the architecture valley"),
+    ("valley-drift", {"update": "adam", "architecture": "valley"}, "gradient descent or momentum"),
+    ("valley-drift", {"update": "momentum", "architecture": "valley"}, "without momentum"),
     ("scalar-steps", {"update": "lion"}, "multiples of single examples"),
     ("scalar-steps", {"update": "sign", "decay": {"rate": 0.1}}, "plain steps"),
     ("scalar-steps", {"update": {"kind": "sign", "lr": "best"}}, "a given rate"),

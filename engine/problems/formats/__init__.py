@@ -35,15 +35,18 @@ NOT_NUMBERS = {
     "O": "objects",
     "V": "records of several fields",
 }
-"""Content of arrays without real numbers, by the kind of their type. Truth values are 0 and 1."""
+"""Words for the content of arrays without real numbers, by the kind of their type.
+
+Truth values are 0 and 1.
+"""
 
 PIECE = 1 << 20
-"""Number of values that are read or checked at once."""
+"""Number of values that are read or checked together."""
 
 FLOAT = np.dtype(np.float64).itemsize
 
 LEAST = 2 * FLOAT + 4
-"""Bytes per number that every run needs: the table, its rows as drawn, and the rows in float32."""
+"""Bytes per number that every run needs: the table, the drawn rows, and the rows in float32."""
 
 
 class NotATable(ValueError):
@@ -85,8 +88,9 @@ class Content:
     """Number of columns."""
 
     read: Callable[[Sequence[int], int | None], TableCells]
-    """Returns the numbers of these columns, and of the label column. Raises: NotATable, or errors of a
-    library.
+    """Function that returns the numbers of these columns, and of the label column.
+
+    Raises: NotATable, or errors of a library.
     """
 
     rows: int | None = None
@@ -112,7 +116,7 @@ class Content:
     """Columns of truth values, which are read as 0 and 1."""
 
     notes: tuple[str, ...] = ()
-    """How the file is read, if that is unusual."""
+    """Unusual properties of how the file is read."""
 
     has_labels: bool = False
     """Whether the format has labels beside the columns."""

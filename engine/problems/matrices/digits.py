@@ -20,7 +20,7 @@ from engine.problems.formats.images import Images, read, standardised
 from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, RowNumbers, Rows
 
 COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
-"""How many images there are of every digit; 1797 in all."""
+"""Number of images of every digit; 1797 in all."""
 
 PIXELS = 64
 

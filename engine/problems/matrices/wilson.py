@@ -1,4 +1,4 @@
-"""Instances that lead rules with a rate for every weight astray."""
+"""Instances on which rules with a rate for every weight generalise badly."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target, TargetStructure
 
 MOST_WEIGHTS = 4096
-"""Weights that are given one by one, at most."""
+"""Maximum number of weights that are given one by one."""
 
 
 class Weights(Target, frozen=True, tag="weights"):
