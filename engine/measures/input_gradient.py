@@ -40,11 +40,11 @@ class InputGradient(Measure, frozen=True, tag="input-gradient"):
         return 3 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
-        data, tensors = probe.data, probe.tensors
-        members = len(data.labels) // data.replicas
-        rows = data.instances.rows.repeat_interleave(members, 0)
+        replicas, rows = probe.data.replicas, probe.data.instances.rows
+        members = len(probe.data.labels) // replicas
+        rows = rows.repeat_interleave(members, 0)
         with torch.enable_grad():
             rows.requires_grad_()
-            predictions = probe.architecture.predict(tensors, DenseInstances(rows))
+            predictions = probe.architecture.predict(probe.tensors, DenseInstances(rows))
         (slopes,) = vector_jacobian(predictions, torch.ones_like(predictions), [rows])
-        return data.over_targets(slopes.double().square().mean(1).T).movedim(0, -1)
+        return probe.data.over_targets(slopes.double().square().mean(1).T).movedim(0, -1)

@@ -45,11 +45,10 @@ class TangentNorm(Measure, frozen=True, tag="tangent-norm"):
         return 4 * batch * signals
 
     def value(self, probe: Probe) -> torch.Tensor:
-        data = probe.data
-        layers = probe.architecture.through(probe.tensors, data.instances, torch.ones_like)
+        layers = probe.architecture.through(probe.tensors, probe.data.instances, torch.ones_like)
         lengths = [
             layer.inputs.double().square().sum(1) * layer.back.double().square().sum(1)
             for name, layer in layers.items()
             if self.of in (None, name)
         ]
-        return data.over_targets(torch.stack(lengths).sum(0).mean(1)[None])[0]
+        return probe.data.over_targets(torch.stack(lengths).sum(0).mean(1)[None])[0]

@@ -21,8 +21,8 @@ def measured(kind, **words):
     curve = run(described).curves[0]
     start = described.learners[0].architecture.start(Streams([0, 1])("init"), D)
     (measure,) = described.run.measures
-    values = curve.values(measure.name)
-    recorded = curve.array(measure.name).values[0] if values is None else values[0]
+    numbers = curve.values(measure.name)
+    recorded = curve.array(measure.name).values[0] if numbers is None else numbers[0]
     return recorded, start, data_of(described).instances.rows.numpy()
 
 
