@@ -44,13 +44,13 @@ def signals_of(tensors, replica, x):
 def test_the_slope_by_an_input_is_a_sum_over_open_paths(words):
     squares, tensors, rows = measured({"kind": "input-gradient"}, **words)
     assert squares.shape == (2, D)
-    for replica, entry in product(range(2), range(D)):
+    for replica, column in product(range(2), range(D)):
         of_rows = []
         for x in rows[replica]:
             (first, second, _), weights = signals_of(tensors, replica, x)
             of_rows.append(
                 sum(
-                    weights[0][i, entry]
+                    weights[0][i, column]
                     * (first[i] > 0)
                     * weights[1][j, i]
                     * (second[j] > 0)
@@ -58,7 +58,7 @@ def test_the_slope_by_an_input_is_a_sum_over_open_paths(words):
                     for i, j in product(range(WIDTHS[0]), range(WIDTHS[1]))
                 )
             )
-        assert squares[replica, entry] == pytest.approx(np.mean(np.square(of_rows)), rel=1e-9)
+        assert squares[replica, column] == pytest.approx(np.mean(np.square(of_rows)), rel=1e-9)
 
 
 @pytest.mark.parametrize("words", [{}, {"cb": 0.3}, {"parametrisation": "ntk"}])
