@@ -159,7 +159,7 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     Args:
         place: its position in lists.
-        asks: whether stops without a question ask that of another talk for their preset.
+        asks: whether stops without a question use the question of another talk for their preset.
     """
 
     title: str

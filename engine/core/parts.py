@@ -122,7 +122,7 @@ class BadField(ValueError):
 
 
 class Finding(NamedTuple):
-    """Answer that follows from the structure of an experiment, and its reason in one sentence."""
+    """Answer that follows from the structure of an experiment, and the reason in one sentence."""
 
     holds: bool
     reason: str

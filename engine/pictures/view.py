@@ -276,7 +276,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """Whether the line is about the expectation, so that single runs deviate from it."""
 
     summary: str | None = "mean"
-    """Summary over replicas that it is about; None for a line that goes with every summary."""
+    """Summary over replicas that it is about; None for a line about every summary."""
 
     applies_to: tuple[str, ...]
     x: Floats

@@ -94,7 +94,7 @@ def called(view: View, curve: CurveView) -> str:
 
 
 def line(view: View, lines: Sequence[LineView]) -> str:
-    """Return the line of some curves in a sentence, without owner and values if these differ."""
+    """Return words for the line of some curves, without owner and values if these differ."""
     names = {line_in_brief(view, line) for line in lines}
     name = names.pop() if len(names) == 1 else lines[0].called
     return name if name == lines[0].formula else f"the {name}"

@@ -147,7 +147,7 @@ def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
 
 
 def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
-    """Return the bytes of taking a record; measures of parameters are taken one after the other."""
+    """Return the bytes that a record needs; measures of parameters are computed one after the other."""
     predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
     start = any(measure.needs().start for measure in measures) * sizes.nets * sizes.parameters * sizes.item

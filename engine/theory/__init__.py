@@ -93,7 +93,7 @@ class OtherRun(NamedTuple):
     learner: Learner
     problem: Problem
     measures: tuple[Measure, ...]
-    """Measures that are recorded of this run, at the records of the experiment."""
+    """Measures that are recorded for this run, at the records of the experiment."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class LineStructure(NamedTuple):
     names, or those of the other training runs that `runs` names."""
 
     running: Literal["mean", "min", "max", "sum"] | None = None
-    """Summary over all evaluation points so far that the line is about; None for a line about each point."""
+    """Summary over all evaluation points so far, for a line about such a summary; None for other lines."""
 
     needs_k_rows: bool = True
     """Whether it requires a hypothesis that has learned from exactly k different rows, measured unchanged.

@@ -112,10 +112,10 @@ class UpdateStructure(NamedTuple):
     √L'' of its second derivative. None for a rule that only sees gradients."""
 
     matrices: int = 0
-    """Float64 matrices [d, d] that a step holds for a parameter with d inputs, per batch member."""
+    """Number of float64 matrices [d, d] per batch member that a step holds for a parameter with d inputs."""
 
     output_matrices: int = 0
-    """Float64 matrices [h, h] that a step holds besides, for a parameter with h outputs."""
+    """Number of further float64 matrices [h, h] that a step holds for a parameter with h outputs."""
 
     columns: int | None = None
     """Number of inputs per column block, where every block has its own matrices.
@@ -403,7 +403,7 @@ def as_matrix(w: torch.Tensor) -> torch.Tensor:
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """Refuse architectures other than a linear neuron, for a rule that sets the start of its weights."""
+    """Return why a rule that sets the start of its weights cannot train this architecture; None if it can."""
     if architecture.structure().trains_weights:
         return None
     return (

@@ -22,7 +22,7 @@ WEAK = 2
 """Level below which an edge is dotted, so that strong edges stand out without colour."""
 
 MOST_UNITS = 8
-"""Maximum of drawn units per layer: more edges would merge into one area."""
+"""Maximum number of drawn units per layer: more edges would merge into one area."""
 
 NARROWEST = 24
 """Minimum width of a net in columns."""

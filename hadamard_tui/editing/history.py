@@ -67,7 +67,7 @@ MOST = 200
 """Maximum number of undoable changes; each takes a copy of the set-up."""
 
 MOST_SHOWN = 2
-"""Maximum of displayed differences per change: a changed name may differ in many places."""
+"""Maximum number of displayed differences per change: a changed name may differ in many places."""
 
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
 """Lists of a document, and the word before the name of an item."""

@@ -1,4 +1,4 @@
-"""Forms of parts, made from the fields of their Structs."""
+"""Forms of parts, built from the fields of their Structs."""
 
 from __future__ import annotations
 

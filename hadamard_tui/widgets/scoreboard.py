@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 DECIMALS, LONGEST_NUMBER = 5, 1e5
-"""Decimals of numbers below 10, one fewer per further digit; none from LONGEST_NUMBER on."""
+"""Decimals of numbers below 10; every further digit takes one decimal.
+
+Numbers from LONGEST_NUMBER on have none.
+"""
 
 
 def count_text(count: float) -> str:
