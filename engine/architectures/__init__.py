@@ -40,7 +40,7 @@ class Signals(NamedTuple):
     """Whether the trained weights act without a factor."""
 
     joint_inputs: int | None = None
-    """Number of instances in a row that have this law jointly; None for all."""
+    """Number of successive instances that jointly have this distribution; None for all."""
 
 
 class HiddenLayers(NamedTuple):
@@ -50,26 +50,29 @@ class HiddenLayers(NamedTuple):
     """Transfer function σ of these signals."""
 
     next_variances: tuple[float, ...]
-    """C_w of the layer after each of them, the variance of its weights times their fan-in."""
+    """C_w of the layer after each hidden layer: the variance of its weights times their fan-in."""
 
 
 class ArchitectureStructure(NamedTuple):
     """Properties that an architecture declares. With the defaults no theorem binds its learners."""
 
     learner_kind: LearnerKind | Literal["by-rule"] = "other"
-    """Kind of its learners; `by-rule` if their update rule decides."""
+    """Kind of the learners with this architecture; `by-rule` if the update rule decides."""
 
     by_inner_products: bool = False
-    """Whether it sees only inner products of instances, which no rotation changes, under every rule."""
+    """Whether the architecture uses only inner products of instances, under every rule.
+
+    No rotation changes these.
+    """
 
     trains_weights: bool = False
     """Whether a prediction is xᵀw, where `w` [B, d] starts at 0 and is the only trained tensor."""
 
     power: int | None = None
-    """L if it is xᵀ(u^L − v^L), or xᵀu^L, of tensors [B, d] that are the only trained ones; else None."""
+    """L if predictions are xᵀ(u^L − v^L) or xᵀu^L with trained tensors u and v [B, d] only; else None."""
 
     starts_at_zero: bool = False
-    """Whether it is a single layer whose weights start at 0; then `starts_alike` and `fixed_input_start`."""
+    """Whether the net is one layer with weights 0 at the start; this implies the next two properties."""
 
     starts_alike: bool = False
     """Whether every trained tensor has a number for each feature, and all features start alike."""
@@ -78,9 +81,9 @@ class ArchitectureStructure(NamedTuple):
     """Whether the weights of the inputs start the same in every draw, so that no draw favours a feature."""
 
     exchanges_on_flips: bool = False
-    """Whether flipping x_i is the same as exchanging the entries i of its two tensors [B, d].
+    """Whether a flip of x_i is the same as exchanging the entries i of the two tensors [B, d].
 
-    The tensors start alike, and a flip exchanges their gradients too.
+    The tensors start alike, and a flip exchanges their gradients, too.
     """
 
     rate_of_weights: float | None = None
@@ -89,8 +92,11 @@ class ArchitectureStructure(NamedTuple):
     All weights start at 1/d. None for other architectures.
     """
 
+    valley_start: float | None = None
+    """Start of v if predictions are √(1 + v²) u x₁ of the trained u and v, from u = 0; None if not."""
+
     signals: Signals | None = None
-    """Distribution of its signals at the start; None unless it is a Gaussian fully connected net."""
+    """Distribution of the signals at the start, for fully connected Gaussian nets; None for other nets."""
 
     hidden_layers: HiddenLayers | None = None
     """Hidden layers of a fully connected net; None for other architectures."""
@@ -108,7 +114,7 @@ class ArchitectureStructure(NamedTuple):
     """
 
     is_relu_layer: bool = False
-    """Whether it is Σ_j a_j relu(w_jᵀx + b_j) + c, trained in all parameters, with no penalty on b and c."""
+    """Whether the net is Σ_j a_j relu(w_jᵀx + b_j) + c, all trained, with no penalty on b and c."""
 
 
 class StructureAt(NamedTuple):
@@ -118,7 +124,7 @@ class StructureAt(NamedTuple):
     """Number of fully connected linear layers whose product predicts; None for other architectures."""
 
     layers_on_features: int | None = None
-    """Number of such layers on features φ(x) that differ from x and are not trained."""
+    """Number of linear layers on fixed features φ(x) that differ from x."""
 
     kernel_at_start: dict[str, float] | None = None
     """Factor of xᵀx̃ in the tangent kernel at the start, by trained tensor.
@@ -143,7 +149,7 @@ class Layout(NamedTuple):
     """Number of hidden units whose signals a prediction holds, per row."""
 
     refusal: str | None = None
-    """Why it is not defined for d features, in one sentence; None if it is."""
+    """Why the architecture is not defined for d features, in one sentence; None if it is defined."""
 
     @property
     def size(self) -> int:
@@ -196,7 +202,7 @@ class Architecture(Part, frozen=True):
     )
 
     def structure(self) -> ArchitectureStructure:
-        """Return its properties. A member replaces fields of `super().structure()`."""
+        """Return the declared properties. A member replaces fields of `super().structure()`."""
         return ArchitectureStructure()
 
     @property
@@ -205,7 +211,10 @@ class Architecture(Part, frozen=True):
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
-        """Return its properties for d features. A member replaces fields of `super().structure_at(d)`."""
+        """Return the declared properties for d features.
+
+        A member replaces fields of `super().structure_at(d)`.
+        """
         return StructureAt()
 
     @property

@@ -21,9 +21,9 @@ class Conv(Architecture, frozen=True, tag="conv"):
 
     (a ⊛ b)_i = Σ_j a_j b_{i−j mod d}, so the Fourier coefficients of β are the products of those of the w_l:
     a spindly net in the Fourier basis. Gradient descent with a loss of exponential tail prefers a small
-    ‖DFT(β)‖_{2/L}. The w_l start as independent N(0, s²/d) vectors, s = `scale`, or with `init` = identity
-    all at (s, 0, …, 0), which convolves to a multiplication by s.
-    Source: Gunasekar, Lee, Soudry, Srebro 2018; theory.md §3.
+    ‖DFT(β)‖_{2/L}. The w_l start as independent N(0, s²/d) vectors, s = `scale`. With `init` = identity every
+    w_l starts at (s, 0, …, 0), and a convolution with it multiplies by s. Source: Gunasekar, Lee, Soudry,
+    Srebro 2018; theory.md §3.
     """
 
     depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="filters convolved")] = 2

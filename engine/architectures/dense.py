@@ -96,10 +96,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ] = None
     depth: Annotated[
         Annotated[int, Meta(ge=1, le=MOST_LAYERS)] | None,
-        Meta(title="depth L", description="hidden layers, all of one width; none: widths says it"),
+        Meta(title="depth L", description="number of hidden layers of one width; none: set by widths"),
     ] = None
     width: Annotated[
-        Count | None, Meta(title="width n", description="units of each hidden layer; none: widths says it")
+        Count | None, Meta(title="width n", description="units of each hidden layer; none: set by widths")
     ] = None
     activation: Activation = "identity"
     init: Annotated[
@@ -125,29 +125,34 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ] = "standard"
     l2_penalty: Annotated[
         float,
-        Meta(ge=0, le=LARGEST, title="L2 penalty λ", description="adds λ/2 ‖θ‖² to the loss trained on"),
+        Meta(ge=0, le=LARGEST, title="L2 penalty λ", description="adds λ/2 ‖θ‖² to the training loss"),
     ] = 0.0
     output_bias: Annotated[
-        bool, Meta(title="output bias", description="where units have biases: the output too", extra=SELDOM)
+        bool,
+        Meta(title="output bias", description="give the output a bias, if units have biases", extra=SELDOM),
     ] = True
     alternating_biases: Annotated[
         bool,
         Meta(
             title="alternating biases",
-            description="of sizes U(0, √(3 C_b)), signs in turn; else Gaussian",
+            description="sizes U(0, √(3 C_b)) and alternating signs; else Gaussian",
             extra=SELDOM,
         ),
     ] = False
     output_signs: Annotated[
         bool,
-        Meta(title="output signs", description="output weights start as ±, all of one size", extra=SELDOM),
+        Meta(title="output signs", description="output weights start as ± one size", extra=SELDOM),
     ] = False
     balanced_signs: Annotated[
         bool,
-        Meta(title="balanced signs", description="of these half are +, in random order", extra=SELDOM),
+        Meta(
+            title="balanced signs",
+            description="half of the output signs are +, in random order",
+            extra=SELDOM,
+        ),
     ] = False
     outputs: Annotated[
-        Count, Meta(title="outputs", description="targets of one net: 1, a net for each, or m, all of them")
+        Count, Meta(title="outputs", description="1: a net for each target; m: one net for all targets")
     ] = 1
 
     def __post_init__(self) -> None:
@@ -157,28 +162,26 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.widths is not None:
             for field in ("depth", "width"):
                 if getattr(self, field) is not None:
-                    raise BadField(field, "widths says this too; give widths, or depth and width")
+                    raise BadField(field, "widths sets this too; give widths, or depth and width")
         elif (self.depth is None) != (self.width is None):
             missing, present = ("width", "depth") if self.width is None else ("depth", "width")
             raise BadField(missing, f"missing; {present} needs it beside it")
         if self.balanced_signs and not self.output_signs:
-            raise BadField("balanced_signs", "it says which signs output weights have; set output_signs too")
+            raise BadField("balanced_signs", "it requires output signs; set output_signs too")
         if self.alternating_biases and not self.has_biases:
-            raise BadField("alternating_biases", "it says how biases start, and there are none; set cb too")
+            raise BadField("alternating_biases", "it requires biases, and there are none; set cb too")
         if self.scale is not None and self.cw is not None:
-            raise BadField("cw", "scale says this too, C_w = s²; give one of them")
+            raise BadField("cw", "scale sets this too, C_w = s²; give one of them")
         count = len(self.hidden) + 1
         for field in ("cw", "cb"):
             value = getattr(self, field)
             if isinstance(value, tuple) and len(value) != count:
-                message = (
-                    f"{len(value)} values for {count} layers, the output too; give one for all, or {count}"
-                )
+                message = f"{len(value)} values for {count} layers, output included; give one or {count}"
                 raise BadField(field, message)
         if self.parametrisation == "mean-field" and count > 2:
             raise BadField(
                 "parametrisation",
-                "mean-field is for one hidden layer; take mup, which does the same there, for deeper nets",
+                "mean-field is for one hidden layer; for deeper nets take mup, which generalises it",
             )
 
     @property
@@ -221,7 +224,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
-        """Return a value for every layer."""
+        """Return the setting `values` as one value for every layer."""
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:

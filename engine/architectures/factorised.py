@@ -34,7 +34,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         Count | None,
         Meta(
             title="width",
-            description="hidden units; none: the rows or columns, if fewer, and of an orthogonal start both",
+            description="hidden units; none: min(rows, columns), or their sum for an orthogonal start",
         ),
     ] = None
     init: Annotated[
@@ -44,7 +44,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     scale: Annotated[Positive, Meta(title="scale s", description="of the start")] = 0.01
 
     def _refusal(self, d: int) -> str | None:
-        """Return why a matrix of d entries is not such a product; None if it is."""
+        """Return why d entries do not form a product of these factors; None if they do."""
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (

@@ -16,20 +16,20 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 MOST_INPUTS = 8
-"""Largest number of inputs that are drawn jointly: their K has a root by as many steps."""
+"""Largest number of inputs that are drawn jointly; the root of their K takes as many steps."""
 
 DEPENDENT = 64
-"""An input depends on those before it if its rest is at most so many roundings of its variance."""
+"""Units of rounding: an input depends on earlier ones if its residual variance is at most this many units."""
 
 
 class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     """A dense net at its start, as k instances see it: each unit of a layer draws k signals from N(0, K).
 
-    K_ab = C_b + C_w mean σ(z_a)σ(z_b) over the units below, and x_aᵀx_b/d in place of the mean at first. The
-    draws are √K g with g ~ N(0, I), and the g are the tensors g_l. For k instances this is exactly the law of
-    a fully connected net with Gaussian weights, at kn numbers a layer instead of n². More instances are drawn
-    in groups of k: each group has this law, but all groups share the g_l. Training changes the g_l, which are
-    not weights of a net. Source: theory-nets.md §0.
+    K_ab = C_b + C_w mean σ(z_a)σ(z_b) over the units below; in the first layer x_aᵀx_b/d replaces the mean.
+    The draws are √K g with g ~ N(0, I), and the g are the tensors g_l. For k instances this is exactly the
+    law of a fully connected net with Gaussian weights, at kn numbers a layer instead of n². More instances
+    are drawn in groups of k: each group has this law, but all groups share the g_l. Training changes the g_l,
+    which are not weights of a net. Source: theory-nets.md §0.
     """
 
     depth: Annotated[int, Meta(ge=1, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 3
@@ -45,7 +45,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             ge=1,
             le=MOST_INPUTS,
             title="inputs k",
-            description="so many instances in a row have the law of a net jointly",
+            description="number of successive instances that jointly have the law of a net",
             extra=SELDOM,
         ),
     ] = 1

@@ -18,7 +18,7 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 EPSILON = 1e-5
-"""Usual constant that is added to the variance of the entries of an instance."""
+"""Constant that LayerNorm adds to the variance of the entries of an instance."""
 
 CONSTANT = 8
 """Units of rounding up to which the deviation of a feature counts as 0."""

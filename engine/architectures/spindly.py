@@ -18,7 +18,7 @@ from engine.problems.instances import Instances
 
 
 def chains(parts: Sequence[torch.Tensor], depth: int) -> list[Edges]:
-    """Return the layers [B, units, units below] of chains of equal edges u, one for every entry of u [B, d].
+    """Return layers [B, units, units below]: a chain of equal edges for every entry of a tensor [B, d].
 
     A second tensor adds as many chains, whose outputs are subtracted.
     """

@@ -35,7 +35,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     """
 
     eps: Annotated[
-        float, Meta(ge=LEAST, le=1, title="ε", description="of the second row along the first")
+        float, Meta(ge=LEAST, le=1, title="ε", description="component of the second row along the first")
     ] = 0.5
     mu: Annotated[float, Meta(ge=LEAST, le=MOST, title="μ", description="size of m")] = 0.5
     gain: Annotated[float, Meta(ge=LEAST, le=MOST, title="L", description="size of the start of W₁")] = 2.0
@@ -97,4 +97,6 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         return (params["W2"] @ params["W1"] @ params["map"]).flatten(1)
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(True, "its feature map is made of all instances in their order, and turns with them")
+        return Verdict(
+            True, "its feature map is computed from all instances in their order, and rotates with them"
+        )

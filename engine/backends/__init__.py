@@ -1,6 +1,6 @@
-"""Backends: implementations of a training run, equal up to rounding. Each file here is one of them.
+"""Backends: implementations of a training run, equal up to rounding.
 
-A backend's further modules are in a folder here.
+Each file is one backend. A folder holds the further modules of a backend.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 WIDE = 8 << 20
-"""Bytes of all weight vectors of a learner from which on the C library scatters them."""
+"""Total size of a learner's weight vectors, in bytes, above which the C library scatters them."""
 
 LONG = 4 << 20
-"""Bytes of a weight vector from which on free memory is returned before every round."""
+"""Size of a weight vector, in bytes, above which free memory is returned before every round."""
 
 HOLES = 2
-"""Measured ratio of the memory that such a batch of shorter vectors takes to its size."""
+"""Measured ratio of memory to size for a batch of shorter vectors."""
 
 COPIES = 7
-"""Numbers held at once per parameter: it, its gradient, the state of the rule, and their successors."""
+"""Numbers held per parameter: the parameter, its gradient, the state of the rule, and their successors."""
 
 RESTING = 4
-"""Numbers held at once per parameter if groups of models are trained one after the other."""
+"""Numbers held per parameter if groups of models are trained one after the other."""
 
 
 class Needs(NamedTuple):
@@ -49,21 +49,20 @@ class Needs(NamedTuple):
     """Whether the backend needs the instances as a matrix, even if they are drawn without one."""
 
     torch: bool = True
-    """Whether it needs torch, which takes longer to load than a small run."""
+    """Whether the backend needs torch, which takes longer to load than a small run."""
 
     predictions: bool = True
-    """Whether losses need predictions of all rows that it does not hold anyway."""
+    """Whether losses need predictions of all rows that the backend does not hold anyway."""
 
     new_tensors: bool = True
     """Whether steps make new tensors, which the C library scatters, instead of changing them in place."""
 
 
 class Backend:
-    """Implementation of training runs for the learners that it can serve.
+    """Implementation of training runs for the learners that it supports.
 
-    Rules, losses, measures and protocols declare their properties, and know no backend; a backend decides by
-    these properties. It refuses unknown fields, so that a part that declares nothing is computed on the
-    matrix: slower, never wrong.
+    Rules, losses, measures and protocols declare properties, and a backend decides by these properties. It
+    refuses unknown fields. So a part that declares nothing is computed on the matrix: slower, never wrong.
     """
 
     place: ClassVar[int] = 100
@@ -73,25 +72,25 @@ class Backend:
     """Description of the computation, after "computed"; empty on a matrix."""
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
-    """Fields of a learner that it takes into account; learners with other fields set are refused."""
+    """Fields of a learner that the backend supports; learners with other fields set are refused."""
 
     needs: ClassVar[Needs] = Needs()
     """Requirements, for the memory estimate and the loading of torch."""
 
     @property
     def name(self) -> str:
-        """Name in `run.path` and in JSON: that of its file."""
+        """Name in `run.path` and in JSON: the name of the backend's file."""
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return why it cannot serve a learner, for any measure, in one sentence; None if it can."""
+        """Return why the backend cannot run a learner, for any measure, in one sentence; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it serves no learner with {field.replace('_', ' ')} of its own"
         return None
 
     def serves(self, measure: Measure) -> bool:
-        """Return whether it takes this measure of the learners that it serves."""
+        """Return whether the backend computes this measure for the learners that it runs."""
         return True
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -102,23 +101,23 @@ class Backend:
         return (sizes.nets * copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        """Return whether it is faster here than the backends after it."""
+        """Return whether the backend is faster here than later ones in the order."""
         return True
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
-        """Return the compiled code with which the backend serves `learner`; None if it needs none."""
+        """Return the compiled code that the backend needs for `learner`; None if it needs none."""
         return None
 
     def sample(self, learner: Learner) -> dict[str, object]:
-        """Return a small experiment whose run compiles the code for such a learner."""
+        """Return a small experiment whose run compiles the code for a learner of this kind."""
         raise NotImplementedError
 
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
-        """Return the training run of a learner that it serves, with data drawn in its own form."""
+        """Return the training run of a learner, with data that the backend draws in its own form."""
         return self.training_run(undrawn.drawn(), experiment)
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
-        """Return the training run of a learner that it serves, on drawn data."""
+        """Return the training run of a learner on drawn data."""
         raise NotImplementedError
 
 
@@ -142,7 +141,7 @@ def backend_choice(
     The backend is that of `run.path`, or the first that pays, serves the learner and its measures, and is
     compiled.
 
-    Raises: BadInput if `run.path` names one that cannot.
+    Raises: BadInput if `run.path` names a backend that cannot run the learner.
     """
     if (forced := experiment.run.path) != "auto":
         if reason := why_not(backends()[forced], learner, experiment, measures):
@@ -165,7 +164,7 @@ def backend_choice(
 def why_not(
     backend: Backend, learner: Learner, experiment: Experiment, measures: Sequence[Measure]
 ) -> str | None:
-    """Return why a backend cannot serve a learner with these measures, in one sentence; None if it can."""
+    """Return why a backend cannot run a learner with these measures, in one sentence; None if it can."""
     if reason := backend.refuses(learner, experiment):
         return reason
     lacking = (measure.name for measure in measures if not backend.serves(measure))
@@ -176,14 +175,14 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
     """Return why targets do not learn separately in one pass of single examples; None if they do."""
     protocol = experiment.protocol
     if not protocol.schedule().online:
-        return f"{protocol.kind}, as set here, is no single pass of steps along single examples"
+        return f"with these settings {protocol.kind} is not one pass over single examples"
     if experiment.loss.joint:
-        return f"{protocol.loss} is of the predictions of all targets of an example together"
+        return f"{protocol.loss} couples the predictions for all targets of an example"
     return None
 
 
 def weight_vectors(learner: Learner, experiment: Setup) -> int:
-    """Return the number of weight vectors side by side: one for every replica, rate and target."""
+    """Return the number of weight vectors: one for every replica, rate and target."""
     targets = experiment.m
     return experiment.run.replicas * len(rates_of(learner)) * targets
 

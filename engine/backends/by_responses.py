@@ -47,7 +47,7 @@ class ByResponses(Backend):
         if rule is None or net is None:
             return "it trains an architecture by an update rule"
         if rule.response(1) is None or not net.structure().trains_weights:
-            return "its steps are not known to be sums of the gradients so far, of a linear neuron"
+            return "it is not known to be a linear neuron whose steps are sums of past gradients"
         if experiment.protocol.schedule().drawn_independently:
             return "examples may come twice"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
@@ -57,7 +57,7 @@ class ByResponses(Backend):
         return not (needs.parameters or needs.coordinates or needs.under)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of first and present predictions, their moves, and a record, without labels."""
+        """Return the bytes of first and present predictions, their changes, and a record, without labels."""
         return sizes.batch * 4 * sizes.n * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:

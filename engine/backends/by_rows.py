@@ -26,10 +26,10 @@ AHEAD = 64
 """Number of examples whose inner products with all rows are computed together."""
 
 SQUARES, PASS = 10, 90
-"""Cost of a record per prediction, in terms of a matrix product: for square losses alone, and for others."""
+"""Cost of a record per prediction, in multiplications of a matrix product: for square and other losses."""
 
 WORTH = 1 << 30
-"""Terms of matrix products that must be saved: some hundredths of a second."""
+"""Multiplications that the backend must save to pay: some hundredths of a second."""
 
 
 class ByRows(Backend):
@@ -92,7 +92,7 @@ class Predictions:
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
-        """Take the examples in this order of the rows [R, n], or in their own for None."""
+        """Store the examples in this order of the rows [R, n], or in the given order for None."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         scalar_step = update.scalar_step(architecture)
@@ -210,7 +210,7 @@ class Predictions:
 
 
 class SolvedPredictions(Predictions):
-    """Predictions by steps w ← w − η c x along slopes c = 2(ŷ − y) of square loss: a block of them at once.
+    """Predictions by steps w ← w − η c x along slopes c = 2(ŷ − y) of square loss, solved block by block.
 
     The squares after every step are sums of s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
     """

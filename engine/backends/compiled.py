@@ -23,20 +23,20 @@ LOADING = 0.4
 """CPU seconds that a process takes once to load the compiled loop and numba."""
 
 STEP, ALONE, AMONG = 1e-4, 6e-9, 2.4e-9
-"""CPU seconds saved per step, and per change of a weight: of a single vector, and of many.
+"""CPU seconds saved per step, and per change of a weight: with a single vector, and with many.
 
 Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors: steps 0.1 to 0.2 ms; changes of single long
 vectors 5.8 to 7 ns, of eight or more 2.3 to 4.7 ns.
 """
 
 LEARNING, STARTING = 5, 6
-"""Numbers held at once per weight of a learning vector, and of a start that targets share.
+"""Numbers held per weight: of a vector in training, and of a start that targets share.
 
-The first are both halves, two copies of their difference, and labels.
+The first number counts both halves, two copies of their difference, and labels.
 """
 
 SAMPLE = 64
-"""Number of features of a small run."""
+"""Number of features of the small run that compiles the code."""
 
 
 class Compiled(Backend):
@@ -49,16 +49,16 @@ class Compiled(Backend):
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         update, architecture = learner.update, learner.architecture
         if update is None or architecture is None or update.multiplicative_step(architecture) is None:
-            return "its steps are more than one of two numbers for every weight"
+            return "its step is not one of two numbers for every weight"
         problem, protocol = experiment.problem, experiment.protocol
         matrix, structure = problem.matrix, problem.matrix.structure()
         if not (structure.is_sylvester and structure.entries_are_signs):
-            return f"the instances of {matrix.kind}, as set here, are no ±1 rows of a Sylvester matrix"
+            return f"with these settings the instances of {matrix.kind} are not ±1 rows of a Sylvester matrix"
         linear = problem.target_structure.linear
         if not linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"
         if not experiment.loss.is_square or protocol.schedule().clips_at is not None:
-            return "it takes only square loss, of predictions that are not clipped"
+            return "it requires square loss and predictions that are not clipped"
         if reason := why_no_single_pass(experiment):
             return reason
         if devices.resolve(experiment.run.device) != "cpu":

@@ -1,4 +1,4 @@
-"""Instances as a matrix: serves every learner, step by step as its protocol says."""
+"""Backend for instances as a matrix. It runs every learner, step by step as the protocol says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OnMatrix(Backend):
-    """Every learner, on the matrix of its instances."""
+    """Backend for every learner, on the matrix of its instances."""
 
     needs: ClassVar[Needs] = Needs(matrix=True)
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.floating[Any]]
 
 FEW, SMALL = 1 << 20, 1 << 25
-"""Largest number of predictions over all records, and of products of weights and entries for them, that pay.
+"""Largest numbers of predictions, and of products of weights and entries, for which this backend pays.
 
-The predictions of a round are held at once.
+The predictions of a round are held together.
 """
 
 
@@ -45,11 +45,11 @@ class Numpy(Backend):
         problem, protocol = experiment.problem, experiment.protocol
         schedule = protocol.schedule()
         if not _has_step(learner, experiment):
-            return "its steps are not known as sums and products of weights and entries"
+            return "its steps are not declared as sums and products of weights and entries"
         if not schedule.online or schedule.averages_hypotheses or schedule.drawn_independently:
-            return f"{protocol.kind}, as set here, is no single pass of steps along the rows in their order"
+            return f"with these settings {protocol.kind} is not one pass over the rows in their order"
         if not experiment.loss.is_square or schedule.clips_at is not None:
-            return "it takes only square loss, of predictions that are not clipped"
+            return "it requires square loss and predictions that are not clipped"
         if problem.one_hot:
             return "labels are those of one class of several"
         if experiment.run.device not in ("auto", "cpu"):
@@ -69,7 +69,7 @@ class Numpy(Backend):
 
 
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
-    """Return whether every step of a learner is one of the classes below."""
+    """Return whether one of the classes below implements every step of a learner."""
     match learner.form:
         case Fitted(solver):
             orthogonal = experiment.problem.matrix.structure().is_orthogonal
@@ -89,7 +89,7 @@ def _has_step(learner: Learner, experiment: Experiment) -> bool:
 
 
 class WeightVectors(Protocol):
-    """Weight vectors [R, B, d] of R replicas, B for each, that learn one example at a time."""
+    """Weight vectors [R, B, d] that learn one example at a time; each of R replicas has B vectors."""
 
     now: Numbers
 

@@ -57,7 +57,7 @@ class OneByOne(Backend):
 
 
 AHEAD = 128
-"""Largest number of rows that are learnt at once, if none comes twice."""
+"""Largest number of different rows that are learnt together."""
 
 
 class Changes(NamedTuple):
@@ -120,7 +120,7 @@ class OrthogonalRows:
         self.place += 1
 
     def _places(self, selected: slice) -> Any:
-        """Return the places of some of these rows among all, [K, R]."""
+        """Return the positions of some of these rows among all rows, [K, R]."""
         if isinstance(self._rows, range):
             rows = self._rows[selected]
             return slice(rows.start, rows.stop)
@@ -135,7 +135,7 @@ class OrthogonalRows:
             self._written = self.place + 1
 
     def _keep(self, weights: torch.Tensor, new: slice) -> None:
-        """Write the steps along some rows to the kept weights."""
+        """Write the steps along some rows to the stored weights."""
         places = self._places(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
         weights[:, first] = self._first_weights_after[:, new]

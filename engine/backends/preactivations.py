@@ -23,17 +23,17 @@ LOADING = 0.4
 """CPU seconds that a process takes once to load numba and its compiled code."""
 
 MOVE = 1.8e-9
-"""CPU seconds that the move of a pre-activation saves against torch: 0.12 ns in place of 1.9 ns."""
+"""CPU seconds saved per change of a pre-activation: it takes 0.12 ns, and 1.9 ns with torch."""
 
 SHARE = 0.1
-"""Share of the allowed steps that models with a tolerance take, roughly."""
+"""Approximate share of the allowed steps that models with a tolerance take."""
 
 
 class Preactivations(Backend):
-    """A fresh net with one hidden layer for every k, by gradient descent on the square loss of all k rows.
+    """A new net with one hidden layer for every k, by gradient descent on the square loss of all k rows.
 
-    Orthogonal instances along the axes have weights for pre-activations. A step moves those of the k rows
-    alone, each along its own error: one pass over them, in the cache.
+    For orthogonal instances along the axes the pre-activations are weights. A step changes only those of the
+    k rows, each along its own error. It is one pass over them, in the cache.
     """
 
     place: ClassVar[int] = 25
@@ -44,14 +44,14 @@ class Preactivations(Backend):
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
         update, schedule = learner.update, experiment.protocol.schedule()
         if schedule.fresh_steps is None:
-            return f"{experiment.protocol.kind} trains no fresh model for every k"
+            return f"{experiment.protocol.kind} does not train a new model for every k"
         if learner.architecture is None or not _is_bent_layer(learner.architecture):
             return "it trains nets with one hidden layer of relu, sqrt2_relu or leaky_relu, without biases"
         structure = None if update is None else update.structure()
         if update is None or structure is None or not structure.plain or structure.mini_batch is not None:
-            return "it takes only steps of a rate along the gradient of all rows"
+            return "it requires steps with a rate along the gradient of all rows"
         if not experiment.loss.is_square or schedule.clips_at is not None:
-            return "it takes only square loss, of predictions that are not clipped"
+            return "it requires square loss and predictions that are not clipped"
         if devices.resolve(experiment.run.device) != "cpu":
             return "it runs on the processor only"
         return why_not_rotated(learner, experiment) or super().refuses(learner, experiment)
@@ -88,7 +88,7 @@ class Preactivations(Backend):
 
 
 def _is_bent_layer(net: Architecture) -> bool:
-    """Return whether it is Σ_i a_i σ(w_iᵀx), with a σ that is linear on both sides of 0."""
+    """Return whether a net is Σ_i a_i σ(w_iᵀx), with a σ that is linear on both sides of 0."""
     structure, names = net.structure(), net.layers
     hidden = structure.hidden_layers
     if hidden is None or hidden.activation not in BENT or not structure.affine or len(names) != 2:

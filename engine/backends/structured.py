@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 LARGE = 1 << 20
-"""Number of matrix entries from which on an operator is faster, measured with one weight vector."""
+"""Number of matrix entries above which an operator is faster, measured with one weight vector."""
 
 LARGE_RECORD = 1 << 22
-"""Number of products per record from which on it is faster with many weight vectors."""
+"""Number of products per record above which an operator is faster with many weight vectors."""
 
 
 class Structured(Backend):
@@ -77,11 +77,11 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
     if learner.solver is not None:
         return "a solver takes the instances themselves"
     if learner.architecture is not None and learner.architecture.structure().by_inner_products:
-        return "its features are made of the instances themselves"
+        return "its features are computed from the instances themselves"
     if not matrix.structure().is_orthogonal:
         return f"with these settings the instances of {matrix.kind} are not orthogonal"
     if verdict(learner, experiment).invariant is False:
-        return "it tells the features apart, and the rows are no rows of a Sylvester matrix"
+        return "it distinguishes features, and the rows are not those of a Sylvester matrix"
     return None
 
 

@@ -28,15 +28,16 @@ Floats = NDArray[np.float64]
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Tolerance = Annotated[float, Meta(ge=0, le=LARGEST)]
 
-AT = Meta(title="place", description="where on the x-axis of the picture, as in d/2")
+AT = Meta(title="place", description="place on the x-axis of the picture, as in d/2")
 Place = Annotated[Number, AT]
 MaybePlace = Annotated[Number | None, AT]
-Within = Annotated[Tolerance | None, Meta(title="tolerance", description="how far off is allowed")]
+Within = Annotated[Tolerance | None, Meta(title="tolerance", description="largest deviation that is allowed")]
 StandardErrors = Annotated[
-    Tolerance | None, Meta(title="standard errors", description="how many of the measured one are allowed")
+    Tolerance | None,
+    Meta(title="standard errors", description="allowed deviation, in measured standard errors"),
 ]
 LeastShare = Annotated[
-    float, Meta(gt=0, le=1, title="share", description="of the replicas for which it is so, at least")
+    float, Meta(gt=0, le=1, title="share", description="least share of replicas that satisfy the claim")
 ]
 
 DIGITS, MOST_DIGITS = 6, 15
@@ -50,7 +51,7 @@ class Outcome(NamedTuple):
 
     claim: Claim
     holds: bool | None
-    """None if it is not judged; `detail` has the reason."""
+    """Whether the claim holds; None if it is not judged, for the reason in `detail`."""
 
     measured: float | None
     detail: str
@@ -95,26 +96,26 @@ class Claim(Part, frozen=True, kw_only=True):
         Name | None, Meta(title="curve", description="the name of a learner; none: every one")
     ] = None
     measure: Annotated[
-        AnyMeasure | None, Meta(title="measure", description="in place of that of the picture")
+        AnyMeasure | None, Meta(title="measure", description="measure to use instead of the picture's")
     ] = None
     headline: Annotated[
         bool,
-        Meta(title="headline", description="whether its picture is about it; else about the first claim"),
+        Meta(title="headline", description="whether the picture states this claim; else it states its first"),
     ] = False
 
     def judge(self, view: View) -> Outcome:
-        """Return whether it holds for its curve in a view."""
+        """Return whether the claim holds for its curve in a view."""
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return the finding of a view where something was measured: one sentence, at most three numbers.
+        """Return what a view shows about the claim: one true sentence with at most three numbers.
 
-        It is true whether the claim holds or not. A pair of compared numbers counts as one.
+        A pair of compared numbers counts as one.
         """
         raise NotImplementedError
 
     def of(self, view: View) -> CurveView:
-        """Return the curve that it is about."""
+        """Return the curve that the claim is about."""
         assert self.curve is not None, "a claim about every curve is judged of one after the other"
         return view.curve(self.curve)
 
@@ -131,14 +132,14 @@ class Claim(Part, frozen=True, kw_only=True):
 class Comparing(Claim, frozen=True, kw_only=True):
     """A claim that compares a measured number with an expected one."""
 
-    equals: Annotated[Number | None, Meta(title="equals", description="what it is, within the tolerance")] = (
+    equals: Annotated[Number | None, Meta(title="equals", description="the value, within the tolerance")] = (
         None
     )
-    below: Annotated[Number | None, Meta(title="below", description="what it is less than")] = None
-    above: Annotated[Number | None, Meta(title="above", description="what it is more than")] = None
+    below: Annotated[Number | None, Meta(title="below", description="upper limit of the value")] = None
+    above: Annotated[Number | None, Meta(title="above", description="lower limit of the value")] = None
     between: Annotated[
         Annotated[tuple[Number, ...], Meta(min_length=2, max_length=2)] | None,
-        Meta(title="between", description="the least and the most that it is"),
+        Meta(title="between", description="lower and upper limit of the value"),
     ] = None
     within: Within = None
     standard_errors: StandardErrors = None
@@ -212,10 +213,10 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
 
 class ComparingTwo(Comparing, frozen=True, kw_only=True):
-    """A number made of a curve and a second one, or a theory line, at one place or at every place.
+    """A claim about a number computed from two curves, or a curve and a line, at one place or every place.
 
-    Its outcome is that of the place that fits least. Its standard error is that of pairs: both have the same
-    data in each replica, and so has a line made of them.
+    The worst place decides the outcome. The standard error is that of pairs: both curves have the same data
+    in each replica, and so has a line computed from them.
     """
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
@@ -225,7 +226,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
     {ends}.
     """
 
-    to: Annotated[Name, Meta(title="to", description="the name of a learner, or of a line of the theory")]
+    to: Annotated[Name, Meta(title="to", description="the name of a learner or of a theory line")]
     at: MaybePlace = None
 
     def combined(self, y: Floats, other: Floats) -> Floats:
@@ -234,7 +235,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
     @property
     def needs(self) -> str:
-        """Further condition on usable places, in words with {name}."""
+        """Further condition that usable places meet, in words with {name}."""
         return ""
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -260,7 +261,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         places = places_of(curve, is_defined, self.at)
         if not len(places):
             lacking = self.needs.format(name=name)
-            return self.fails(f"there is no place at which both it and {name} are known{lacking}")
+            return self.fails(f"there is no place where both it and {name} have a value{lacking}")
         errors = reductions.standard_error(
             curve.summary,
             curve.replicas,
@@ -283,7 +284,7 @@ def digits(value: float, tolerance: float) -> int:
 def standard_error(
     statistic: Callable[[Callable[[CurveView | LineView], Floats]], float], curve: CurveView
 ) -> float | None:
-    """Return the standard error of a number made of curves; None for curves without one.
+    """Return the standard error of a number computed from curves; None for curves without one.
 
     `statistic` receives a function that returns a curve over a subset of replicas. The subset is the same for
     all curves, as a replica has the same data for all learners.
@@ -305,7 +306,7 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the name of a view's measure in one of its label's words, or the label of its reading."""
+    """Return the name of a view's measure if its label contains that name, else the label."""
     reading = view.picture.reading
     return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
 

@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     """A heat map is below a number where a theory line is below its level, and above it where it is above.
 
-    With `falls` it is the other way round: the map falls where the line rises.
-    At least a share of the places satisfy it; places where line and level agree do not count. A place without
-    a value is on neither side.
+    With `falls` it is the other way round: the map falls where the line rises. At least a share of the places
+    satisfy the claim; places where the line equals its level do not count. A place without a value is on
+    neither side.
     """
 
     example: ClassVar[str] = '{kind = "divides", curve = "net", contour = "chi-perp", at_value = 2}'
     line_fields: ClassVar[tuple[str, ...]] = ("contour",)
     of_map: ClassVar[bool] = True
 
-    contour: Annotated[Name, Meta(title="contour", description="the line that a contour is of")]
-    at_value: Annotated[Number, Meta(title="value", description="what the map has on the contour")]
+    contour: Annotated[Name, Meta(title="contour", description="theory line whose contour divides the map")]
+    at_value: Annotated[Number, Meta(title="value", description="value of the map on the contour")]
     falls: Annotated[
         bool, Meta(title="falls", description="whether the map is above the number where the line is below")
     ] = False
     share: Annotated[
-        float, Meta(gt=0, le=1, title="share", description="of the places where it is so, at least")
+        float, Meta(gt=0, le=1, title="share", description="least share of the places that satisfy the claim")
     ] = 1.0
 
     def finding(self, view: View, outcome: Outcome) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Everywhere(Comparing, frozen=True, kw_only=True, tag="everywhere"):
     """A heat map equals a number, is below or above it, or between two, wherever it has a value.
 
-    Of all places the worst is reported.
+    The message reports the worst place.
     """
 
     example: ClassVar[str] = '{kind = "everywhere", curve = "net", between = [5, 10]}'

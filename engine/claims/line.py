@@ -47,7 +47,9 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
     never_below: Annotated[Name | None, Meta(title="never below", description="a line of the theory")] = None
     never_above: Annotated[Name | None, Meta(title="never above", description="a line of the theory")] = None
-    follows: Annotated[Name | None, Meta(title="follows", description="a line that it stays on")] = None
+    follows: Annotated[
+        Name | None, Meta(title="follows", description="a theory line that the curve stays on")
+    ] = None
     within: Within = None
     standard_errors: StandardErrors = None
 
@@ -59,7 +61,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
     @property
     def kind_of_line(self) -> str:
-        """Kind of the line that it names."""
+        """Kind of the line that the claim names."""
         return str(self.never_below or self.never_above or self.follows)
 
     def judge(self, view: View) -> Outcome:
@@ -67,7 +69,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         try:
             line = view.line(kind, curve.name)
         except KeyError:
-            reason = view.absences.lines.get(kind, "there is none in this picture")
+            reason = view.absences.lines.get(kind, "this picture has no such line")
             return self.fails(f"{kind} does not apply: {reason}")
         x, gap, tolerance, error = self._compared(view, curve, line)
         if not len(x):
@@ -147,7 +149,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
 
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
-    """Return the standard errors of the gap, of the same replicas of both if the line has replicas."""
+    """Return the standard errors of the gap, paired by replica if the line has replicas."""
     if line.of_some is None:
         return curve.stderr
 

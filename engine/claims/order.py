@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
     """A curve is below a second one at a place, or nowhere above it.
 
-    Above by rounding only counts as not above.
+    A curve that is above by rounding alone counts as not above.
     """
 
     example: ClassVar[str] = '{kind = "order", curve = "EGU", below = "GD", at = "d/4", standard_errors = 3}'
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "below")
 
-    below: Annotated[Name, Meta(title="below", description="the name of the learner that is above")]
+    below: Annotated[Name, Meta(title="below", description="the name of the learner with the upper curve")]
     at: MaybePlace = None
     standard_errors: Annotated[
         Tolerance,
-        Meta(title="standard errors", description="by how many of those of their gap it is below, at least"),
+        Meta(title="standard errors", description="least gap, in standard errors of the gap"),
     ] = 0.0
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -62,7 +62,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
             is_defined &= np.arange(len(curve.x)) == (-1 if place is None else place)
         places = np.flatnonzero(is_defined)
         if not len(places):
-            return self.fails("there is no place at which both are known")
+            return self.fails("there is no place where both curves have a value")
         gap = (curve.y - np.interp(curve.x, other.x, other.y))[places]
         error = self._errors(curve, other)
         errors = np.zeros_like(gap) if error is None else error[places]
@@ -78,7 +78,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
-        """Return the standard error of the gap, from the same replicas of both, which have the same data."""
+        """Return the standard error of the gap, paired by replica, because both curves have the same data."""
 
         def gap(replicas: Sequence[int]) -> Floats:
             return curve.over(replicas) - np.interp(curve.x, other.x, other.over(replicas))

@@ -15,7 +15,7 @@ ZERO = 1e-12
 class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
     """Ratio of a curve to a second curve, or to a theory line, at one place or at every place.
 
-    Places at which either is unknown, or the second is 0, do not count. Of all places the worst is reported.
+    Places at which either is unknown, or the second is 0, do not count. The message reports the worst place.
     """
 
     example: ClassVar[str] = '{kind = "ratio", curve = "GD", to = "ri-gaussian", between = [1, 1.2]}'

@@ -24,7 +24,7 @@ class SameAs(Claim, frozen=True, kw_only=True, tag="same-as"):
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "other")
 
     other: Annotated[Name, Meta(title="other", description="the name of another learner")]
-    within: Annotated[Tolerance, Meta(title="tolerance", description="how far off is allowed")]
+    within: Annotated[Tolerance, Meta(title="tolerance", description="largest difference that is allowed")]
 
     def finding(self, view: View, outcome: Outcome) -> str:
         names = [wording.called(view, compared) for compared in (self.of(view), view.curve(self.other))]

@@ -29,7 +29,7 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, other_curves))
 
     def _arrivals(self, view: View) -> str:
-        """Say when each curve falls below the number for good: first those that have at `at`, then others.
+        """Return when each curve falls below the number for good: first curves that do by `at`, then others.
 
         Empty along axes other than a clock, and if the curve itself does not stay below the number.
         """

@@ -59,7 +59,7 @@ SENT_BACK: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.
     "relu": lambda sent, z, a: torch.ops.aten.threshold_backward(sent, a, 0),
     "softplus": lambda sent, z, a: torch.ops.aten.softplus_backward(sent, z, 1, LINEAR),
 }
-"""Gradient times σ′, as a function of the gradient, z and a = σ(z), where torch has it in a single pass."""
+"""Gradient times σ′, as a function of the gradient, z and a = σ(z), where torch computes it in one pass."""
 
 
 def _density(z: torch.Tensor) -> torch.Tensor:

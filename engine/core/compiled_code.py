@@ -37,9 +37,9 @@ class CompiledCode(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether another process need not compile it first.
+        """Whether no other process needs to compile the code first.
 
-        It is compiled already, or no process can store it for others.
+        The code is compiled already, or no process can store it for others.
         """
         if (process := _started.get(self)) is not None and process.poll() is None:
             return False
@@ -47,9 +47,9 @@ class CompiledCode(NamedTuple):
         return not any(_writable(note.parent) for note in notes) or any(map(self._is_true, notes))
 
     def make(self, module: str, *words: str) -> None:
-        """Let `python -m module words…` compile it and note its files; once per process.
+        """Let `python -m module words…` compile the code and note its files, once per process.
 
-        It continues for some seconds if this process ends first.
+        The compiler continues for some seconds if this process ends first.
         """
         if self not in _started and not self.is_there:
             with suppress(OSError):
@@ -63,12 +63,12 @@ class CompiledCode(NamedTuple):
                 )
 
     def wait(self) -> None:
-        """Wait for the process that makes it, if this one has started it."""
+        """Wait for the process that compiles the code, if this process has started one."""
         if self in _started:
             _started[self].wait()
 
     def note(self, *cached: Path) -> None:
-        """Write a note that it is in these files, if they exist and a note can be written."""
+        """Write a note that the code is in these files, if they exist and a note can be written."""
         if self in _noted:
             return
         _noted.add(self)
@@ -82,7 +82,7 @@ class CompiledCode(NamedTuple):
                 return
 
     def _notes(self) -> Iterator[Path]:
-        """Return possible paths of its note: beside Python's bytecode, and in the user's cache folder."""
+        """Return the possible paths of the note: beside Python's bytecode, and in the user's cache folder."""
         from platformdirs import user_cache_path
 
         yield self.sources[0].parent / "__pycache__" / f"{self.name}.json"
@@ -106,7 +106,7 @@ class CompiledCode(NamedTuple):
 
 
 _started: dict[CompiledCode, subprocess.Popen[bytes]] = {}
-"""Processes that this one has started."""
+"""Processes that this process has started."""
 
 _noted: set[CompiledCode] = set()
 """Code that needs no further note."""

@@ -22,7 +22,7 @@ class Cost(Protocol):
 
     @property
     def is_square(self) -> bool:
-        """Whether it is (ŷ − y)²."""
+        """Whether the loss is (ŷ − y)²."""
 
     @property
     def steady(self) -> bool:

@@ -21,19 +21,19 @@ LONGEST = 200
 """Maximum number of characters in an expression."""
 
 DEEPEST = 30
-"""Nesting of parentheses, signs and exponents, at most: the parser recurses for each."""
+"""Maximum nesting of parentheses, signs and exponents; the parser recurses for each."""
 
 MOST_BITS = 4096
-"""Bits of numerator and denominator of an exact number, at most: floats have a far smaller range."""
+"""Maximum bits of the numerator and denominator of an exact number; floats have a far smaller range."""
 
 LARGEST_EXPONENT = 400
-"""Decimal exponent of exact literals, at most: beyond it neither a float nor its reciprocal exists."""
+"""Maximum decimal exponent of exact literals; beyond it neither a float nor its reciprocal exists."""
 
 DECIMAL_DIGITS = 15
-"""Digits up to which a float stands for the decimal number as written: these have different floats."""
+"""Number of digits up to which a float stands for the decimal number as written: such floats all differ."""
 
 SIMPLE = 10**6
-"""Denominators up to which a float with more digits stands for the fraction that it rounds."""
+"""Largest denominator for which a float with more digits stands for the fraction that it rounds."""
 
 Number = Fraction | float
 """An exact number, or a float once an operation was not rational."""

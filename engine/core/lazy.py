@@ -24,7 +24,7 @@ Awake, each keeps a processor busy: beside one other program a run on 2²⁰ fea
 """
 
 KEPT, LARGEST_KEPT = 1 << 28, 1 << 25
-"""Bytes of freed memory that stay with the process, and the largest piece of them.
+"""Bytes of freed memory that the process keeps, and the largest piece of it.
 
 Otherwise the C library returns the memory of every tensor above 128 kB to the system and requests the next
 one anew: nets with a few MB of signals spend half of their time on clearing pages.

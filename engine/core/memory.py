@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 CELLS = 1 << 18
-"""Predictions that are held at once while losses are computed, at most."""
+"""Maximum number of predictions that are held together while losses are computed."""
 
 DERIVED = 8
-"""Bytes of a number in float64, as solvers, second-order rules and measures of derivatives compute them."""
+"""Bytes of a number in float64, for solvers, second-order rules and measures of derivatives."""
 
 
 class Sizes(NamedTuple):
@@ -40,7 +40,7 @@ class Sizes(NamedTuple):
     """Whether all labels of an instance are predicted together."""
 
     models: int = 1
-    """Copies of all these that train side by side, for different numbers of examples."""
+    """Number of models that train side by side, for different numbers of examples."""
 
     outputs: int = 1
     """Weight vectors that share a net."""
@@ -63,12 +63,12 @@ class Sizes(NamedTuple):
 
     @property
     def predicted(self) -> int:
-        """Predictions that are held at once while losses are computed."""
+        """Number of predictions that are held together while losses are computed."""
         return max(CELLS, self.batch * self.n)
 
 
 UNLIMITED = 1 << 60
-"""Value from which a limit means none: cgroup v1 writes the largest multiple of a page."""
+"""Value at which a limit means no limit: cgroup v1 writes the largest multiple of a page."""
 
 CGROUPS = {
     "": ("", "memory.max", "memory.current", "inactive_file"),

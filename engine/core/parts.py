@@ -69,7 +69,7 @@ def _in_source(module: ModuleType) -> Mapping[str, str | None]:
 
 
 MOST = 2**24
-"""Largest integer in a part: float32 is exact up to it, and no run completes more of anything."""
+"""Largest integer in a part. float32 is exact up to it, and no run counts further."""
 
 MOST_FEATURES = 2**30
 """Largest number of features of a matrix that need not be stored; the memory estimate decides on a run."""
@@ -134,10 +134,10 @@ class Verdict(NamedTuple):
     invariant: Literal[True, False, "on this data"]
     reason: str
     otherwise: Group = TRIVIAL
-    """Smaller group for which it is known, if it is not true of all rotations."""
+    """Smaller group for which invariance is known, if it does not hold for all rotations."""
 
     undecided: bool = False
-    """Whether structure does not decide: it may be true of all rotations, but this is not known."""
+    """Whether structure does not decide: invariance under all rotations is possible, but not known."""
 
     @property
     def group(self) -> Group:
@@ -187,10 +187,10 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """Methods that must agree with others, such as a hand-written gradient; reset like declarations."""
 
     def __init_subclass__(cls) -> None:
-        """Reset inherited declarations if a class replaces anything that they may be about.
+        """Reset inherited declarations if a class replaces a method or a constant that they may be about.
 
-        That is anything that a member is made of, or that a base of several members defines, except defaults
-        of fields and declarations. Declarations of the class itself stay; others are those of its family.
+        Defaults of fields and declarations do not count. The declarations of the class itself stay, and all
+        others become those of its family.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]

@@ -15,13 +15,13 @@ from engine.core.stopping import go_on
 Floats = NDArray[np.float64]
 
 GENERATORS = 2 * 1400
-"""Bytes of the random generators of a replica: one per stream, and few streams exist at a time."""
+"""Bytes of the random generators of a replica; few streams exist at a time."""
 
 DRAWN = ("matrix", "target", "labels", "noise")
 """Streams of rows, labels and noise."""
 
 PIECE = 1 << 14
-"""Numbers that are drawn at once if they are stored in fewer bytes than they are drawn in."""
+"""Numbers that are drawn in one call if they are stored in fewer bytes than drawn."""
 
 LONG_PIECE = 1 << 22
 """Numbers that are drawn between two checks for cancellation, in about a twentieth of a second."""

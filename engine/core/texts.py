@@ -14,7 +14,7 @@ In a terminal they move the cursor, turn the reading direction or begin commands
 """
 
 LONGEST_QUOTE = 80
-"""Characters of a quoted value, at most."""
+"""Maximum number of characters of a quoted value."""
 
 LONGEST_LIST, FIRST = 600, 5
 """Largest number of characters of a full list of choices; a longer one shows FIRST choices and the last."""

@@ -1,4 +1,4 @@
-"""Alignment of a function: on the cube under permutations, sign flips or both; on a sphere under rotations.
+"""Alignment of a function under a group: permutations and sign flips on the cube, or rotations on a sphere.
 
 C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))², the largest eigenvalue of E_g f_g ⊗ f_g: the best average
 correlation of a single h with the images of f. Source: Abbe, Boix-Adserà 2022; theory-symmetry.md §20.
@@ -56,7 +56,7 @@ def sign_flips(rows: Floats, labels: Floats) -> float:
 
 
 def permutations(rows: Floats, labels: Floats) -> float:
-    """Return C under all permutations, by enumeration, as functions of one degree are of several kinds.
+    """Return C under all permutations, by enumerating the images of the target.
 
     The largest eigenvalue of E_g f_g ⊗ f_g is that of the products of all different images of f, over their
     number. NaN for more than MOST_IMAGES images.

@@ -1,8 +1,9 @@
 """Large steps on a net of two linear layers and one example: λ = ‖∇z‖² and r = z − y, step by step.
 
-z = (md)^(−1/2) Σ_i v_i u_i·x with m hidden units, L = ½(z − y)² and rate γ; in the laboratory's convention (ŷ
-− y)² and η = γ/2, and γλ₀ = ηS₀ for the sharpness S₀ at the start where the error is small. Source: Lewkowycz
-et al. 2020; Zhu, Liu, Radhakrishnan, Belkin 2022; theory-nets.md §31.
+Here z = (md)^(−1/2) Σ_i v_i u_i·x with m hidden units, L = ½(z − y)² and the rate is γ. In the convention of
+the laboratory the loss is (ŷ − y)² and η = γ/2. If the error at the start is small, γλ₀ = ηS₀ for the
+sharpness S₀ at the start. Source: Lewkowycz et al. 2020; Zhu, Liu, Radhakrishnan, Belkin 2022; theory-nets.md
+§31.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ MONOTONE_BELOW = 2.0
 """γλ₀, or ηS₀, up to which the loss of a wide net falls in every step."""
 
 DIVERGES_FROM = 4.0
-"""γλ₀ from which it diverges; in between the loss rises, to the order of m, and falls as λ becomes
-smaller.
+"""Least γλ₀ at which the net diverges.
+
+Below it the loss first rises, to the order of m, and then falls as λ falls.
 """
 
 SMALL, PHASES, MOST = 1e-10, 64, 10**5
@@ -87,7 +89,7 @@ class Landing(NamedTuple):
     """Final γλ."""
 
     peak: float
-    """Largest s = γ²qz² on the way, so that the loss ½z² rises to s/(2γ²q)."""
+    """Largest s = γ²qz² during training, so the loss ½z² rises to s/(2γ²q)."""
 
 
 def landing(product: float) -> Landing:

@@ -15,7 +15,7 @@ Layers = Sequence[tuple[Floats, Floats]]
 """Weights [units, units below] and biases [units] of every layer, from an input of one number up."""
 
 ALIKE = 1e-9
-"""Relative difference of neighbouring slopes up to which they are one piece: rounding."""
+"""Relative difference of neighbouring slopes that counts as rounding, so that both belong to one piece."""
 
 
 def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float) -> int:
@@ -48,13 +48,13 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
 
 
 def _middles(ends: Floats) -> Floats:
-    """Return a place inside every interval between sorted ends, of which the outer may be infinite."""
+    """Return a point inside every interval between sorted ends; the outer ends may be infinite."""
     outer = np.clip(ends, *_beyond(ends))
     return np.asarray(outer[:-1] + (outer[1:] - outer[:-1]) / 2)
 
 
 def _beyond(ends: Floats) -> tuple[float, float]:
-    """Return places before and after all finite ends."""
+    """Return a point before and a point after all finite ends."""
     finite = ends[np.isfinite(ends)]
     if not len(finite):
         return -1.0, 1.0

@@ -105,10 +105,10 @@ class SignProducts:
         self._codes = np.eye(sum(sizes), dtype=bool)
         self._negative = np.zeros((sum(sizes), answers), bool)
         self.rank = 0
-        """Number of the products seen that are no sums of others."""
+        """Rank over F₂ of the products seen."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
-        """Learn a product: the index of a sign in every list [r], and in which sets it is −1, [answers]."""
+        """Learn a product: the index of its sign in each list [r], and the sets where it is −1, [answers]."""
         signs = self._first + numbers
         code = np.logical_xor.reduce(self._codes[signs])
         if not code.any():
@@ -121,7 +121,7 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return which of some products [n, r] are known, [n], and whether they are −1, [n, answers]."""
+        """Return which of the products [n, r] are known, [n], and whether they are −1, [n, answers]."""
         signs = self._first + numbers
         words = self._words()
         reduced = np.bitwise_xor.reduce(words[signs], 1)

@@ -23,7 +23,7 @@ class Penalised(NamedTuple):
     """R of the minimiser."""
 
     fitted: Floats
-    """Its values at the points [m]."""
+    """Values of the minimiser at the points [m]."""
 
 
 def spline(x: Floats, y: Floats, at: Floats) -> Floats:

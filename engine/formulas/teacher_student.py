@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHARE = 2 / math.pi
-"""s: share of the variance of a label ±1 that xᵀw*, ‖w*‖ = 1, explains."""
+"""s, the share of the variance of a label ±1 that xᵀw* with ‖w*‖ = 1 explains."""
 
 NODES = 200
-"""Nodes of an integral: twice as many change the errors by less than 1e-6 of themselves."""
+"""Number of nodes of an integral. Twice as many change the errors by a share of less than 1e-6."""
 
 WIDEST = 12.0
 """Standard deviations beyond which a Gaussian is negligible."""
@@ -53,7 +53,7 @@ def ridge(alpha: float) -> float:
 
 
 def max_margin(alpha: float) -> float:
-    """Return the error of the largest margin: of the R with the least g(κ, R), for the κ where that is 0.
+    """Return the error of the largest margin: R minimises g(κ, R) at the κ where the minimum is 0.
 
     g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²) for independent standard normal z, z′. The sum R|z|
     + √(1 − R²) z′ has the density 2 φ(u) Φ(uR/√(1 − R²)). Tends to 0.5005/α.
@@ -103,7 +103,7 @@ def overlap(alpha: float) -> float:
     from scipy.special import log_ndtr
 
     def excess(odds: float) -> float:
-        """Return the right side over the left, for odds = ln(q/(1 − q)), as a logarithm."""
+        """Return the logarithm of the right side over the left side, for odds = ln(q/(1 − q))."""
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
         t, weight = _nodes(-end, end)

@@ -1,4 +1,4 @@
-"""Signals of fully connected nets at their start: infinite width, for one or two inputs, and finite width n.
+"""Signals of fully connected nets at their start, for infinite width and for finite width n.
 
 Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)², whose
 mean is over the units of layer l. In infinitely wide nets V_l is a number. Source: RYH ch. 2, 5;
@@ -118,20 +118,81 @@ def spread(transfer: Transfer) -> float:
     return gaussian_mean(lambda z: transfer(z) ** 4, 1.0) / mean**2 - 1
 
 
+def relative_variances(transfer: Transfer, widths: Sequence[int]) -> Floats:
+    """Return Var V_l/(E V_l)² for l = 1 … L hidden layers of these widths, [L], at every width.
+
+    It is for positively homogeneous σ without biases, whose layers multiply V by independent factors.
+    """
+    factors = 1 + spread(transfer) / np.asarray(widths, float)
+    return np.asarray(np.cumprod(factors) - 1)
+
+
+def first_order_variances(
+    transfer: Transfer,
+    slope: Transfer,
+    incoming: Sequence[float],
+    cw: Sequence[float],
+    widths: Sequence[int],
+) -> Floats:
+    """Return Var V_l/(E V_l)² to first order in 1/n, for l = 1 … L hidden layers: [L].
+
+    Args:
+        slope: σ′.
+        incoming: variance K_l of the signals of layer l in infinitely wide nets, [L].
+        cw: C_w of the layer after layer l, [L].
+        widths: number n_l of its units, [L].
+    """
+    relative, variance = [], 0.0
+    for kernel, weights, width in zip(incoming, cw, widths, strict=True):
+        second = gaussian_mean(lambda z: transfer(z) ** 2, kernel)
+        fourth = gaussian_mean(lambda z: transfer(z) ** 4, kernel)
+        chi_parallel = weights * gaussian_mean(lambda z: z * transfer(z) * slope(z), kernel) / kernel
+        variance = weights**2 * (fourth - second**2) / width + chi_parallel**2 * variance
+        relative.append(variance / (weights * second) ** 2)
+    return np.array(relative)
+
+
 def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floats]:
     """Return mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
 
     They are of first order in 1/n, for positively homogeneous σ without biases: every layer multiplies V by
-    an independent mean of n numbers. −5l/(2n) and 5l/n for ReLU; −l/n and 2l/n for the identity.
+    an independent mean of n numbers. For ReLU they are −5l/(2n) and 5l/n, and for the identity −l/n and 2l/n.
     """
     variances = spread(transfer) * np.cumsum(1 / np.asarray(widths, float))
     return -variances / 2, variances
 
 
+def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
+
+    Without biases, at every width. Each layer multiplies V by χ²_B/E χ²_B, independently of the others.
+
+    Args:
+        halved: B ~ Binomial(n, ½) is the number of ReLU units that are on, given that some are; else B = n.
+    """
+    moments = np.array([_of_log_chi_square(halved, width) for width in widths])
+    mean, variance = np.cumsum(moments, 0).T
+    return mean, variance
+
+
+@cache
+def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
+    """Return mean and variance of log(χ²_B/E χ²_B) for a layer of this width."""
+    from scipy.special import polygamma, psi  # type: ignore[import-untyped]
+    from scipy.stats import binom  # type: ignore[import-untyped]
+
+    freedom = np.arange(1, width + 1) if halved else np.array([width])
+    chances = binom.pmf(freedom, width, 0.5) if halved else np.ones(1)
+    chances /= chances.sum()
+    means = psi(freedom / 2) + math.log(2 / (width / 2 if halved else width))
+    mean = float(chances @ means)
+    return mean, float(chances @ (polygamma(1, freedom / 2) + np.square(means - mean)))
+
+
 @cache
 def _quadrature() -> tuple[Floats, Floats]:
     """Return nodes and weights of the mean over N(0, 1)."""
-    from scipy.special import roots_hermitenorm  # type: ignore[import-untyped]
+    from scipy.special import roots_hermitenorm
 
     places, weights = roots_hermitenorm(NODES)
     return places, weights / weights.sum()

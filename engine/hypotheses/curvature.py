@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 
 TOGETHER = 64
-"""Columns of a Hessian that are computed at once."""
+"""Number of columns of a Hessian that are computed together."""
 
 GRAPH = 8
-"""Copies of the signals that the graph of a twice differentiable gradient holds."""
+"""Number of copies of the signals in the graph of a twice differentiable gradient."""
 
 EXACT = 100
-"""Parameters up to which the whole Hessian is computed; with 400 that takes longer than Lanczos."""
+"""Largest number of parameters for which the whole Hessian is computed; with 400 Lanczos is faster."""
 
 WHOLE = 1000
 """Parameters up to which many eigenvalues come from the whole Hessian."""
@@ -43,18 +43,24 @@ TOLERANCE = 1e-3
 """‖Hv − λv‖ relative to λ at which Lanczos stops; the error of λ is of the order of its square."""
 
 KRYLOV = 12
-"""Vectors that Lanczos keeps: few, as the largest eigenvalue converges within a dozen products."""
+"""Number of vectors that Lanczos stores; the largest eigenvalue converges in a dozen products."""
 
 
 class Curvature:
     """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) + λ/2 ‖θ‖² of every net of a batch.
 
+<<<<<<< HEAD
     L(ŷ, y) is the loss that the program defines: square loss is (ŷ − y)², without a ½. Of a net with several
     outputs it is the sum over these, N = B/outputs nets in all. The P parameters θ are the trained tensors,
     one after the other, and λ is the L2 penalty.
 
     Nets with one output each that a joint loss couples count as one net, whose parameters are theirs, net
     after net: m linear neurons with cross-entropy are one softmax regression.
+=======
+    L(ŷ, y) is the loss that the program defines: square loss is (ŷ − y)², without a ½. For a net with several
+    outputs L is the sum over the outputs; there are N = B/outputs nets. The P parameters θ are the trained
+    tensors, one after the other, and λ is the L2 penalty.
+>>>>>>> main
     """
 
     def __init__(
@@ -66,8 +72,12 @@ class Curvature:
         shares: torch.Tensor,
         loss: Cost,
     ) -> None:
+<<<<<<< HEAD
         """Take tensors, labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
         self._coupled = loss.coupled if architecture.outputs == 1 else 1
+=======
+        """Store tensors [N, …], labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
+>>>>>>> main
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
         self._l2_penalties = architecture.layout(instances.d).l2_penalties
@@ -282,7 +292,7 @@ def _top_of_operator(operator: LinearOperator, count: int) -> tuple[torch.Tensor
 
 
 FEW = 64
-"""Predictions up to which a kernel is decomposed completely; for more, Lanczos is used."""
+"""Largest number of predictions for which a kernel is decomposed completely; larger kernels use Lanczos."""
 
 
 def tangent_kernels(

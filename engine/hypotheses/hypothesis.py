@@ -56,7 +56,7 @@ class Parametrised(Protocol):
 
 @runtime_checkable
 class Solved(Protocol):
-    """A hypothesis that is solved for after its examples, member by member of the batch."""
+    """A hypothesis that is solved for after it has the examples, one batch member at a time."""
 
     def solving(self) -> Iterator[None]:
         """Solve for the hypothesis; yield between members."""

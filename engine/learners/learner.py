@@ -1,4 +1,4 @@
-"""Who learns: the learner, the schedule of its rates, clipping, decay and noise."""
+"""Learners, and options for their steps: schedules, clipping, decay and noise."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WarmUp = Annotated[int, Meta(ge=0, le=MOST, title="warm-up", description="steps 
 
 
 class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
-    """A factor of the rate at step t = 0, 1, 2, …; with a warm-up of w steps times (t + 1)/w in the first w.
+    """A factor of the rate at step t = 0, 1, 2, …, times (t + 1)/w in the first w steps of a warm-up.
 
-    Scalars change no verdict about symmetry. Source: theory-symmetry.md §21.
+    A scalar factor does not change the symmetry of a learner. Source: theory-symmetry.md §21.
     """
 
     of_loss: ClassVar[bool] = False
@@ -89,11 +89,12 @@ class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
 
 
 class PerLossSchedule(Schedule, frozen=True, tag="per-loss", kw_only=True):
-    """1/L for the mean loss L of the examples of the step, of every replica, rate and target by itself.
+    """1/L for the mean loss L of the examples of the step.
 
     Steps are −η ∇L/L = −η ∇ ln L, which do not fade as L falls to 0. The sum of the rates is the time in
-    which gradient flow goes as far; it differs between replicas. Only for losses that are above 0 whatever is
-    predicted. Source: theory-nets.md §35, theory-bias.md §47.
+    which gradient flow goes as far; it differs between replicas. Replicas, rates and targets have separate
+    factors. It requires a loss that is above 0 for every prediction. Source: theory-nets.md §35,
+    theory-bias.md §47.
     """
 
     of_loss: ClassVar[bool] = True
@@ -194,7 +195,7 @@ STEP_OPTIONS = ("schedule", "clip", "noise", "decay")
 """Fields of a learner that add to the steps of its update rule."""
 
 MOST_NAME = 40
-"""Letters of a name at most, so that it fits into a legend."""
+"""Maximum number of characters of a name, so that it fits into a legend."""
 
 Name = Annotated[str, Meta(max_length=MOST_NAME)]
 
@@ -213,18 +214,18 @@ class Fitted(NamedTuple):
 
 
 class AtStart(NamedTuple):
-    """An architecture that is measured as it starts."""
+    """An architecture that is measured at its start."""
 
     architecture: AnyArchitecture
 
 
 class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who learns: an architecture trained by an update rule, or a solver.
+    """A learner: an architecture trained by an update rule, or a solver.
 
-    An architecture alone is not trained, and is measured as it starts.
+    An architecture alone is not trained, and is measured at its start.
     """
 
-    name: Annotated[Name, Meta(min_length=1, title="name", description="as the chart says it")]
+    name: Annotated[Name, Meta(min_length=1, title="name", description="as charts show it")]
     architecture: AnyArchitecture | None = None
     update: AnyUpdate | None = None
     solver: AnySolver | None = None
@@ -275,7 +276,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         AnySolver | None,
         Meta(
             title="tends to",
-            description="the solution from which its distance is measured, as theory predicts it",
+            description="solution that theory predicts; distances are measured from it",
             extra=SELDOM,
         ),
     ] = None
@@ -283,18 +284,18 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["learner", "reference"],
         Meta(
             title="role",
-            description="learners are compared with theory; references are drawn as lines",
+            description="a learner is compared with theory; a reference is drawn as a line",
             extra=SELDOM,
         ),
     ] = "learner"
     where: Annotated[
         Annotated[str, Meta(min_length=1, max_length=200)] | None,
-        Meta(title="where", description="only where this holds, as in size <= 128", extra=SELDOM),
+        Meta(title="where", description="condition on the axes, as in size <= 128", extra=SELDOM),
     ] = None
 
     @property
     def form(self) -> Trained | Fitted | AtStart:
-        """The parts that it consists of."""
+        """The parts of the learner."""
         if self.solver is not None:
             return Fitted(self.solver)
         return AtStart(self.net) if self.update is None else Trained(self.net, self.update)
@@ -325,7 +326,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def plain_steps(self) -> bool:
-        """Whether its steps are those of its update rule, without additions."""
+        """Whether steps are those of the update rule, without additions."""
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
@@ -336,18 +337,18 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def departure_from_lr(self, d: int) -> str | None:
         """Return why its steps are not those of its rule at one constant rate `lr` in all layers.
 
-        None if they are. Lines of the theory in which η stands for `lr` ask this.
+        None if they are. Theory lines in which η stands for `lr` use this.
         """
         if self.update is None or self.architecture is None:
             return f"it requires steps with a rate, and {self.name} takes none"
         if not hasattr(self.update, "lr"):
-            return f"it requires a given rate, and {self.update.kind} makes its own for {self.name}"
+            return f"it requires a given rate, and {self.update.kind} computes the rate of {self.name}"
         if self.update.lr == "best":
-            return f"it requires a given rate, and that of {self.name} is chosen in the end"
+            return f"it requires a given rate, and the rate of {self.name} is chosen after the run"
         if not self.plain_steps:
             return f"it requires plain steps with one rate, and {self.name} adds something to them"
         if self.has_layer_rates(d):
-            return f"it requires one rate for all layers, and those of {self.name} have their own"
+            return f"it requires one rate for all layers, and the layers of {self.name} have their own"
         if self.rate_unit != "one":
             return f"it requires rates as such, and those of {self.name} are in units of its own"
         return None
@@ -401,6 +402,8 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             names = listed(self.architecture.layers)
             raise BadField("layer_rates", f"there is no layer {min(unknown)}; the layers are {names}")
         elif all(self.layer_rates.get(layer) == 0 for layer in self.architecture.layers):
-            raise BadField("layer_rates", "with every layer at 0 nothing would be learned; take another rate")
+            raise BadField(
+                "layer_rates", "with rate 0 in every layer nothing would be learned; take another rate"
+            )
         elif self.update is not None and (reason := self.update.refuses(self.architecture)):
             raise BadField("update", reason)

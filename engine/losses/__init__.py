@@ -16,10 +16,10 @@ class Loss(Part, frozen=True):
     """
 
     labels: ClassVar[Values] = "any"
-    """Labels that it requires."""
+    """Labels that the loss requires."""
 
     joint: ClassVar[bool] = False
-    """Whether it depends on the predictions of all targets of an instance, which are classes then.
+    """Whether the loss depends on the predictions of all targets of an instance, which are then classes.
 
     All targets have the same value, so that averages over targets equal averages over instances.
     """
@@ -30,13 +30,13 @@ class Loss(Part, frozen=True):
     shortcuts: ClassVar[frozenset[str]] = frozenset(("slope", "average", "relative_slope"))
 
     continuous_slope: ClassVar[bool] = False
-    """Whether its slope is a continuous function of the prediction."""
+    """Whether the slope is a continuous function of the prediction."""
 
     positive: ClassVar[bool] = False
-    """Whether it is above 0 for every prediction."""
+    """Whether the loss is above 0 for every prediction."""
 
     is_square: ClassVar[bool] = False
-    """Whether it is (ŷ − y)²."""
+    """Whether the loss is (ŷ − y)²."""
 
     constant: ClassVar[float | None] = None
     """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)], the least cost of an unknown sign. Source: WKA21 §3."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 BY_ROW = 4
-"""Float64 numbers per prediction that losses over rows seen or unseen, or classes, take as temporaries."""
+"""Temporary float64 numbers per prediction, for losses over rows seen or unseen and for classes."""
 
 
 class Index(NamedTuple):
@@ -55,7 +55,7 @@ class Probe:
         first: Mapping[Measure, torch.Tensor] | None = None,
         limit: Limit | None = None,
     ) -> None:
-        """Take a learner at a record.
+        """Store a learner at a record.
 
         Args:
             counts: returns how often every row is among the examples seen, [B or 1, n].
@@ -219,46 +219,46 @@ class MeasureStructure(NamedTuple):
     """Properties that a measure declares of its values."""
 
     is_risk: bool = False
-    """Whether learners are compared by it: learning should make it small, and it is never below 0."""
+    """Whether learners are compared by the measure: it should become small, and is never below 0."""
 
     per_learner: bool = False
-    """Whether its definition depends on the learner, so that learners cannot be compared by it."""
+    """Whether the definition depends on the learner, so that learners cannot be compared by the measure."""
 
     is_integer: bool = False
-    """Whether it is an integer, which does not change by rounding."""
+    """Whether the value is an integer, which rounding does not change."""
 
     negligible: float = 0.0
     """Values up to this count as 0, as rounding in the steps produces them."""
 
     of_labels: bool = False
-    """Whether its values are predictions along instances, so that charts can show the labels too."""
+    """Whether the values are predictions along instances, so that charts can show the labels, too."""
 
 
 class MeasureNeeds(NamedTuple):
     """Requirements of a measure: of the learner, of its backend, and of the run."""
 
     weights: bool = False
-    """Whether it needs the weights of predictions that are linear in the instance."""
+    """Whether the measure needs the weights of predictions that are linear in the instance."""
 
     parameters: bool = False
-    """Whether it needs parameters, which architectures have and solvers do not."""
+    """Whether the measure needs parameters, which architectures have and solvers do not."""
 
     coordinates: bool = False
-    """Whether it depends on the coordinates of the features, which the backend must not rotate then."""
+    """Whether the measure depends on the coordinates of the features, so no backend may rotate them."""
 
     curvature: bool = False
-    """Whether it needs the Hessian of the training loss of a net."""
+    """Whether the measure needs the Hessian of the training loss of a net."""
 
     start: bool = False
-    """Whether it needs the parameters at the first record, for learners that have parameters."""
+    """Whether the measure needs the parameters at the first record, for learners that have parameters."""
 
     rows_seen: bool = False
-    """Whether it is about the rows seen only, or about the rows never seen only."""
+    """Whether the measure is about rows seen only, or about rows never seen only."""
 
     under: Group | None = None
-    """Group of transformations of the instances under which it compares a learner with a second run.
+    """Group of transformations of the instances in a second run, which the measure compares with the first.
 
-    None if it needs no second run.
+    None if the measure needs no second run.
     """
 
 
@@ -266,13 +266,13 @@ class MeasureSchedule(NamedTuple):
     """Runs and records at which a measure is computed."""
 
     always: bool = False
-    """Whether every run that it does not refuse records it, or only runs with a picture or a claim of it."""
+    """Whether every run records the measure, or only runs with a picture or a claim of it."""
 
     expensive: str = ""
-    """Reason why it is expensive, if it is: then it is computed at some records only."""
+    """Reason why the measure is expensive, and computed at some records only; empty if it is cheap."""
 
     ends_only: bool = False
-    """Whether it is computed at the first and the last record only, as others would cost too much."""
+    """Whether the measure is computed at the first and the last record only."""
 
 
 class Measure(Part, frozen=True):
@@ -281,18 +281,18 @@ class Measure(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
     label: ClassVar[str]
-    """Label of its axis."""
+    """Label of the axis."""
 
     def structure(self) -> MeasureStructure:
-        """Return the properties of its values."""
+        """Return the properties of the values."""
         return MeasureStructure()
 
     def needs(self) -> MeasureNeeds:
-        """Return its requirements."""
+        """Return the requirements of the measure."""
         return MeasureNeeds()
 
     def schedule(self) -> MeasureSchedule:
-        """Return the runs and records at which it is computed."""
+        """Return the runs and records at which the measure is computed."""
         return MeasureSchedule()
 
     @classmethod
@@ -317,11 +317,11 @@ class Measure(Part, frozen=True):
 
     @property
     def is_number(self) -> bool:
-        """Whether it has no indices."""
+        """Whether the measure has no indices."""
         return type(self).index is Measure.index
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        """Return its dimensions besides records and replicas; none for a number."""
+        """Return the dimensions besides records and replicas; none for a number."""
         return ()
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
@@ -329,7 +329,7 @@ class Measure(Part, frozen=True):
         return None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        """Return the float64 numbers that it holds at once, if it needs parameters.
+        """Return the number of float64 numbers that the measure holds, if it needs parameters.
 
         Args: parameters per learner of a batch, and signals of all units on all rows. The default counts a
         gradient, the signals behind it, and a copy.
@@ -337,7 +337,7 @@ class Measure(Part, frozen=True):
         return batch * (2 * parameters + 3 * signals)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of its temporaries, besides predictions and weights."""
+        """Return the bytes of temporaries, besides predictions and weights."""
         if not self.needs().parameters:
             return 0
         return DERIVED * self.numbers(sizes.parameters, sizes.signals, sizes.nets)
@@ -373,7 +373,7 @@ class OfRows(Measure, frozen=True):
 
     rows: Annotated[
         Literal["all", "train", "test"],
-        Meta(title="rows", description="all, those seen so far, or those never seen"),
+        Meta(title="rows", description="all rows, rows seen so far, or rows never seen"),
     ] = "all"
 
     def needs(self) -> MeasureNeeds:
@@ -427,7 +427,7 @@ def measures_in(names: Collection[str]) -> dict[str, Measure]:
 def needs_teacher(problem: Problem) -> str | None:
     """Return the condition for labels made of xᵀw*, x as seen, that is not met; None if it is met."""
     if not problem.target_structure.has_w_star:
-        return "labels are made of xᵀw*, as by the targets feature, sparse and weights"
+        return "labels depend on xᵀw*, as with the targets feature, sparse and weights"
     if not problem.matrix.structure().features_are_seen:
-        return "learners see the features that targets name"
+        return "learners see the features that targets refer to"
     return None

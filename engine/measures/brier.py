@@ -18,7 +18,7 @@ class Brier(OfRows, frozen=True, tag="brier"):
 
     A prediction ŷ that was learned with the logistic loss is a logit: y = 1 has the probability σ(ŷ), and
     2σ(ŷ) − 1 = tanh(ŷ/2) is the mean of y. It is 1 for predictions 0, and four times the score of labels 0
-    and 1. Rows seen count as often as they were seen. Source: Brier 1950; theory-open.md §18b.
+    and 1. A seen row counts as often as it was seen. Source: Brier 1950; theory-open.md §18b.
     """
 
     label: ClassVar[str] = "Brier score"

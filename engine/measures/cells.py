@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 Reach = Annotated[float, Meta(gt=0, le=LARGEST, title="reach", description="s and t go from −reach to reach")]
-Points = Annotated[int, Meta(ge=2, le=257, title="points", description="of the plane, along s and along t")]
+Points = Annotated[
+    int, Meta(ge=2, le=257, title="points", description="number of points along s and along t")
+]
 
 
 class Cells(Measure, frozen=True, tag="cells"):

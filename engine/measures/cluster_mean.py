@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class ClusterMean(OfRows, frozen=True, tag="cluster-mean"):
-    """The mean of |ȳ_ℓ| over clusters ℓ, where ȳ_ℓ is the mean prediction for the instances of one.
+    """The mean of |ȳ_ℓ| over clusters ℓ, where ȳ_ℓ is the mean prediction in cluster ℓ.
 
-    Of all rows, of rows seen, or of rows never seen; the mean over targets. If a share ρ of the labels ±1 of
-    every cluster is wrong, a learner that uses only the cluster of a row has 1 − 2ρ times its value for true
-    labels. Unit: that of a label. Source: LSO20; theory-bias.md §44.
+    It is measured on all rows, on rows seen or on rows never seen, and averaged over targets. If a share ρ of
+    the labels ±1 of every cluster is wrong, a learner that uses only the cluster of a row has 1 − 2ρ times
+    its value for true labels. Unit: that of a label. Source: LSO20; theory-bias.md §44.
     """
 
     label: ClassVar[str] = "size of the mean prediction of a cluster"

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class ExcessRisk(Measure, frozen=True, tag="excess-risk"):
-    """The excess risk (w − w*)ᵀΣ(w − w*): mean square loss on new instances, less that of w*.
+    """The excess risk (w − w*)ᵀΣ(w − w*): mean square loss on new instances, minus that of w*.
 
-    Averaged over targets. Labels are made of xᵀw*, by their signs or with noise too, and the matrix declares
-    Σ = E xxᵀ, σ²I or any other: no rows are needed to measure it. Unit: that of xᵀw*, squared. Source: WGL20
-    §4; theory-bias.md §34.
+    It is averaged over targets. Labels depend on xᵀw*, possibly by its sign or with noise. The matrix
+    declares Σ = E xxᵀ, so the measure needs no rows. Unit: that of xᵀw*, squared. Source: WGL20 §4;
+    theory-bias.md §34.
     """
 
     label: ClassVar[str] = "excess risk"

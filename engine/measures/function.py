@@ -23,9 +23,9 @@ PLACES = 101
 class Function(Measure, frozen=True, tag="function"):
     """f(x): the predictions for instances of one entry x, from the least x to the largest.
 
-    At all instances, if they are the same in every replica, as given or equally spaced points are; else at
-    101 equally spaced places of the interval that they are drawn from. For a single target. Unit: that of a
-    label. Source: SESS19; theory-bias.md §51, theory-nets.md §32.
+    If all replicas have the same instances, such as given or equally spaced points, it is measured at these.
+    Otherwise it is measured at 101 equally spaced points of the interval. There must be a single target.
+    Unit: that of a label. Source: SESS19; theory-bias.md §51, theory-nets.md §32.
     """
 
     label: ClassVar[str] = "f(x)"

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
     """‖E_x f ∇ŷ‖²/E_x ‖∇ŷ‖²: the share of the gradient of the predictions that correlates with the labels f.
 
-    Means are over all rows, ∇ is over all trained numbers, and f is scaled to E f² = 1. A step from the start
-    changes predictions towards f by no more than its root. Source: AB22; theory-symmetry.md §20.
+    Means are over all rows, ∇ is over all trained numbers, and f is scaled to E f² = 1. A first step changes
+    predictions towards f by no more than the root of this share. Source: AB22; theory-symmetry.md §20.
     """
 
     label: ClassVar[str] = "share of the gradient that sees the labels"

@@ -21,13 +21,13 @@ class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
     """λ_j/λ_{j+1} of the singular values of J = ∂(predictions of all rows)/∂W₁, largest first.
 
     On mixtures of K classes of C small clusters each, nets with K outputs have a gap at j = K²C, and the
-    ratios beside it are near 1. Measured at the start and at the end. Averaged over targets if each has a
-    net. Unit: none. Source: OFLS19; theory-bias.md §46.
+    ratios beside it are near 1. It is measured at the start and at the end, and averaged over targets if each
+    has a net. Unit: none. Source: OFLS19; theory-bias.md §46.
     """
 
     label: ClassVar[str] = "ratio of a singular value to the next"
 
-    most: Annotated[Count, Meta(title="how many", description="of the largest singular values")] = 50
+    most: Annotated[Count, Meta(title="how many", description="number of the largest singular values")] = 50
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)

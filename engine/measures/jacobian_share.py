@@ -50,7 +50,7 @@ class OfJacobian(Measure, frozen=True):
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(
-            expensive="of every net eigenvectors of a matrix as large as there are predictions"
+            expensive="for every net, the eigenvectors of a matrix with a row per prediction"
         )
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
@@ -75,16 +75,16 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
 
     The information space is the span of the left singular vectors of J = ∂(predictions of the rows seen)/∂W₁
     with the m largest singular values, which gradient descent learns first. Its orthogonal complement is the
-    nuisance space. J is that of the start, or the present one, which is measured at the start and at the end
-    only. `of` the residual it is ‖Π r‖/‖r₀‖, with the residual r₀ at the start; `start-residual` is r₀
-    itself. Averaged over nets. Source: OFLS19; theory-bias.md §45.
+    nuisance space. J is the Jacobian of the start, or the present one, which is measured at the start and at
+    the end only. `of` the residual it is ‖Π r‖/‖r₀‖, with the residual r₀ at the start; `start-residual` is
+    r₀ itself. Averaged over nets. Source: OFLS19; theory-bias.md §45.
     """
 
     label: ClassVar[str] = "share of the length"
 
     space: Annotated[
         Literal["information", "nuisance"],
-        Meta(title="space", description="of the large directions of the Jacobian, or of all others"),
+        Meta(title="space", description="span of the large directions of the Jacobian, or of all others"),
     ] = "information"
     of: Annotated[
         Literal["residual", "labels", "start-residual"],

@@ -34,10 +34,10 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
     label: ClassVar[str] = "singular value of the Jacobian"
 
-    most: Annotated[Count, Meta(title="how many", description="of the largest singular values")] = 50
+    most: Annotated[Count, Meta(title="how many", description="number of the largest singular values")] = 50
 
     rows: Annotated[
-        Literal["all", "train"], Meta(title="rows", description="of which predictions: all, or those seen")
+        Literal["all", "train"], Meta(title="rows", description="rows of the predictions: all, or rows seen")
     ] = "all"
 
     def needs(self) -> MeasureNeeds:
@@ -45,7 +45,7 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(
-            expensive="of every net the eigenvalues of a matrix as large as there are predictions",
+            expensive="for every net, the eigenvalues of a matrix with a row per prediction",
             ends_only=True,
         )
 

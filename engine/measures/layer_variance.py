@@ -20,7 +20,7 @@ class LayerVariance(Measure, frozen=True, tag="layer-variance"):
 
     The mean is over the units of the layer and all rows, z^l are their signals before σ, and C_w is that of
     layer l + 1: over draws of its weights alone, V_l (plus its C_b) is the variance of its signals at the
-    start. Of `scale` s, C_w = s². Averaged over targets. Source: theory-nets.md §24.
+    start. If `scale` s is set, C_w = s². Averaged over targets. Source: theory-nets.md §24.
     """
 
     label: ClassVar[str] = "layer variance"

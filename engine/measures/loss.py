@@ -12,7 +12,7 @@ from engine.measures import OF_ROWS, MeasureSchedule, MeasureStructure, OfRows, 
 class AverageLoss(OfRows, frozen=True, tag="loss"):
     """The average loss over rows and targets.
 
-    Rows seen count as often as they were seen. It has no value over rows seen before the first example, nor
+    A seen row counts as often as it was seen. It has no value over rows seen before the first example, nor
     over unseen rows after the last. Source: theory.md §§5, 10.
     """
 

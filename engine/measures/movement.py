@@ -11,10 +11,10 @@ from engine.measures.relative_error import relative_length
 
 
 class Movement(OfRows, frozen=True, tag="movement"):
-    """‖ŷ − ŷ₀‖₂/‖y‖₂ over all rows, those seen, or those never seen; ŷ₀ are the predictions at the start.
+    """‖ŷ − ŷ₀‖₂/‖y‖₂ over all rows, rows seen, or rows never seen; ŷ₀ are the predictions at the start.
 
-    In the kernel regime predictions of rows whose kernel with all rows seen is 0 do not move. Rows seen count
-    as often as they were seen. Averaged over targets. Unit: none. Source: WGL20; theory-bias.md §49.
+    In the kernel regime, the prediction for a row does not move if its kernel with all seen rows is 0. A seen
+    row counts as often as it was seen. Averaged over targets. Unit: none. Source: WGL20; theory-bias.md §49.
     """
 
     label: ClassVar[str] = "change since the start, relative to the labels"

@@ -22,20 +22,20 @@ class NormAngle(Measure, frozen=True, tag="norm-angle"):
     At such a point g, a combination of the examples of least margin, is a multiple of the gradient of ‖ŵ‖_p,
     for a loss with an exponential tail. ĝ and ŵ are entries, or coefficients of the unitary discrete Fourier
     transform. Only entries with |ŵ_i| above a twentieth of the largest are compared, as ĝ_i is free where ŵ_i
-    = 0. For labels ±1; L is the loss over the rows seen. It has no value if one of both is 0. Averaged over
+    = 0. For labels ±1; L is the loss over the rows seen. It has no value if g or w is 0. Averaged over
     targets. Unit: none. Source: GLSS18b; theory-bias.md §47.
     """
 
     label: ClassVar[str] = "1 − cos(−∇L, ∇‖w‖)"
 
-    q: Annotated[Exponent, Meta(title="q", description=f"the length that is to be least: {LENGTHS}")] = "1"
+    q: Annotated[Exponent, Meta(title="q", description=f"the length that is minimised: {LENGTHS}")] = "1"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(weights=True)
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if self.q == "max":
-            return "the length has a gradient, as max|w_i| has not"
+            return "the length has a gradient, unlike max|w_i|"
         return None if problem.label_values == "signs" else "labels are +1 and −1"
 
     def value(self, probe: Probe) -> torch.Tensor:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 class NormRatio(Measure, frozen=True, tag="norm-ratio"):
     """‖w‖/‖ŵ‖ for the solution ŵ that a learner `tends_to`, in the norm that ŵ minimises.
 
-    It is 1 once the learner fits as ŵ does with as small a norm, and below 1 as long as it does not fit yet.
-    If ŵ is nearest to the start of the learner, both norms are of the displacement from the start. If ŵ has
-    the largest margin, w is first divided by its least margin min_j y_j x_jᵀw: the ratio is then never below
-    1, and has no value until all examples are on the right side. It has no value before the first example.
+    The ratio is 1 if the learner fits the examples with the least norm, and is below 1 until it fits them. If
+    ŵ is nearest to the start of the learner, both norms are of the displacement from the start. If ŵ has the
+    largest margin, w is first divided by its least margin min_j y_j x_jᵀw: the ratio is then never below 1,
+    and has no value until all examples are on the right side. It has no value before the first example.
     Averaged over targets. Unit: none. Source: GLSS18a, GLSS18b; theory-bias.md §§47, 49.
     """
 
@@ -31,7 +31,9 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         names_norm = learner.tends_to is not None and learner.tends_to.structure().names_norm
         return (
-            None if names_norm else "the learner says which solution it tends to, and that has a least norm"
+            None
+            if names_norm
+            else "the learner says which solution it tends to, and this solution has a least norm"
         )
 
     def bytes_held(self, sizes: Sizes) -> int:

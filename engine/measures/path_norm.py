@@ -32,7 +32,7 @@ class PathNorm(Measure, frozen=True, tag="path-norm"):
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         net = learner.architecture
         has_edges = net is not None and type(net).edges is not Architecture.edges
-        return None if has_edges else "the learner is a net of layers of edges"
+        return None if has_edges else "the learner is a net with layers of edges"
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 3 * batch * parameters

@@ -10,9 +10,9 @@ from engine.measures import MeasureStructure, OfRows, Probe
 
 
 class RelativeError(OfRows, frozen=True, tag="relative-error"):
-    """‖ŷ − y‖₂/‖y‖₂ over all rows, those seen, or those never seen, averaged over targets.
+    """‖ŷ − y‖₂/‖y‖₂ over all rows, rows seen, or rows never seen, averaged over targets.
 
-    1 for predictions that are 0. Rows seen count as often as they were seen. Unit: none. Source: Razin, Cohen
+    It is 1 for predictions 0. A seen row counts as often as it was seen. Unit: none. Source: Razin, Cohen
     2020; theory-bias.md §49.
     """
 

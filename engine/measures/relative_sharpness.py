@@ -10,10 +10,10 @@ from engine.measures.sharpness import Sharpness
 
 
 class RelativeSharpness(Measure, frozen=True, tag="relative-sharpness"):
-    """S/S₀: the sharpness relative to its value at the start, of every replica with its own.
+    """S/S₀: the sharpness of each replica, relative to its value at the start.
 
-    With rates c in units of 1/S₀, c S/S₀ = ηS: plain steps are stable where that is below 2. Source:
-    Lewkowycz et al. 2020; theory-nets.md §31.
+    With rates c in units of 1/S₀, c S/S₀ = ηS. Plain steps are stable where ηS is below 2. Source: Lewkowycz
+    et al. 2020; theory-nets.md §31.
     """
 
     label: ClassVar[str] = "sharpness / that at the start"

@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 TOGETHER = 1 << 20
-"""Numbers in the gradients that are computed at once."""
+"""Number of entries of the gradients that are computed together."""
 
 
 class RowGradients(Measure, frozen=True, tag="row-gradients"):
     """(1/n) Σ_j ‖∇L_j‖²: the mean square length of the gradients of the losses of single training rows.
 
-    With respect to all parameters of a net with one output, without its penalty, averaged over nets. Rows
-    seen count as often as they were seen; with the protocol `steps` they are all training rows. ‖∇L‖² is the
-    part that rows share, and the rest is the trace of the covariance of the gradient of a random row. Labels
-    by `coins` are ±1 with probability ½ each, whatever the true ones are: the gradient of junk. Unit: the
-    square of that of a loss over that of a parameter. Source: Yaida 2019; Abbe, Sandon 2020; theory-nets.md
-    §36, theory-bias.md §41.
+    With respect to all parameters of a net with one output, without its penalty, averaged over nets. A seen
+    row counts as often as it was seen; with the protocol `steps` they are all training rows. ‖∇L‖² is the
+    part that rows share, and the rest is the trace of the covariance of the gradient of a random row. With
+    labels `coins` the labels are ±1 with probability ½ each, independent of the true ones: this is the
+    gradient of junk. Unit: the square of that of a loss over that of a parameter. Source: Yaida 2019; Abbe,
+    Sandon 2020; theory-nets.md §36, theory-bias.md §41.
     """
 
     labels: Annotated[
         Literal["given", "coins"],
-        Meta(title="labels", description="those of the rows, or ±1 by fair coins, in expectation"),
+        Meta(title="labels", description="labels of the rows, or ±1 by fair coins, in expectation"),
     ] = "given"
 
     label: ClassVar[str] = "mean square of the gradients of rows"

@@ -19,9 +19,8 @@ SAME = 1e-6
 class SlopeVariation(Measure, frozen=True, tag="slope-variation"):
     """∫|f″| = Σ_i |s_{i+1} − s_i|, s_i the slopes of f between neighbouring instances of one entry x.
 
-    The total variation of f′ over the range of the instances, where each bend is between two neighbours: two
-    of opposite sign between the same two cancel in part. Unit: that of a label over that of x. Source:
-    SESS19; theory-bias.md §51.
+    It is the total variation of f′ over the range of the instances. Two bends of opposite sign between the
+    same neighbours cancel in part. Unit: that of a label over that of x. Source: SESS19; theory-bias.md §51.
     """
 
     label: ClassVar[str] = "∫|f″|"

@@ -9,17 +9,17 @@ import numpy as np
 from engine.pictures.view import FROM_BELOW, ZERO, CurveView, Floats, LineView, View
 
 EXACTNESS = ("exact", "asymptotic", "upper", "reference")
-"""Directions of lines that are no bounds from below, most informative first."""
+"""Directions of lines other than lower bounds, most informative first."""
 
 
 def bounds_on(view: View, curve: CurveView) -> list[LineView]:
-    """Return the bounds from below that bind a curve, else those that it may beat."""
+    """Return the lower bounds that bind a curve, or if none does, the bounds that it may beat."""
     about = [line for line in view.lines if line.direction in FROM_BELOW and line.says(curve)]
     return [line for line in about if line.binds(curve)] or about
 
 
 def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the highest at x of `bounds_on` a curve; of equals the one with the higher mean."""
+    """Return the bound of `bounds_on` that is highest at x, or if several are, the one of largest mean."""
     heights = [(height, line) for line in bounds_on(view, curve) if not np.isnan(height := line.at(x))]
     top = max((height for height, _ in heights), default=np.nan)
     highest = [line for height, line in heights if height == top]
@@ -40,7 +40,7 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
-    """Return the height of the strongest bound at every x; 0 where it is 0 up to rounding or missing."""
+    """Return the height of the strongest bound at every x; 0 where it is missing or 0 up to rounding."""
     heights = np.zeros_like(x)
     for line in bounds_on(view, curve):
         # fmax, not maximum: a bound without a value at a place leaves the others.
@@ -49,10 +49,10 @@ def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
 
 
 ENOUGH = 10
-"""Number of replicas from which on a mean below a bound on the expectation is evidence."""
+"""Least number of replicas for which a mean below a bound on the expectation is evidence."""
 
 UNLIKELY = 3.2e-5
-"""Probability of a mean that breaks a bound: that of four standard errors of a normal law."""
+"""Probability of a deviation that breaks a bound: that of four standard errors of a normal distribution."""
 
 
 class Respect(NamedTuple):
@@ -73,7 +73,7 @@ class Respect(NamedTuple):
     """Largest distance beyond the bound; 0 up to rounding."""
 
     at: float = 0.0
-    """Place of that distance on x."""
+    """Place on x of the largest distance."""
 
     @property
     def word(self) -> str:

@@ -11,6 +11,7 @@ from msgspec import Meta
 from engine.core import catalogue
 from engine.core.parts import LARGEST, SELDOM, BadField
 from engine.learners.learner import MOST_NAME, Name
+from engine.pictures.summaries import SPREADS, Summary
 from engine.protocols import Until
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ Taken = Literal["last", "first", "max", "min", "mean"]
 
 Extreme = Literal["max", "min", "gap"]
 PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest gap of"}
-"""Words for the places of extreme values."""
+"""Names of the places of extreme values."""
 
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,7 +67,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if sum(form is not None for form in forms) != 1:
             raise BadField("take", "a read needs exactly one of take, first_below, first_above, place_of")
         if self.between != "no" and not self.is_threshold:
-            raise BadField("between", "it is for first_below and first_above; leave it out")
+            raise BadField("between", "only first_below and first_above use it; leave it out")
         if self.until is not None and self.over != "record":
             raise BadField("until", "it ends the evaluation points of a run; read over record")
 
@@ -77,7 +78,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_threshold(self) -> bool:
-        """Whether it is the first place below or above a number, which later places cannot change."""
+        """Whether the reading is the first place below or above a number; later places cannot change it."""
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
@@ -91,7 +92,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Share of the replicas whose value is below a number, above one, or between two.
 
-    Diverged replicas do not count as such. With two bounds both must hold.
+    Diverged replicas do not satisfy the condition. With two bounds both must hold.
     """
 
     below: Number | None = None
@@ -99,7 +100,9 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if self.below is None and self.above is None:
-            raise BadField("below", "a share is of values below or above a number; give one of them, or both")
+            raise BadField(
+                "below", "a share counts values below or above a number; give one of them, or both"
+            )
         if self.below is not None and self.above is not None and self.below <= self.above:
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
 
@@ -119,7 +122,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: Text | None = None
-    """Name in the legend; None for its place."""
+    """Name in the legend; None: the place of the mark."""
 
     x: Number | None = None
     y: Number | None = None
@@ -135,13 +138,13 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Marked(NamedTuple):
-    """A line to be drawn: straight at one x or one y, or through places with both."""
+    """A line to draw: straight at one x or one y, or through points (x, y)."""
 
     name: str
     x: tuple[float, ...] = ()
     y: tuple[float, ...] = ()
     kind: str = ""
-    """Its name without the values of the axes that split curves."""
+    """Name without the values of the axes that split curves."""
 
     apart: tuple[int, ...] | None = None
     """Values of the axes that split curves, by index; None if it is the same for all."""
@@ -176,18 +179,21 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     `running` along the records, `times` a factor, `read`, `relative` to a learner's curve or to a theory
     line, and over replicas the `summary`, or the `share` that satisfies a condition. Theory lines of the
     measure take the same steps, all of them, or those that `lines` names; they do not apply to shares and to
-    places of extremes. `marks` are places of interest, drawn as straight lines, and `contours` of a heat map
-    are where a theory line has a level. With `points = "train"` a function over inputs is shown with the
-    examples that it was learned from, those of the first replica. With `draw = "bars"` every place of x has a
-    bar; x may be an axis of words, whose values stand at 1, 2, 3, …
+    places of extremes. The summary `relative-variance` is the variance over the squared mean, `log-variance`
+    that of logarithms; both need two replicas. `marks` are places of interest, drawn as straight lines, and
+    `contours` of a heat map are where a theory line has a level. With `points = "train"` a function over
+    inputs is shown with the examples that it was learned from, those of the first replica. With `draw =
+    "bars"` every place of x has a bar; x may be an axis of words, whose values stand at 1, 2, 3, …
     """
 
     name: Annotated[
         Annotated[str, Meta(min_length=1, max_length=MOST_NAME)] | None,
-        Meta(title="name", description="what claims call it; none: the first is theirs", extra=SELDOM),
+        Meta(
+            title="name", description="name that claims use; none: claims use the first picture", extra=SELDOM
+        ),
     ] = None
     x: Annotated[
-        Text, Meta(title="x", description="what it is drawn along, as k, step, eta, or eta*step")
+        Text, Meta(title="x", description="quantity on the x-axis, as in k, step, eta, or eta*step")
     ] = "k"
     y: Annotated[
         Text | None,
@@ -196,15 +202,17 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     measure: AnyMeasure
     curves: Annotated[
         Text | tuple[Text, ...],
-        Meta(title="curves", description="the axes that tell curves apart, beside the learner"),
+        Meta(title="curves", description="axes that have a curve for each value, besides the learner"),
     ] = "learner"
     at: Annotated[
         dict[Text, Number],
-        Meta(title="at", description="where on other dimensions, as in cw = 2, layer = 30", extra=SELDOM),
+        Meta(
+            title="at", description="values on the other dimensions, as in cw = 2, layer = 30", extra=SELDOM
+        ),
     ] = {}
     running: Annotated[
         Literal["mean", "min", "max", "sum"] | None,
-        Meta(title="running", description="of all evaluation points so far", extra=SELDOM),
+        Meta(title="running", description="statistic of all evaluation points so far", extra=SELDOM),
     ] = None
     times: Annotated[
         Text | None, Meta(title="times", description="a factor, as in 1/sqrt(n)", extra=SELDOM)
@@ -221,21 +229,25 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Name | None,
         Meta(
             title="relative to",
-            description="divided by this learner's curve, or by this line of the theory",
+            description="divided by the curve of this learner, or by this theory line",
             extra=SELDOM,
         ),
     ] = None
     summary: Annotated[
-        Literal["mean", "median", "geometric", "first", "max", "min"],
+        Summary,
         Meta(title="summary", description="over replicas; geometric: e to the mean logarithm", extra=SELDOM),
     ] = "mean"
     share: Annotated[
         ReplicaShare | None,
-        Meta(title="share", description="of replicas, for which it is so: {below = 0.1}", extra=SELDOM),
+        Meta(
+            title="share",
+            description="share of replicas for which a condition holds, as in {below = 0.1}",
+            extra=SELDOM,
+        ),
     ] = None
     lines: Annotated[
         tuple[Text, ...] | None,
-        Meta(title="theory", description="the lines of it; none: all of the measure", extra=SELDOM),
+        Meta(title="theory", description="theory lines to draw; none: all of the measure", extra=SELDOM),
     ] = None
     marks: Annotated[
         Annotated[tuple[Mark, ...], Meta(max_length=MOST_MARKS)],
@@ -263,7 +275,11 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = ()
     title: Annotated[
         str,
-        Meta(max_length=MOST_TEXT, title="title", description="above the picture; none: made of its axes"),
+        Meta(
+            max_length=MOST_TEXT,
+            title="title",
+            description="title above the picture; none: made from its axes",
+        ),
     ] = ""
     x_log: Annotated[
         bool | None, Meta(title="logarithmic x", description="auto: as the axis that x names")
@@ -273,6 +289,12 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     def __post_init__(self) -> None:
         if self.share is not None and self.summary != "mean":
             raise BadField("summary", "a share is a mean over replicas; leave summary out")
+        if self.summary in SPREADS:
+            for step in ("times", "relative", "running"):
+                if getattr(self, step) is not None:
+                    raise BadField(
+                        step, f"the {self.summary} is that of the measure itself; leave {step} out"
+                    )
 
     @property
     def split_by(self) -> tuple[str, ...]:
@@ -289,11 +311,11 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def reads_places(self) -> bool:
-        """Whether it reads off the record at which a threshold was passed."""
+        """Whether the picture shows the record at which a threshold was passed."""
         how = self.reading
         return how is not None and how.is_threshold and how.over == "record"
 
     @property
     def reading(self) -> Read | None:
-        """Its reading in full."""
+        """The reading, with all of its fields."""
         return Read(take=self.read) if isinstance(self.read, str) else self.read

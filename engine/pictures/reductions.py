@@ -8,11 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.pictures.picture import Read, ReplicaShare
+from engine.pictures.summaries import SPREADS
 
 Floats = NDArray[np.float64]
 
 RESAMPLES = 200
-"""Number of bootstrap draws: the relative error of its error is then a twentieth."""
+"""Number of bootstrap draws, or of groups of replicas: it gives standard errors up to a twentieth."""
+
+MOST_OMITTED = 1000
+"""Largest number of replicas that a jackknife omits one by one: it takes as many estimates."""
 
 
 def running(how: str, values: Floats, axis: int) -> Floats:
@@ -83,9 +87,9 @@ def holds(share: ReplicaShare, values: Floats) -> Floats:
 
 
 def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
-    """Return values [R, S, …] that stay constant from the first record that has passed [R or 1, S].
+    """Return values [R, S, …], held constant from the first record that `passed` marks [R or 1, S].
 
-    NaN where none has.
+    Replicas without such a record have NaN.
     """
     first = np.broadcast_to(passed.argmax(1), len(values))
     records = np.minimum(np.arange(values.shape[1]), first[:, None])  # [R, S]
@@ -144,6 +148,8 @@ def summary(how: str, values: Floats) -> Floats:
         return first
     if how in ("max", "min"):
         return np.asarray({"max": np.fmax, "min": np.fmin}[how].reduce(values, 0))
+    if how in SPREADS:
+        return _spread(how, values)
     none = np.isnan(values).all(0)
     # nanmean and nanmedian warn of columns without a value: these are computed on zeros and then set to NaN.
     defined = np.where(none, 0.0, values)
@@ -155,15 +161,28 @@ def summary(how: str, values: Floats) -> Floats:
     return np.where(none, np.nan, reduced)
 
 
+def _spread(how: str, samples: Floats) -> Floats:
+    """Return the variance over the squared mean, or that of logarithms; NaN for fewer than two values."""
+    is_present = ~np.isnan(samples)
+    count = is_present.sum(0)
+    with np.errstate(invalid="ignore", divide="ignore"):  # infinite places, and logarithms of 0
+        numbers = np.log(samples) if how == "log-variance" else samples
+        mean = numbers.sum(0, where=is_present) / count
+        variance = np.square(numbers - mean).sum(0, where=is_present) / (count - 1)
+        reduced = variance if how == "log-variance" else variance / np.square(mean)
+    return np.where(count < 2, np.nan, reduced)
+
+
 def has_error(how: str, count: int) -> bool:
     """Return whether a summary of `count` replicas has a standard error."""
-    return count > 1 and how in ("mean", "median", "geometric")
+    return count > 1 and how in ("mean", "median", "geometric", *SPREADS)
 
 
 def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Floats]) -> Floats | None:
     """Return the standard error of an estimate made of `count` replicas, and of a summary `how` of them.
 
-    By the delete-one jackknife, √((R − 1)/R · Σ(θ_r − θ̄)²) of the estimates θ_r without replica r. For a
+    By the delete-one jackknife, √((R − 1)/R · Σ(θ_r − θ̄)²) of the estimates θ_r without replica r. If there
+    are more than MOST_OMITTED replicas, the same formula for R = RESAMPLES groups that are omitted. For a
     median this does not converge: there it is the standard deviation of estimates from RESAMPLES draws of R
     replicas with replacement. None for a single replica, for the first of them, and for the least and the
     greatest, whose errors they do not determine. Source: Efron, Tibshirani 1993 ch. 10–11.
@@ -171,14 +190,14 @@ def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Flo
     if not has_error(how, count):
         return None
     if how != "median":
-        replicas = range(count)
+        replicas, groups = np.arange(count), count if count <= MOST_OMITTED else RESAMPLES
         estimates = np.stack(
-            [estimate([replica for replica in replicas if replica != omitted]) for omitted in replicas]
+            [estimate(np.delete(replicas, group).tolist()) for group in np.array_split(replicas, groups)]
         )
     else:
         # A fixed seed: the same results have the same error each time they are drawn.
         drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
         estimates = np.stack([estimate(draw.tolist()) for draw in drawn])
-    factor = (count - 1) / count if how != "median" else 1 / (RESAMPLES - 1)
+    factor = (groups - 1) / groups if how != "median" else 1 / (RESAMPLES - 1)
     with np.errstate(invalid="ignore"):  # infinite places
         return np.asarray(np.sqrt(factor * np.square(estimates - estimates.mean(0)).sum(0)))

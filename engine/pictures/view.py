@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.parts import LearnerKind
+from engine.pictures.summaries import summaries_agree
 
 if TYPE_CHECKING:
     from engine.core.groups import Group
@@ -62,9 +63,6 @@ def fate(lost: int, inaccurate: int) -> str:
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-TYPICAL = ("median", "geometric")
-"""Summaries that describe a typical replica, as a mean does not if few replicas carry it."""
-
 Apart = tuple[int, ...]
 """Index of the value of each axis that splits curves."""
 
@@ -75,17 +73,10 @@ QUIET = 1e-11
 """Level below which a whole curve is 0 up to rounding."""
 
 ZERO = 1e-12
-"""Level below which a bound is 0 up to rounding, and has no multiples."""
+"""Level below which a bound counts as 0, so that nothing is a multiple of it."""
 
 NEAR = 1e-9
 """Relative distance below which places are equal."""
-
-
-def summaries_agree(line: str | None, curve: str) -> bool:
-    """Return whether a line about one summary of replicas, or None for all, applies to another summary."""
-    if line is None or curve not in ("mean", *TYPICAL):
-        return True
-    return (line in TYPICAL) == (curve in TYPICAL)
 
 
 def _place(places: Floats, x: float) -> int | None:
@@ -98,7 +89,7 @@ class Places(msgspec.Struct, frozen=True, eq=False):
     """Places of a curve on x."""
 
     planned: int = 0
-    """Final number of places."""
+    """Planned number of places."""
 
     clock: Floats | None = None
     """Clock of its run at every place [N], if x is along records; else None."""
@@ -126,7 +117,7 @@ class Training(msgspec.Struct, frozen=True, eq=False):
     """Rate, if it is one of several or the best, and constant along the curve."""
 
     grid: Mapping[float, float] = msgspec.field(default_factory=dict)
-    """Rates that it is the best of, with the mean of each curve."""
+    """Rates of which this one is the best, with the mean of each curve."""
 
     oracle_tuned: bool = False
     """Whether the curve appears once the best of several rates is known."""
@@ -183,7 +174,7 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     apart: Apart = ()
     chosen: bool = True
-    """Whether it represents its learner: of several rates, the best so far does."""
+    """Whether the curve represents its learner: with several rates, the best curve so far does."""
 
     x: Floats
     y: Floats
@@ -291,7 +282,7 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     x: Floats
     y: Floats
     grows: bool = False
-    """Whether it is made of measured values, and ends where the runs are."""
+    """Whether the line is computed from measured values, and ends where the runs are."""
 
     of_some: Callable[[Sequence[int]], Floats] | None = None
     """Returns the line over a subset of the replicas; None if replicas share it."""
@@ -400,13 +391,13 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Examples shown beside the curves, x and label; None without any."""
 
     places_of: Callable[[View], Floats] = lambda view: view.known_places
-    """Returns all places on x of such a view, present and planned."""
+    """Function that returns all places on x of such a view, present and planned."""
 
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
-    """Returns the x of a point's run at a reading of its clock; None if x is made of something else."""
+    """Function that returns the x of a run at a reading of its clock; None if x does not follow a clock."""
 
     y_of: Callable[[int], float | None] = lambda point: None
-    """Returns the y of a point on a heat map; None elsewhere."""
+    """Function that returns the y of a point on a heat map; None for other pictures."""
 
     def curve(self, name: str) -> CurveView:
         """Return the curve called `name`, or that of the learner called `name`. Raises: KeyError."""
@@ -457,9 +448,9 @@ def heat_of(view: View, learner: str) -> HeatView:
 
 
 def negligible(view: View) -> float:
-    """Return the largest value that counts as 0, however small all others are.
+    """Return the largest value that counts as 0, even if all values are small.
 
-    A measure without further steps declares it. If all curves are QUIET, it is at least QUIET.
+    A measure without further steps declares this value. If all curves are QUIET, it is at least QUIET.
     """
     as_it_stands = view.picture.times is None and view.picture.relative is None
     least = view.picture.measure.structure().negligible if as_it_stands else 0.0
@@ -468,7 +459,7 @@ def negligible(view: View) -> float:
 
 
 def is_risk(view: View) -> bool:
-    """Return whether y is a risk itself."""
+    """Return whether y is a risk, without further steps."""
     return view.quantity.as_measured and view.picture.measure.structure().is_risk
 
 

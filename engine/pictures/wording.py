@@ -175,9 +175,9 @@ def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) 
 
 
 def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
-    """Return the values of a curve and of another; of more others the least and the greatest.
+    """Return the values of a curve and of one other curve, or of several others the least and the greatest.
 
-    Curves with the same value share it.
+    Curves with the same value are named together.
     """
     named = [(name, value(view, y)) for name, y in (first, *other_values)]
     if len(view.curves) == 1 and not other_values:

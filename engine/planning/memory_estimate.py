@@ -39,7 +39,7 @@ def needed_bytes(plan: RunPlan) -> int:
 
 
 def shares(plan: RunPlan) -> Counter[str]:
-    """Return bytes by the field that needs them, the matrix first; side runs count for the protocol."""
+    """Return the bytes that each field needs, the matrix first; side runs count for the protocol."""
     by_part = _own_shares(plan.experiment, plan.learners)
     by_part["protocol"] += sum(
         _own_shares(planned.experiment, [planned]).total() for planned in plan.side_learners
@@ -48,7 +48,7 @@ def shares(plan: RunPlan) -> Counter[str]:
 
 
 def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
-    """Return bytes by the field that needs them, without side runs."""
+    """Return the bytes that each field needs, without side runs."""
     problem, replicas = experiment.problem, experiment.run.replicas
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
     by_place = {_place(number, planned): planned for number, planned in enumerate(learners)}
@@ -95,7 +95,7 @@ def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
 
 
 def _trained(planned: LearnerPlan) -> int:
-    """Return the bytes of a learner in training, with the weights that its curves keep."""
+    """Return the bytes of a learner in training, including the weights that its curves store."""
     learner, sizes, rates = planned.learner, planned.sizes, len(planned.rates)
     records = min(MOST_WEIGHT_RECORDS, planned.records)
     held = rates * min(MOST_WEIGHT_BYTES, records * sizes.d * sizes.item)
@@ -138,7 +138,7 @@ def matrix_numbers(update: Update, inputs: int, outputs: int) -> int:
 
 
 def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
-    """Return the number of values that every record keeps beside a series, per replica and rate.
+    """Return the number of values that every record stores besides a series, per replica and rate.
 
     Measures with indices keep values, unless they are taken at some records only.
     """
@@ -164,16 +164,16 @@ def scatters(plan: RunPlan) -> bool:
 
 
 def _place(number: int, planned: LearnerPlan) -> str:
-    """Return the field that decides on a learner's memory: several rates, or else its kind."""
+    """Return the field that determines a learner's memory: several rates, or else its kind."""
     if planned.learner.solver is not None:
         return f"learners[{number}].solver"
     return f"learners[{number}].{'update.lr' if len(planned.rates) > 1 else 'architecture'}"
 
 
 GRANTED = 8 << 20
-"""Number of bytes that are free wherever torch could be loaded, so that the system is not queried for them.
+"""Number of bytes that are free on every machine that can load torch, so that no query is needed.
 
-The query takes a library that loads in 7 ms, a quarter of a small run.
+A query needs a library that loads in 7 ms, a quarter of a small run.
 """
 
 
@@ -210,8 +210,8 @@ def _trim() -> Callable[[int], int] | None:
 def check(plan: RunPlan, device: str) -> int:
     """Return the bytes that a run holds at its peak.
 
-    Raises: BadInput if they are not free. Its place is the matrix if that alone would not fit, and else the
-    field with the largest need.
+    Raises: BadInput if they are not free. The error names the matrix if that alone would not fit, and else
+    the field with the largest need.
     """
     by_place = shares(plan)
     # In this order: the system is queried only for runs above GRANTED.
@@ -226,7 +226,7 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """Return the size that is too large, in words, by the field that decides on it."""
+    """Return the size that is too large, in words, for the field that determines it."""
     n, d = plan.experiment.n, plan.experiment.d
     size = f"a {n} × {d} matrix"
     if plan.experiment.run.replicas > 1:
@@ -247,7 +247,7 @@ def fits(experiment: Experiment, free: int) -> bool:
 
 
 def _that_fits(experiment: Experiment, free: int) -> str:
-    """Return the nearest settings that fit, each alone, in words."""
+    """Return the nearest settings that fit, in words; each is a change of one field."""
 
     def fitting(**changes: Any) -> bool:
         return fits(replace(experiment, run=replace(experiment.run, **changes)), free)

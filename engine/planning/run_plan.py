@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 ForLine = tuple[str, str]
-"""Kind of a line, and name of the curve whose line it is."""
+"""Kind of a line, and name of the curve that the line belongs to."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ def _planned_lines(
 
 
 class SideRuns(NamedTuple):
-    """Experiments of one learner each, and the lines that use them."""
+    """Side runs: experiments of one learner each, and the lines that use them."""
 
     experiments: tuple[Experiment, ...]
-    """Experiments, each once, for any number of lines."""
+    """Different experiments of the side runs; several lines may share one."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
     """Indices of the experiments that the line of a curve needs, by the line's names for them."""
@@ -164,7 +164,7 @@ class RecordedMeasures(NamedTuple):
 
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
-    """Return the measures that every run records, and those that pictures, claims and lines need."""
+    """Return the measures that every run records, and the ones that pictures, claims and lines need."""
     measures = _requested(experiment)
     requested = {
         learner.name: {
@@ -262,7 +262,7 @@ class LearnerPlan:
     verdict: Verdict
     backend: Backend
     faster: tuple[Backend, CompiledCode] | None
-    """Backend that takes over once its code is compiled, with the code; None without one."""
+    """Faster backend, with the code that must be compiled first; None without one."""
 
     sizes: Sizes
     records: int
@@ -291,7 +291,7 @@ class RunPlan:
     """Every line on a recorded measure or in a contour of a picture."""
 
     side_learners: tuple[LearnerPlan, ...]
-    """Learners of side runs, each in an experiment of its own."""
+    """Learners of side runs, each in a separate experiment."""
 
     side_runs: SideRuns
 
@@ -319,7 +319,7 @@ class RunPlan:
 
 
 def plan_run(experiment: Experiment) -> RunPlan:
-    """Return all decisions for a run of an experiment whose members fit one another.
+    """Return all decisions for a run of a checked experiment.
 
     Raises: BadInput if `run.path` names a backend that cannot serve a learner.
     """

@@ -1,4 +1,4 @@
-"""The data of a problem as drawn: the numbers that a learner sees."""
+"""Drawn data of a problem: the numbers that a learner sees."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Data:
         return values.view(len(values), self.replicas, self.variants, -1).mean(3)
 
     def with_variants(self, count: int) -> Data:
-        """Return the same data for `count` times as many variants; the new index is the slower one."""
+        """Return the same data for `count` times as many variants; the new index varies more slowly."""
 
         def copies(labels: torch.Tensor) -> torch.Tensor:
             grouped = labels.view(self.replicas, 1, -1, self.instances.n)
@@ -86,7 +86,7 @@ class Data:
         return self._from(self.w_star, weights)
 
     def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return w − w* for weights w [B, d] of the instances as drawn, also if labels are signs of xᵀw*."""
+        """Return w − w* for weights w [B, d] of the drawn instances, also if labels are signs of xᵀw*."""
         assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
         return self._from(self.teacher, weights)
 

@@ -1,4 +1,4 @@
-"""Files of the user that a matrix or target names: their versions, settings and reports."""
+"""The user's files for a matrix or target: versions, settings and reports."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class LeftOut(NamedTuple):
     """Columns that are neither features nor the label."""
 
     columns: str
-    """Their names, or positions."""
+    """Names or positions of the columns."""
 
     reason: str
 
 
 class DataReport(NamedTuple):
-    """How the data of a matrix or target were read."""
+    """Report of how the data of a matrix or target were read."""
 
     place: str
-    """Its place in a preset, such as problem.matrix."""
+    """Place of the matrix or target in a preset, such as problem.matrix."""
 
     file: str
     rows: int
@@ -131,7 +131,7 @@ Index = Annotated[
     bool | Position | Name | None,
     Meta(
         title="index",
-        description="column that only counts or names rows: true (the first), false, or one column",
+        description="column that only counts or names rows: true (the first column), false, or one column",
         extra=SELDOM,
     ),
 ]
@@ -139,7 +139,7 @@ Columns = Annotated[
     Annotated[tuple[Column, ...], Meta(min_length=1, max_length=MOST)] | None,
     Meta(
         title="columns",
-        description="names, or positions from 0; none: all but index and label",
+        description="names, or positions from 0; none: all except index and label",
         extra=SELDOM,
     ),
 ]
@@ -148,7 +148,9 @@ Array = Annotated[
 ]
 Separator = Annotated[
     Literal[",", ";", "|", "tab", "space"] | None,
-    Meta(title="separator", description="between cells of a text file; none: detect it", extra=SELDOM),
+    Meta(
+        title="separator", description="separator between cells of a text file; none: detect it", extra=SELDOM
+    ),
 ]
 Decimal = Annotated[
     Literal[".", ","] | None,
@@ -158,7 +160,7 @@ Decimal = Annotated[
 
 @dataclass(frozen=True)
 class TableSettings:
-    """How a table is read; None leaves the decision to what the file shows."""
+    """Settings for reading a table; None means that the content of the file decides."""
 
     header: bool | None = None
     index: bool | int | str | None = None
@@ -195,14 +197,14 @@ def make_absolute(part: Part) -> None:
 
 
 def beside(folder: Path, path: str) -> str:
-    """Return a path that is relative to this folder as a path relative to the working folder."""
+    """Return a path, given relative to this folder, relative to the working folder."""
     return path if path.startswith("~") else str(folder / path)
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
     """Return the present version of a regular file. Raises: BadInput at `where`.
 
-    `holding` names its expected content.
+    `holding` names the expected content in the message.
     """
     file = Path(path)
     with files.faults(where, f"{file.name} cannot be read"):

@@ -1,4 +1,4 @@
-"""Instances and labels as drawn, in numpy arrays: all of them, or an excerpt."""
+"""Drawn instances and labels in numpy arrays, completely or as an excerpt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Numbers = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Examples:
-    """Instances [R, n, d] and labels [R, m, n] of every replica and target; `values` says what labels are."""
+    """Instances [R, n, d] and labels [R, m, n] of every replica and target; `values`: range of the labels."""
 
     instances: Numbers
     labels: Numbers
@@ -72,10 +72,10 @@ def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
 Whole = NDArray[np.integer[Any]]
 
 MOST_ENTRIES = 1 << 22
-"""Entries of a matrix that is drawn completely for an excerpt, at most."""
+"""Maximum number of entries of a matrix that is drawn completely for an excerpt."""
 
 MOST_ROTATED = 1 << 18
-"""Entries of a rotated matrix for an excerpt, at most, as a random rotation is drawn too."""
+"""Maximum number of entries of a rotated matrix for an excerpt; a random rotation is drawn, too."""
 
 
 def can_excerpt(matrix: Matrix) -> bool:
@@ -128,14 +128,14 @@ EXACT = 1 << 24
 """Integers up to this are exact in float32."""
 
 PROBES, PIECE = 4, 256
-"""Random vectors of the test for orthogonal targets, and targets that are multiplied at once."""
+"""Numbers of random vectors in the test for orthogonal targets, and of targets multiplied together."""
 
 
 class DrawnLabels:
     """The labels Y of m targets on n rows as drawn, with quantities that several lines share."""
 
     def __init__(self, values: Rows) -> None:
-        """Take labels [R, m, n]."""
+        """Store labels [R, m, n]."""
         self._values = values
         self.replicas, self.m, self.n = values.shape
 

@@ -160,14 +160,14 @@ def _powers_of_a_generator(p: int, k: int) -> list[int]:
 
 
 MOST_ROWS = 8
-"""Number of instances up to which a matrix is computed; more stay an operator."""
+"""Largest number of instances for which a matrix is computed; more instances stay an operator."""
 
 
 ROW_BITS = 10
 """Largest order 2^ROW_BITS of the Sylvester matrices whose rows' Kronecker products are rows."""
 
 WHOLE_BITS, FACTOR_BITS = 7, 5
-"""Order 2^WHOLE_BITS up to which a transform is one product; longer ones use orders up to 2^FACTOR_BITS."""
+"""Largest order 2^WHOLE_BITS of a transform by one product; longer ones use orders up to 2^FACTOR_BITS."""
 
 
 class Sylvester(Instances):

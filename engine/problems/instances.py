@@ -17,10 +17,10 @@ from engine.core.linear_algebra import moment, one_thread, with_rows
 from engine.core.streams import Stream
 
 CACHE = 8 << 20
-"""Bytes above which a matrix exceeds the cache, so that several vectors should share a read of it."""
+"""Size above which a matrix exceeds the cache, so that several vectors should share one pass over it."""
 
 PIECE = 4 << 20
-"""Bytes of the rows that are converted to float64 at once."""
+"""Size of the rows that are converted to float64 together, in bytes."""
 
 
 class Instances:
@@ -47,7 +47,7 @@ class Instances:
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return consecutive instances of every replica."""
+        """Return some consecutive instances of every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
@@ -59,7 +59,7 @@ class Instances:
         raise NotImplementedError
 
     def narrowed(self) -> Instances | None:
-        """Return the instances without last features that are known to be 0 on all of them."""
+        """Return the instances without the last features, if these are known to be 0 on all instances."""
         return None
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:

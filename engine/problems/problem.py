@@ -24,7 +24,7 @@ VECTORS = 5
 """Numbers per row of Sylvester's matrix while it is drawn: order, signs, and the feature that labels it."""
 
 ROTATED = 3
-"""Matrices [d, d] in float64 that a rotation is made of."""
+"""Number of float64 matrices [d, d] that are held while a rotation is drawn."""
 
 
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

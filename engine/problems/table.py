@@ -28,7 +28,10 @@ class LabelClasses(NamedTuple):
     """Classes of rows."""
 
     names: tuple[str, ...]
-    """Sorted names; of two classes the later one comes first, since the target `classes` makes it +1."""
+    """Sorted names.
+
+    If there are two classes, the later name comes first, since the target `classes` makes it +1.
+    """
 
     numbers: NDArray[np.int64]
     """Index of the class of every row, [n]."""
@@ -67,7 +70,7 @@ def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLab
     if count == 1:
         raise BadField(field, f"every label is {classes.names[0]!r}; words name two classes or more")
     if count > MOST_CLASSES or (count == rows and rows > 2):
-        raise BadField(field, f"{rows} labels are {count} different words, which are no classes")
+        raise BadField(field, f"{rows} labels are {count} different words, which cannot be classes")
     if count == 2:
         return RowLabels(np.where(classes.numbers == 0, 1.0, -1.0)[:, None], False, True, classes)
     one_hot = classes.numbers[:, None] == np.arange(count)
@@ -149,7 +152,7 @@ def _all_features(
 def _chosen_features(
     content: Content, columns: Sequence[int | str], label: int | None, index: Collection[int]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return the columns that the settings choose, and those that they omit. Raises: BadField."""
+    """Return the columns that the settings choose, and the columns that they omit. Raises: BadField."""
     features = [_position(column, content, "columns") for column in columns]
     for position, column in enumerate(features):
         if column == label:
@@ -322,7 +325,7 @@ def values_of(numbers: NDArray[np.float64]) -> Values:
 
 
 def _read_or_refused(key: Key, where: str) -> Table | BadInput:
-    """Return the table, or its refusal. Raises: BadInput for faults that may pass, as a lack of memory."""
+    """Return the table, or its refusal. Raises: BadInput for temporary faults, such as a lack of memory."""
     (file, *_), request = key
     prefix = f"{file.name} cannot be read as a table of numbers"
     try:

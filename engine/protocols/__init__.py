@@ -57,16 +57,19 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     clock: Annotated[
-        Literal["step", "k", "time"] | None, Meta(title="clock", description="which passes the value")
+        Literal["step", "k", "time"] | None,
+        Meta(title="clock", description="clock that ends the run when it passes the value"),
     ] = None
     measure: Annotated[
-        MeasureName | None, Meta(title="measure", description="which passes it, in place of a clock")
+        MeasureName | None,
+        Meta(title="measure", description="measure that ends the run, in place of a clock"),
     ] = None
-    above: Annotated[Threshold | None, Meta(title="above", description="a value; it ends once past it")] = (
-        None
-    )
+    above: Annotated[
+        Threshold | None, Meta(title="above", description="the run ends once the value is above this number")
+    ] = None
     below: Annotated[
-        Threshold | None, Meta(title="below", description="a value; it ends once a measure is below it")
+        Threshold | None,
+        Meta(title="below", description="the run ends once the measure is below this number"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -168,13 +171,13 @@ class Batches(NamedTuple):
 
 
 class ProtocolSchedule(NamedTuple):
-    """Properties that a protocol declares of its steps and records. With the defaults no theorem applies."""
+    """Declared properties of the steps and records of a protocol. With the defaults no theorem applies."""
 
     single: bool = False
     """Whether every gradient belongs to a single example."""
 
     online: bool = False
-    """Whether it is one pass of updates by single examples, with a record after each."""
+    """Whether the protocol is one pass of updates by single examples, with a record after each."""
 
     full_batch: bool = False
     """Whether every gradient is taken over the same rows, for rules without mini-batches."""
@@ -201,7 +204,7 @@ class ProtocolSchedule(NamedTuple):
     """Whether the loss after k examples is the mean over the k hypotheses that predicted them."""
 
     clips_at: float | None = None
-    """Y if predictions are cut to [0, Y]."""
+    """Y if predictions are clipped to [0, Y]; None if they are not."""
 
     of_logarithm: bool = False
     """Whether steps follow gradients of the logarithm of the loss."""
@@ -213,7 +216,7 @@ class ProtocolSchedule(NamedTuple):
     """Condition for an early end of a curve; None if it always runs to the last record."""
 
     fresh_steps: int | None = None
-    """Largest number of steps of a fresh model for every k, on the first k rows; None without such models."""
+    """Largest number of steps of a new model for every k, on the first k rows; None without such models."""
 
     draws_by_name: bool = False
     """Whether the random numbers of a learner depend on its name, so that renaming changes its run."""
@@ -222,10 +225,10 @@ class ProtocolSchedule(NamedTuple):
     """Whether training could continue from the last record to the last row, example by example."""
 
     logarithmic: bool = False
-    """Whether its x-axis is best drawn logarithmically."""
+    """Whether the x-axis is best drawn logarithmically."""
 
     in_double_precision: bool = False
-    """Whether it always computes in float64."""
+    """Whether the protocol always computes in float64."""
 
 
 class Extent(NamedTuple):
@@ -259,12 +262,12 @@ class Protocol(Part, frozen=True):
     clock: ClassVar[str] = "k"
     """Clock of the x-axis: the first of `clocks`."""
 
-    loss: Annotated[LossKind, Meta(title="loss", description="what a wrong prediction costs")] = "square"
+    loss: Annotated[LossKind, Meta(title="loss", description="loss of a prediction")] = "square"
 
     declares: ClassVar[frozenset[str]] = frozenset(("schedule", "departure_from_k_rows"))
 
     def schedule(self) -> ProtocolSchedule:
-        """Return the properties of its steps and records."""
+        """Return the properties of the steps and records."""
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
@@ -276,11 +279,11 @@ class Protocol(Part, frozen=True):
         return f"protocol {self.kind} does not say which rows those are"
 
     def refuses(self, learner: Learner) -> str | None:
-        """Return why it cannot train this learner, in one sentence; None if it can."""
+        """Return why the protocol cannot train this learner, in one sentence; None if it can."""
         return None
 
     def check(self, n: int, labels: Values) -> None:
-        """Check that it fits n instances with such labels. Raises: BadInput."""
+        """Check that the protocol fits n instances with these labels. Raises: BadInput."""
 
     def extent(self, n: int) -> Extent:
         """Return the length of a training run over n instances; by default one record per row."""
@@ -293,7 +296,7 @@ class Protocol(Part, frozen=True):
     def clocks(self, n: int) -> dict[str, Floats]:
         """Return the clocks at every record of a training run over n instances, by their names in CLOCKS.
 
-        The first is the clock of the x-axis; `k`, the number of examples seen, is always among them.
+        The first clock is that of the x-axis. `k`, the number of examples seen, is always present.
         """
         return {"k": places(self, n)}
 
@@ -321,7 +324,7 @@ class Protocol(Part, frozen=True):
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes that it takes besides a learner with parameters."""
+        """Return the bytes that the protocol takes besides a learner with parameters."""
         return 0
 
     def training_run(
@@ -350,7 +353,7 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return the bytes of a step's copy of this number of rows."""
+    """Return the bytes of the copy of this number of rows for a step."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 

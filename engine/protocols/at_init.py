@@ -49,7 +49,7 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
 
 
 class Start(InPieces):
-    """A learner that stays at its start."""
+    """Training run of a learner that stays at its start."""
 
     def __init__(self, inputs: TrainingInputs) -> None:
         super().__init__()

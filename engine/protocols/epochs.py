@@ -31,7 +31,8 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     clock: ClassVar[str] = "epoch"
 
     train: Annotated[
-        Count | None, Meta(title="training rows", description="the first so many; none: half of them")
+        Count | None,
+        Meta(title="training rows", description="number of first rows to train on; none: half of the rows"),
     ] = None
     epochs: Annotated[Count, Meta(title="epochs", description="passes over the training rows")] = 100
     reshuffle: Annotated[

@@ -1,4 +1,4 @@
-"""A fresh model for every number of examples, trained to the end; all of them at once as one batch."""
+"""A new model for every number of examples, trained to the end. All models train together as one batch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Drawn = NDArray[np.int64]
 """Numbers of rows, [R, K, batch]."""
 
 NUMBERS = 1 << 18
-"""Weights of the models that are trained as one batch, at most, so that they stay in the cache."""
+"""Maximum number of weights of the models in one batch, so that they stay in the cache."""
 
 
 class ERM(Protocol, frozen=True, tag="erm"):
@@ -35,8 +35,8 @@ class ERM(Protocol, frozen=True, tag="erm"):
     the k examples at each step. Source: WKA21 §6; theory.md §5.
     """
 
-    every: Annotated[Count, Meta(title="every", description="distance of one k to the next")] = 4
-    steps: Annotated[Count, Meta(title="steps", description="at most so many updates")] = 1000
+    every: Annotated[Count, Meta(title="every", description="distance from one k to the next")] = 4
+    steps: Annotated[Count, Meta(title="steps", description="maximum number of updates")] = 1000
     tolerance: Annotated[
         float, Meta(ge=0, title="tolerance", description="training loss at which training ends")
     ] = 1e-6
@@ -167,7 +167,7 @@ class ModelGroup:
         self.training = bool(self._active.any())
 
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
-        """Make one step of the models whose training loss was above the tolerance before their last step.
+        """Make one step with the models whose training loss was above the tolerance before the previous step.
 
         Gradients are those of the rows `drawn` [R, K, batch], or of all training rows.
         """

@@ -37,10 +37,10 @@ DECADES = 4
 class Flow(Protocol, frozen=True, tag="flow"):
     """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows, measured over all n rows.
 
-    It is the limit of steps with a rate η → 0, in the time t = η · step. Rates therefore play no part, except
-    those of single layers. θ are the weights w themselves for gd and sgd. Mirror descent follows the flow of
-    its dual weights: egu θ = ln w, or dw/dt = −w ⊙ ∂L/∂w, hypentropy w = β sinh θ, eg w = U softmax θ. Other
-    rules have no flow.
+    It is the limit of steps with a rate η → 0, in the time t = η · step. So only the rates of single layers
+    matter. θ are the weights w themselves for gd and sgd. Mirror descent follows the flow of its dual
+    weights: egu θ = ln w, or dw/dt = −w ⊙ ∂L/∂w, hypentropy w = β sinh θ, eg w = U softmax θ. Other rules
+    have no flow.
 
     An adaptive method solves every replica and target separately in float64, with local errors below rtol ·
     |θ| + atol. Targets that share a net, or that a loss such as cross-entropy couples, are solved together.
@@ -55,7 +55,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     clock: ClassVar[str] = "time"
 
-    time: Annotated[Time, Meta(title="time", description="when it ends")] = 100.0
+    time: Annotated[Time, Meta(title="time", description="time at the end")] = 100.0
     first: Annotated[
         Annotated[float, Meta(ge=1e-38, le=LARGEST)] | None,
         Meta(title="first time", description="of a logarithmic grid; none: time/10⁴"),
@@ -65,7 +65,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         Literal["log", "linear"], Meta(title="grid", description="equal factors, or equal distances")
     ] = "log"
     train: Annotated[
-        Count | None, Meta(title="training rows", description="the first so many; none: all")
+        Count | None, Meta(title="training rows", description="number of first rows to train on; none: all")
     ] = None
     method: Annotated[
         Literal["dop853", "rk45", "bdf", "radau"],
@@ -78,7 +78,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         Annotated[float, Meta(ge=1e-38, le=LARGEST)], Meta(title="atol", description="absolute local error")
     ] = 1e-10
     evaluations: Annotated[
-        Count, Meta(title="evaluations", description="of the gradient, at most, for a replica and target")
+        Count, Meta(title="evaluations", description="maximum number of gradients for a replica and target")
     ] = 100_000
     until: Annotated[
         Until | None, Meta(title="until", description="a clock or measure above or below a value ends it")
@@ -247,7 +247,7 @@ class Flowing(InPieces):
             )
 
     def _too_few(self, time: float) -> BadInput:
-        """Return the error for a flow that has used all allowed evaluations at this time."""
+        """Return the error for a flow that has used up its evaluations at this time."""
         protocol, learner = self._protocol, self._learner.name
         progress = f"{learner} has come to time {time:.3g} of {protocol.time:g} with so many"
         stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"

@@ -47,10 +47,11 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         bool, Meta(title="replacement", description="draw examples independently", extra=SELDOM)
     ] = False
     clip: Annotated[
-        Positive | None, Meta(title="clip to Y", description="predictions cut to 0 … Y", extra=SELDOM)
+        Positive | None, Meta(title="clip to Y", description="predictions clipped to 0 … Y", extra=SELDOM)
     ] = None
     examples: Annotated[
-        Count | None, Meta(title="examples", description="at most so many; none: all rows", extra=SELDOM)
+        Count | None,
+        Meta(title="examples", description="maximum number of examples; none: all rows", extra=SELDOM),
     ] = None
     average: Annotated[
         bool, Meta(title="average", description="mean loss of the hypotheses so far", extra=SELDOM)
@@ -74,7 +75,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
         if self.replacement:
             return "examples are drawn independently here, and some come twice"
         if self.clip is not None:
-            return f"predictions are cut to [0, {self.clip:g}] here"
+            return f"predictions are clipped to [0, {self.clip:g}] here"
         return f"updates wait for {self.batch} examples here" if self.batch > 1 else None
 
     def check(self, n: int, labels: Values) -> None:
@@ -83,7 +84,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
             message = f"an update needs {self.batch} examples, and there are {rows}; take at most {rows}"
             raise BadInput("protocol.batch", message)
         if self.clip is not None and labels == "signs":
-            message = "predictions cut to 0 … Y are for labels there, and these are +1 and −1; leave it out"
+            message = "clipping to 0 … Y is for labels in this range, and these are +1 and −1; leave it out"
             raise BadInput("protocol.clip", message)
 
     def extent(self, n: int) -> Extent:

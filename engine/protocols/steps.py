@@ -29,7 +29,7 @@ ROUNDING = 1e-9
 
 
 AHEAD = 64
-"""Mini-batches with replacement drawn in a call: it saves calls, and the numbers are the same."""
+"""Number of mini-batches with replacement that are drawn in one call; this changes no numbers."""
 
 
 class Steps(Protocol, frozen=True, tag="steps"):
@@ -75,13 +75,17 @@ class Steps(Protocol, frozen=True, tag="steps"):
     ] = False
     own_batches: Annotated[
         bool,
-        Meta(title="own mini-batches", description="of every learner; no: all see the same", extra=SELDOM),
+        Meta(
+            title="own mini-batches",
+            description="own mini-batches for every learner; no: all learners share them",
+            extra=SELDOM,
+        ),
     ] = False
     train: Annotated[
-        Count | None, Meta(title="training rows", description="the first so many; none: all")
+        Count | None, Meta(title="training rows", description="number of first rows to train on; none: all")
     ] = None
     records: Annotated[
-        Count, Meta(title="records", description="how often it is measured after the start, at most")
+        Count, Meta(title="records", description="maximum number of measurements after the start")
     ] = 100
     grid: Annotated[
         Literal["linear", "log"], Meta(title="grid", description="equal distances, or equal factors")
@@ -90,7 +94,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         bool,
         Meta(
             title="logarithm",
-            description="steps along ∇ ln L = ∇L/L, which do not fade as the loss falls",
+            description="steps along ∇ ln L = ∇L/L, which do not shrink with the loss",
             extra=SELDOM,
         ),
     ] = False
@@ -287,7 +291,7 @@ class MiniBatches:
         return torch.from_numpy(np.ascontiguousarray(drawn))
 
     def _more(self) -> NDArray[np.int64]:
-        """Return the numbers of further rows, [R, m]: of many mini-batches, of one, or of a pass."""
+        """Return the numbers of further rows, [R, m]: for many mini-batches, for one, or for a pass."""
         if self._replacement:
             return self._draws.integers(self._rows, AHEAD * self._batch)
         order = self._draws.permutation(self._rows)

@@ -17,14 +17,16 @@ from engine.training.training_run import InPieces, TrainingRun
 
 
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
-    """After each new example, passes over the first k until each costs at most `tolerance` on average.
+    """After each new example, passes over the first k examples until their mean loss is at most `tolerance`.
 
     A pass takes the k examples one by one in their order, each with one update; at most `passes` passes
     follow a new example. Solvers fit all their examples anyway. Source: AW20 Fig. 3; theory.md §5.
     """
 
     tolerance: Annotated[Positive, Meta(title="tolerance", description="mean loss on the k examples")] = 1e-3
-    passes: Annotated[Count, Meta(title="passes", description="at most so many after each example")] = 100
+    passes: Annotated[
+        Count, Meta(title="passes", description="maximum number of passes after each example")
+    ] = 100
 
     def schedule(self) -> ProtocolSchedule:
         return ProtocolSchedule(single=True, in_data_order=True)
@@ -58,7 +60,7 @@ class Rounds(InPieces):
         return self._recorder.block()
 
     def _round(self, k: int) -> Iterator[None]:
-        """Train on the first k examples; consistent nets do not move."""
+        """Train on the first k examples; nets that fit them do not move."""
         seen, labels = self._data.instances.at(slice(0, k)), self._data.labels[:, :k]
         active = torch.ones_like(self.hypothesis.of_nets(labels[:, 0]), dtype=torch.bool)
         for _ in range(self._protocol.passes):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from engine.core.parts import LearnerKind
 from engine.pictures import reductions
 from engine.pictures.picture import Picture
+from engine.pictures.summaries import summaries_agree
 from engine.pictures.view import (
     Apart,
     CurveView,
@@ -27,7 +28,6 @@ from engine.pictures.view import (
     Places,
     Training,
     kind_places,
-    summaries_agree,
 )
 from engine.results.results import Results
 from engine.results.steps import PictureSteps, Samples, of_curve, of_line
@@ -116,7 +116,7 @@ class Gathered(NamedTuple):
     """Theory line that the picture is relative to, drawn or not; empty if it is relative to none."""
 
     unmeasured: dict[str, str]
-    """Learners that have begun without the picture's measure, with the condition for measuring it."""
+    """Learners whose runs began without the picture's measure, with the condition for measuring it."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
         """Return the kind and place of a curve of a run; None for a reference."""
@@ -161,7 +161,8 @@ class Replicas:
             return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
         x, y = self.of_all  # all steps take every replica by itself
         if replicas is not None and len(y) > 1:
-            y = y[[replica for replica in replicas if replica < len(y)]]
+            subset = np.asarray(replicas, np.intp)
+            y = y[subset[subset < len(y)]]
         return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
@@ -283,7 +284,7 @@ def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a curve has the single number that a picture along axes takes from it."""
+    """Return whether a curve has the number that a picture along axes takes from it."""
     if not steps.along_axes:
         return True
     beside = (
@@ -333,11 +334,11 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
     if not line.on_problem.holds:
         return line.on_problem.reason
     if picture.reading is not None and picture.reading.until is not None:
-        return "the picture reads off where learners pass a value, and a line passes none"
+        return "the picture shows where learners pass a value, and a line passes none"
     if picture.share is not None:
         return "it is about values, and the picture shows the share of replicas for which something holds"
     if picture.reading is not None and picture.reading.place_of is not None:
-        return "it bounds values, and the picture reads off the place of one"
+        return "it bounds values, and the picture shows the place of a value"
     if statement.measure != picture.measure.name:
         return f"it is about the {statement.measure}, and this is the {picture.measure.name}"
     if statement.running not in (None, picture.running):
@@ -348,7 +349,7 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         and statement.direction == "asymptotic"
         and not (statement.group or line.applies_to)
     ):
-        return "it is the limit of a learner that is not here"
+        return "it is the limit of a learner that is not in the run"
     if picture.lines is None and not summaries_agree(statement.summary, picture.summary):
         return f"it is about the {statement.summary} of many replicas, and this is the {picture.summary}"
     return ""
@@ -439,9 +440,9 @@ def _along(results: Results, point: Point, axis: int) -> Results:
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:
-    """Return the learners of which a picture has every reading, finite, and with a finite standard error.
+    """Return the learners whose readings, and their standard errors, are all finite in a picture.
 
-    Only a threshold can be known early: the least value, for example, is known after the last point only.
+    Only a threshold can be known early: a minimum, for example, is known only after the last point.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()

@@ -1,4 +1,4 @@
-"""Headlines: one sentence about a picture, or about how far a change of the set-up moves its curves."""
+"""Headlines: one sentence about a picture, or about the effect of a change of the set-up on its curves."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
 
 
 def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
-    """Return the move to the highest number, and the move of the claimed curve or to the lowest number."""
+    """Return the curve with the highest later number, and the claimed curve or the one with the lowest."""
     if len(moves) < 2:
         return list(moves)
     highest = max(moves, key=lambda move: move.after)

@@ -32,7 +32,10 @@ DIVERGED = 1e3
 
 
 Effect = Literal["unchanged", "changed", "unstable"]
-"""Effect of transformations on predictions; unstable: rounding, magnified by the learner, may explain it."""
+"""Effect of transformations on predictions.
+
+It is unstable if rounding that the learner magnifies may explain it.
+"""
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class Judgement:
         ]
         if self.by_rounding is not None and self.unstable:
             sentences.append(f"perturbations of the size of rounding change them by {self.by_rounding:.2g}")
-        fits = " (it fits all rows here, and so does whoever fits them)" if self.fits else ""
+        fits = " (it fits all rows here, as any learner that fits them does)" if self.fits else ""
         return f"{'; '.join(sentences)}{fits}"
 
     def _effect_in_words(self, group: Group) -> str:
@@ -155,9 +158,9 @@ def judgement(
     learner: Learner,
     going: Callable[[float], object] = lambda done: None,
 ) -> Judgement:
-    """Return the judgement of a learner of a finished run; trains it three more times per certificate.
+    """Return the judgement of a learner of a finished run.
 
-    Of several rates it judges the best.
+    Each certificate trains the learner three more times, at its best rate.
 
     Args:
         going: called repeatedly with the share that is done; its exceptions end the judgement.
@@ -212,7 +215,7 @@ def certificates(
 
 
 def _size(change: float) -> str:
-    """Return the size of a change in words; the size of a change that grows without bound means nothing."""
+    """Return the size of a change in words, unless the change grows without bound."""
     if change > DIVERGED:
         return f"is more than {DIVERGED:.0f}, where it diverges"
     return f"= {change:.2g}"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MOST_REPLICA_BYTES = 32 << 20
-"""Limit for the values of a series; a larger one keeps the first replica only, beside mean and error."""
+"""Maximum bytes of a series; a larger series stores the first replica only, besides mean and error."""
 
 
 class Arrays(NamedTuple):

@@ -25,10 +25,10 @@ class Results:
     traces: dict[int, Trace] = field(default_factory=dict)
     finished: set[int] = field(default_factory=set)
     skipped: dict[int, frozenset[str]] = field(default_factory=dict)
-    """Learners of a point that are not run there, since their reading along an axis is known already."""
+    """Learners of each point that are not run there, because their reading along an axis is already known."""
 
     def snapshot(self) -> Results:
-        """Return the results as far as they have come; they do not grow."""
+        """Return a copy of the results so far, which does not grow."""
         traces = {number: trace.snapshot() for number, trace in sorted(self.traces.items())}
         return Results(self.sweep, traces, set(self.finished), dict(self.skipped))
 
@@ -48,7 +48,7 @@ class Results:
         ]
 
     def experiment(self, number: int) -> Experiment:
-        """Return the experiment that is run at a point: without the learners that are skipped there."""
+        """Return the experiment that is run at a point, without the skipped learners."""
         experiment, skipped = self.sweep.points[number].experiment, self.skipped.get(number)
         if not skipped:
             return experiment

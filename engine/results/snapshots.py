@@ -26,10 +26,10 @@ MOST_ENTRIES = 1 << 22
 EVERY = 1 << 62
 
 UNITS = 16
-"""Number of units kept of every layer."""
+"""Number of units of every layer that are stored."""
 
 MOST_TARGETS, MOST_FEATURES = 64, 256
-"""Largest numbers of targets and features whose weights are kept."""
+"""Largest numbers of targets and features whose weights are stored."""
 
 Floats = NDArray[np.float32]
 
@@ -77,7 +77,7 @@ def take(
     publish: Callable[[Snapshots], object] = lambda growing: None,
     going: Callable[[float], object] = lambda done: None,
 ) -> None:
-    """Train a learner once more as the run did, and keep snapshots at the records of expensive measures.
+    """Train a learner once more as in the run, and store snapshots at the records of expensive measures.
 
     Args:
         rate: rate of the curve, if the learner tried several.
@@ -111,7 +111,7 @@ def take(
 
 
 def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """Return the first indices up to a limit, the last of them replaced by `among` if that is not there."""
+    """Return the first indices up to a limit. If `among` is not one of them, it replaces the last."""
     numbers = np.arange(min(count, limit))
     if among is not None and among >= len(numbers):
         numbers[-1] = among
@@ -134,7 +134,7 @@ def _units(net: Parametrised, d: int) -> list[int]:
 
 
 def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> None:
-    """Add a snapshot. Readers find it by its place on x, which is therefore added after it."""
+    """Add a snapshot. Its place on x is added last, because readers find it by this place."""
     if isinstance(hypothesis, Parametrised):
         first = {layer: tensor[:1] for layer, tensor in hypothesis.tensors.items()}
         if not snapshots.units:

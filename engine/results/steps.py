@@ -48,7 +48,7 @@ class Samples(NamedTuple):
     """Records that have passed the `until` of a reading, [R or 1, S]; None without `until`."""
 
     why_first_only: str = ""
-    """Why values, or those of `until`, are kept of the first replica only; empty if of all."""
+    """Why values, or those of `until`, are stored for the first replica only; empty if for all replicas."""
 
     def coordinates(self, by_replica: bool = False) -> dict[str, Floats]:
         """Return clocks and indices, shaped to broadcast with values [S, *index] and [R, S, *index].
@@ -249,7 +249,7 @@ class PictureSteps:
 
     @property
     def _along(self) -> list[str]:
-        """Names along which points have places: the axes, then the rates as an axis of their own."""
+        """Names of the dimensions of points: the axes, then the rates."""
         return [*(axis.name for axis in self._axes), RATE]
 
     def height(self, point: Point) -> float | None:
@@ -260,7 +260,7 @@ class PictureSteps:
 
     @property
     def _of_rows(self) -> set[str]:
-        """Names in y."""
+        """Names that y uses."""
         return set() if self.picture.y is None else names_in(self.picture.y)
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
@@ -287,7 +287,7 @@ class PictureSteps:
         return x[order], np.concatenate([part.values for part in parts], 1)[:, order]
 
     def along_records(self, clocks: Collection[str]) -> bool:
-        """Return whether x follows the progress of training, which is neither read off nor set."""
+        """Return whether x follows the progress of training, without a reading or a value set by `at`."""
         if self._reading is not None and self._reading.over == "record":
             return False
         return not self._named.isdisjoint(clocks) and self.picture.at.keys().isdisjoint(clocks)
@@ -320,7 +320,7 @@ class PictureSteps:
 
     @property
     def along_rates(self) -> bool:
-        """Whether x is made of the rates that a learner tries, which are an axis with one run for each."""
+        """Whether x is computed from the rates that a learner tries, an axis with a run for each."""
         return RATE in self._named - self._of_axes
 
     @property
@@ -330,7 +330,7 @@ class PictureSteps:
 
     @property
     def x_of_axes(self) -> bool:
-        """Whether x is made of axes alone."""
+        """Whether x is computed from axes alone."""
         return self._named <= self._of_axes | {"n", "d"}
 
     @property
@@ -339,7 +339,7 @@ class PictureSteps:
 
     @property
     def along_axes(self) -> bool:
-        """Whether several points make a curve or a map; each contributes a number, once it is known."""
+        """Whether several points form a curve or a map; each adds a number when its run is complete."""
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()
         return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates

@@ -66,16 +66,14 @@ class Curve:
 
         self.replicas = replicas
         self.divergences = np.full(replicas, np.nan)
-        """Place of divergence of every replica, on the clock of the x-axis [R]; NaN for replicas that did
-        not.
-        """
+        """Place of divergence of every replica on the x-axis [R]; NaN for replicas that did not diverge."""
 
         self.inaccurate = np.zeros(replicas, bool)
         """Replicas [R] that did not diverge, but ended early since numbers are inaccurate from there on."""
 
         self.ended = False
         self.oracle_tuned = False
-        """Whether it becomes the curve of the best of several rates, once all of them are complete."""
+        """Whether the curve becomes that of the best of several rates, once all of them are complete."""
         self.length = 0
         self.weights_length = 0
         self.capacity = capacity
@@ -88,7 +86,7 @@ class Curve:
 
     @property
     def backend(self) -> str:
-        """Names of its backends, in words."""
+        """Names of the curve's backends, in words."""
         return " then ".join(self.backends)
 
     @property
@@ -166,7 +164,7 @@ class Curve:
         values = self.values(measure)
         if values is None or values.shape[1] == self.replicas:
             return ""
-        reason = f"{measure} was kept of the first of {self.replicas} replicas only"
+        reason = f"{measure} was stored for the first of {self.replicas} replicas only"
         if self.is_restored and replicas_kept(self.length, self.replicas) > 1:
             return f"{reason}: no picture and no claim of the cached run reads the others; compute it again"
         return f"{reason}: the run has too many evaluation points for more; take fewer"
@@ -309,7 +307,7 @@ class Curve:
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
-        """Store weights at a place; `kept_records` bounds their number."""
+        """Store weights at a place; `kept_records` limits their number."""
         if self._weights is None:
             slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)

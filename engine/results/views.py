@@ -16,6 +16,7 @@ from engine.core.parts import BadInput
 from engine.measures import measures_in
 from engine.pictures import reductions
 from engine.pictures.picture import RATE, Contour, Picture
+from engine.pictures.summaries import SPREADS
 from engine.pictures.view import (
     ROUNDING,
     Absences,
@@ -43,7 +44,7 @@ from engine.spec.sweep import Point, Sweep, marks_of
 Floats = NDArray[np.float64]
 
 LIMITS = ("asymptotic", "shape", "reference")
-"""Directions of lines that state nothing about the mean over finitely many replicas."""
+"""Directions of lines that do not constrain the mean over finitely many replicas."""
 
 
 def view(picture: Picture, results: Results) -> View:
@@ -88,7 +89,7 @@ def view(picture: Picture, results: Results) -> View:
                 shown.absences.lines[pieces[0][2].kind] = why
                 continue
             values = _divided(x, values, divisor)
-        y = values[0] if len(values) == 1 else reductions.summary(picture.summary, values)
+        y = _of_line(picture.summary, values)
         points = _points_of(results, picture, apart)
         without = [point for number, point in points.items() if number not in results.traces]
         y = _if_known(picture, steps, x, y, without)
@@ -153,7 +154,7 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the points of a picture with these values of the axes that split its curves, by number."""
+    """Return the indices of the points of a picture with these values of the axes that split its curves."""
     sweep = results.sweep
     return {
         number: point
@@ -179,6 +180,11 @@ def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
     if not promises or not divisor.samples or not divisor.differ:
         return ""
     return "it is about the mean over replicas, and each replica is divided by its own number before that"
+
+
+def _of_line(how: str, samples: Floats) -> Floats:
+    """Return the summary of a line [R, N] over its replicas; all of them share a line of one row."""
+    return samples[0] if len(samples) == 1 else reductions.summary(how, samples)
 
 
 def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
@@ -213,7 +219,7 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
-    """Return x at a clock of a run; on measured clocks, that of the learner that is furthest by then."""
+    """Return x at a clock of a run; with measured clocks, the x of the learner that is furthest by then."""
     if number not in results.traces:
         return None
     point, trace = results.sweep.points[number], results.traces[number]
@@ -269,7 +275,7 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
         return None
     if steps.change_values or picture.at or samples.own_clocks:
         return None
-    if picture.summary == "geometric":  # of values below 0 there is none
+    if picture.summary in ("geometric", *SPREADS):  # not that of a single value
         return None
     if picture.x not in samples.clocks or list(samples.indices) != [picture.y]:
         return None
@@ -309,7 +315,7 @@ def _contour(
                 direction, title = line.statement.direction, line.statement.called
     if not sampled:
         return None
-    level_values = _over(x, y, steps.parts(sampled), lambda group: reductions.summary(picture.summary, group))
+    level_values = _over(x, y, steps.parts(sampled), partial(_of_line, picture.summary))
     name = contour.name or f"{title} = {contour.level:g}"
     return ContourView(name, contour.line, direction, contour.level, level_values)
 
@@ -535,6 +541,8 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
     """Return the label of the y-axis."""
     how, loss = picture.reading, results.sweep.experiment.protocol.loss
     label = picture.measure.label_with(loss)
+    if picture.summary in SPREADS:
+        label = f"{picture.summary.replace('-', ' ')} of {label}"
     if how is not None and how.is_place:
         clock = next((trace.x_label for trace in results.traces.values()), how.over)
         over = clock if how.over == "record" else symbol(how.over, words)

@@ -1,4 +1,4 @@
-"""Compilation for a run in another process, and the backend that serves meanwhile."""
+"""Compilation for a run in another process, and the backend that is used meanwhile."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Handover:
     def __init__(
         self, serving: Recording, is_ready: Callable[[], bool], begin: Callable[[], Recording]
     ) -> None:
-        """Serve records from `serving` until `is_ready`, then from the training run that `begin` returns."""
+        """Return records of `serving` until `is_ready`, then of the training run that `begin` returns."""
         self._serving, self._is_ready, self._begin = serving, is_ready, begin
         self._waiting, self._records_taken, self._to_repeat = True, 0, 0
 

@@ -59,7 +59,7 @@ class DrawnData:
         return data
 
     def give_back(self) -> bool:
-        """Release all held data, and return whether there were any."""
+        """Release all held data, and return whether any were held."""
         held, self._held = bool(self._held), {}
         return held
 

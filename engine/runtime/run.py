@@ -48,7 +48,7 @@ GROWTH = 8
 
 
 class Pacing:
-    """Chooses the records of a round so that it takes about `seconds`, by the time of the last round."""
+    """Chooses the number of records so that a round takes about `seconds`, by the time of the last round."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -73,14 +73,14 @@ COMPARED_BY = AverageLoss().name
 """Measure by which the rates of a learner are compared."""
 
 SMALL = 8 << 20
-"""Bytes up to which a run stays on one thread: several threads would mostly wait for one another."""
+"""Size in bytes up to which a run stays on one thread; several threads would mostly wait for one another."""
 
 WAITING = 4 << 20
 """Maximum bytes of weights per curve that are buffered before they are written to the trace."""
 
 
 BEYOND = 64
-"""Records, or updates within them, that a learner may do after its early end."""
+"""Number of records, or updates within them, that a learner may make after its early end."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ def run(
     """Run all learners of an experiment side by side, a few records at a time.
 
     Learners that are ahead wait for the others. A learner that needs several rounds for a record finishes it
-    before the next continues, so that the first results appear early. Curves are the same, bit by bit,
-    however rounds divide them.
+    before the next continues, so that the first results appear early. The division into rounds does not
+    change a bit of the curves.
 
     Args:
         gate: returns the number of records of the next round.
@@ -447,7 +447,7 @@ def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
 
 
 def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
-    """Return the learner runs with the fewest records."""
+    """Return the learner runs that have the fewest records."""
     fewest = min(learner_run.length for learner_run in learner_runs)
     return [learner_run for learner_run in learner_runs if learner_run.length == fewest]
 

@@ -37,7 +37,7 @@ key.
 MB = 1 << 20
 
 MOST_WEIGHT_BYTES = MB
-"""Limit of the weights of a learner in its file; larger ones are left out.
+"""Maximum bytes of the weights of a learner in its file; larger weights are omitted.
 
 Only panels show weights, and those of 2²⁰ features take 32 MB at every point.
 """
@@ -49,8 +49,8 @@ MOST = 1024 * MB
 class Store:
     """Finished curves by everything that determines them, to be found again for the same learner and problem.
 
-    The key is the learner with its problem, protocol and run, all resolved, and the code of the engine; data
-    files count by content. Titles, pictures, claims, measures, roles and other learners are not part of it,
+    The key contains the learner, problem, protocol and run, all resolved, the code of the engine, and the
+    content of data files. Titles, pictures, claims, measures, roles and other learners are not part of it,
     nor are names that determine no draws: renamed learners are found again. A file holds its key as JSON
     beside its arrays, so that an index of a folder can be made from the files alone. Pictures and claims
     decide which values of replicas a file has; a set-up that reads other values is computed.

@@ -133,7 +133,7 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
 def _along_runs(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
-    """Return the line of a curve, as far as it and its side runs have come; None if it binds none."""
+    """Return the line of a curve at the records so far, including side runs; None if no line binds it."""
     learner_plan = learners[curve.learner]
     if not planned.binds(learner_plan.learner):
         return None

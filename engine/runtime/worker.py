@@ -21,7 +21,7 @@ from engine.spec.sweep import Sweep
 State = Literal["idle", "waiting", "loading", "running", "paused", "finished", "stopped", "failed"]
 
 ROUND_SECONDS = 0.05
-"""Longest time of a round of the run, so that pause and stop take effect at once."""
+"""Maximum seconds of a round of the run, so that pause and stop take effect quickly."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,9 @@ Event = RunEvent | Changed | Refused | Failed
 class Worker:
     """Runs a sweep in its own thread, and notifies of state changes only, never of steps.
 
-    `notify` is called from that thread. A worker runs once; a new run needs a new worker. Of workers with the
-    same `turn`, one works at a time: a stopped one may still draw data or learn an example before it ends.
+    `notify` is called from that thread. A worker runs once; a new run needs a new worker. Among workers with
+    the same `turn`, one works at a time: a stopped worker may still draw data or learn an example before it
+    ends.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
 """Solvers: learners that fit all examples seen so far, without a rate.
 
-A learner may have such a solution, on the rows that it has seen, as its limit.
+The solution on the rows that a learner has seen may be the limit of that learner.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engine.problems.instances import Instances
 Floats = NDArray[np.float64]
 
 QUICK = 1 << 12
-"""Instances with more numbers than this are solved in a thread of their own, which a stop leaves behind."""
+"""Largest number of entries solved in the same thread; larger problems get a thread that a stop abandons."""
 
 
 class SolverStructure(NamedTuple):
@@ -35,7 +35,7 @@ class SolverStructure(NamedTuple):
     """Kind of the learner."""
 
     labels: Values = "any"
-    """Labels that it requires."""
+    """Labels that the solver requires."""
 
     linear_in_instance: bool = True
     """Whether predictions are xᵀw for every choice of its fields; then the hypothesis returns w."""
@@ -50,22 +50,22 @@ class SolverStructure(NamedTuple):
     """Whether w starts at 0 and an instance orthogonal to the earlier ones projects it onto xᵀw = y."""
 
     by_products: bool = False
-    """Whether it uses only inner products and single rows of instances, which may then be an operator."""
+    """Whether the solver uses only inner products and single rows, so that instances may be an operator."""
 
     of_kernel: bool = False
-    """Whether its fit is an element of the Hilbert space of a kernel, and so has a norm there."""
+    """Whether the fit is an element of the Hilbert space of a kernel, and so has a norm there."""
 
     of_margins: bool = False
-    """Whether it constrains the margins of the examples instead of fitting their labels."""
+    """Whether the solver constrains the margins of the examples instead of fitting their labels."""
 
     names_norm: bool = False
-    """Whether its solutions have the least `norm`."""
+    """Whether solutions have the least `norm`."""
 
     from_start: bool = False
     """Whether the solution nearest to a start w₀ is w₀ plus the solution for the labels y − Xw₀."""
 
     prior_noise: float | None = None
-    """Noise variance λ if it predicts the posterior mean of a Gaussian process with covariance `values`.
+    """Noise variance λ of the Gaussian process, with covariance `values`, whose mean the solver predicts.
 
     None for other solvers.
     """
@@ -80,7 +80,7 @@ class Solver(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "norm", "invariance"))
 
     def structure(self) -> SolverStructure:
-        """Return the properties of its solutions."""
+        """Return the properties of the solutions."""
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
@@ -92,7 +92,7 @@ class Solver(Part, frozen=True):
         raise NotImplementedError
 
     def refuses(self, d: int) -> str | None:
-        """Return why it cannot learn from instances with d features, in one sentence; None if it can."""
+        """Return why the solver cannot learn from d features, in one sentence; None if it can."""
         return None
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
@@ -106,18 +106,18 @@ class Solver(Part, frozen=True):
         raise NotImplementedError
 
     def operations(self, sizes: Sizes) -> float:
-        """Return about how many multiplications a run takes if it refits with every example; 0: few."""
+        """Return the rough number of multiplications of a run that refits with every example; 0 if few."""
         return 0.0
 
     def size(self, n: int, d: int) -> int:
-        """Return the float64 numbers that it keeps per replica of n instances [n, d], besides d per target.
+        """Return the number of float64 values stored per replica of n instances [n, d], besides d per target.
 
         The default is the sum for a kernel and for a linear program on all features.
         """
         return 8 * n * d + 3 * n * n + 50 * d * d
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes that it takes, with its temporaries while it solves."""
+        """Return the bytes that the solver takes, including temporaries."""
         return DERIVED * (2 * sizes.replicas * self.size(sizes.n, sizes.d) + sizes.batch * sizes.d)
 
     def invariance(self) -> Verdict:
@@ -145,7 +145,7 @@ class SolvedWeights:
     """Weights [B, d]; None if examples were added since they were solved for."""
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights, if examples came since; yields between members. Raises: Stopped."""
+        """Solve for the weights if examples were added; yields between members. Raises: Stopped."""
         raise NotImplementedError
 
     def predict(self, instances: Instances) -> torch.Tensor:

@@ -19,8 +19,8 @@ TOLERANCE = 1e-10
 class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
     """Basis pursuit: the w of least ‖w‖₁ = Σ_i |w_i| among those with Xw = y on the examples so far.
 
-    A linear program in w₊, w₋ ≥ 0, w = w₊ − w₋, solved anew by HiGHS for every k; of several shortest w,
-    HiGHS decides. Labels that no w fits are replaced by the fit of least squares. Source: Chen, Donoho,
+    A linear program in w₊, w₋ ≥ 0, w = w₊ − w₋, solved anew by HiGHS for every k. If several w are shortest,
+    HiGHS chooses one. Labels that no w fits are replaced by the fit of least squares. Source: Chen, Donoho,
     Saunders 1998; theory.md §4.
     """
 

@@ -1,4 +1,4 @@
-"""Parities by elimination over F₂, of examples or of means of them."""
+"""Parities by elimination over F₂, from examples or from means of examples."""
 
 from __future__ import annotations
 
@@ -21,28 +21,34 @@ Bits = NDArray[np.bool_]
 
 
 class Elimination(Solver, frozen=True, tag="elimination"):
-    """The product of entries that fits the examples kept, by Gaussian elimination over F₂.
+    """A product of entries that fits the stored examples, by Gaussian elimination over F₂.
 
     A memory M starts at 0. Step t of SGD with rate 1 on the loss −(Σ_j M_tj x_j + M_t0 y) makes its row t the
     mean of (x, y) over the examples of the step. With `batch` 1 that is a copy of one example, with a larger
     batch a mean, and with `of = "population"` the mean over all inputs, which is 0 for a product of fair
-    signs. The signs of the rows, those of 0 by a coin, are then equations over F₂ for the set S with y = ∏_{i
-    ∈ S} sgn(x_i). They are solved in order, and equations that contradict earlier ones are left out.
-    Instances that are no products of those solved are not determined: their free bits are 0, a guess, or with
-    `abstain` the prediction is 0. Memory and decoder are written by hand, not learned. Source: AS20;
+    signs. The signs of the rows are then equations over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i); the
+    sign of 0 is a coin. They are solved in order, and equations that contradict earlier ones are left out. If
+    an instance is not a product of solved ones, its label is not determined: its free bits are set to 0, or
+    with `abstain` the prediction is 0. Memory and decoder are written by hand, not learned. Source: AS20;
     theory-bias.md §§41, 42.
     """
 
     batch: Annotated[
-        Count, Meta(title="examples of a step", description="of which a row of the memory is the mean")
+        Count,
+        Meta(title="examples of a step", description="number of examples whose mean is a row of the memory"),
     ] = 1
     of: Annotated[
         Literal["examples", "population"],
-        Meta(title="of", description="means of examples, or in their place that of all inputs", extra=SELDOM),
+        Meta(title="of", description="rows are means of examples, or the mean of all inputs", extra=SELDOM),
     ] = "examples"
 
     abstain: Annotated[
-        bool, Meta(title="abstain", description="predict 0 where the examples leave it open", extra=SELDOM)
+        bool,
+        Meta(
+            title="abstain",
+            description="predict 0 where the examples do not determine the label",
+            extra=SELDOM,
+        ),
     ] = False
 
     def structure(self) -> SolverStructure:
@@ -55,9 +61,7 @@ class Elimination(Solver, frozen=True, tag="elimination"):
         return d * (d + 1) // 8 + (self.batch + 2) * (d + 1) + 2 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(
-            False, "it asks for the sign of every entry, and sets bits that are free to 0 in order"
-        )
+        return Verdict(False, "it uses the sign of every entry, and sets free bits to 0 in order")
 
 
 class Equations:

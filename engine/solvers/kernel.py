@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     OfTwo = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 DEPENDENT = 1e-11
-"""An example adds no rank to the Gram matrix if its pivot is at most this share of its diagonal entry."""
+"""Share of its diagonal entry up to which the pivot of an example counts as 0, so that it adds no rank."""
 
 ALIGNED = 1e-13
-"""Unit vectors whose cosine differs from ±1 by less count as equal or opposite.
+"""Distance of a cosine from ±1 below which unit vectors count as equal or opposite.
 
 arccos has a square-root singularity there, where rounding of 1e-16 would become 1e-8.
 """
 
 AHEAD, CHUNK = 128, 128
-"""Next examples whose coordinates are computed together, and rows of a chunk of `GrowingRows`."""
+"""Number of next examples whose coordinates are computed together, and rows per chunk of `GrowingRows`."""
 
 LEAST = 64
-"""Examples that are allocated at first."""
+"""Number of examples that are allocated at first."""
 
 MOST_DEGREE = 1023
 """Largest degree: at a higher one even (1 + 1)^degree overflows float64."""
@@ -48,11 +48,12 @@ MOST_BITS = 500
 class Kernel(Solver, frozen=True, tag="kernel"):
     """Kernel ridge regression: ŷ(x) = Σ_j a_j K(x_j, x) with a = (K + λI)⁻¹y over the examples so far.
 
-    λ = `lam` = 0 is minimum-norm interpolation, a = K⁺y: examples that depend on earlier ones (up to
-    rounding) are then fitted by least squares. Kernels: linear xᵀx̃; polynomial (c + xᵀx̃)^p, c = `offset`, p
-    = `degree`; rbf exp(−‖x − x̃‖²/(2 s²)), s = `width`; xor-product Π_i (1 + x_i x̃_i), the inner product of
-    all 2^d products of bits; ntk, of an infinitely wide two-layer ReLU net with both layers trained, ‖x‖‖x̃‖
-    (u κ₀(u) + κ₁(u)) for the cosine u, with κ₀ = (π − arccos u)/π, κ₁ = (√(1 − u²) + u(π − arccos u))/π.
+    With λ = `lam` = 0 it is minimum-norm interpolation, a = K⁺y. Then examples that depend on earlier ones
+    (up to rounding) are fitted by least squares. Kernels: linear xᵀx̃; polynomial (c + xᵀx̃)^p, c = `offset`,
+    p = `degree`; rbf exp(−‖x − x̃‖²/(2 s²)), s = `width`; xor-product Π_i (1 + x_i x̃_i), the inner product
+    of all 2^d products of bits; ntk, of an infinitely wide two-layer ReLU net with both layers trained,
+    ‖x‖‖x̃‖ (u κ₀(u) + κ₁(u)) for the cosine u, with κ₀ = (π − arccos u)/π, κ₁ = (√(1 − u²) + u(π − arccos
+    u))/π.
 
     The Cholesky factor of K + λI grows by a row per example, in float64, along with its product with the
     kernels of all rows: O(k² + n k + n d) per example, and n numbers for each of them. With the linear kernel
@@ -166,7 +167,7 @@ class KernelFit:
     """
 
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
-        """Take K of rows [R, n, d] and rows [R, k, d]; `weighs` says that it is xᵀx̃, which has weights."""
+        """Store K, a function of rows [R, n, d] and [R, k, d]; `weighs`: K is xᵀx̃, so there are weights."""
         self._values, self._lam, self._weighs = kernel, lam, weighs
         self._given = data.instances.rows
         self._rows = self._given.double()  # [R, n, d]

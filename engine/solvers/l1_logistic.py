@@ -18,7 +18,7 @@ TOLERANCE = 1e-3
 """Largest violation of optimality, relative to the slope of the penalty or of the loss at w = 0."""
 
 ITERATIONS = 300
-"""Iterations of liblinear at most: about a hundred suffice, but rounding can keep it from stopping."""
+"""Maximum iterations of liblinear: about a hundred suffice, but rounding can keep it from stopping."""
 
 
 class L1Logistic(Solver, frozen=True, tag="l1-logistic"):

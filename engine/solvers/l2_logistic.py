@@ -17,13 +17,13 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 SHARE = 0.7
-"""Share of the examples that are fitted while the strength is chosen; the others validate it."""
+"""Share of the examples that are fitted while the strength is chosen; the others are for validation."""
 
 TOLERANCE = 1e-4
 """Largest remaining slope, relative to the slope at w = 0."""
 
 ON_BOUNDARY = 2.0**-26
-"""Largest cosine with w at which an instance counts as orthogonal to it, as rounding decides its side."""
+"""Largest cosine with w at which an instance counts as orthogonal to w, because rounding decides its side."""
 
 Strength = Annotated[float, Meta(ge=1e-6, le=1e6)]
 C = Annotated[

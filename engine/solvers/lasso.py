@@ -21,7 +21,7 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, SolvedWeights, Solver, SolverStructure
 
 DEPENDENT = 1e-10
-"""A feature depends on the active ones if less than this share of its square length is outside their span."""
+"""Share of its square length outside the active span below which a feature counts as dependent."""
 
 ROUNDING = 1e-12
 """Share of the largest slope at w = 0 by which rounding may lift a slope above the penalty."""
@@ -180,7 +180,10 @@ class Minimiser:
 
 
 class LassoFit(SolvedWeights):
-    """The Lasso's solution for every replica and target, computed at its next use from the last solution."""
+    """The Lasso's solution for every replica and target.
+
+    It is computed at the next use, from the last solution.
+    """
 
     def __init__(self, data: Data, lam: float) -> None:
         self._lam, self._seen, (self._replicas, d) = lam, 0, (data.replicas, data.instances.d)
@@ -202,7 +205,7 @@ class LassoFit(SolvedWeights):
         self._w = None
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights, if examples came since; yields between members. Raises: Stopped."""
+        """Solve for the weights if examples were added; yields between members. Raises: Stopped."""
         if self._w is not None:
             return
         for number, (member, b) in enumerate(zip(self._members, self._products, strict=True)):

@@ -12,11 +12,11 @@ from engine.problems.instances import Instances
 from engine.solvers import Solver, SolverStructure, one_by_one
 
 DEPENDENT = 1e-9
-"""A new instance adds no rank if the share of its length outside the span of the old ones is below this."""
+"""Share of its length outside the span of the others below which a new instance adds no rank."""
 
 
 class LLS(Solver, frozen=True, tag="lls"):
-    """Minimum-norm least squares: w = X⁺y over the examples so far, by O(d²) work per example.
+    """Minimum-norm least squares: w = X⁺y over the examples so far, with O(d²) work per example.
 
     Greville's recursion in float64 on the projector P onto the span of the instances and M = (XᵀX)⁺. A new
     instance x has the part c = x − P x outside the span. If c ≠ 0 then w ← w + c (y − xᵀw)/‖c‖²; otherwise

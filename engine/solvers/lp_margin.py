@@ -33,7 +33,7 @@ SMALL = 0.1
 """Share of the mean gap of a coefficient below which it gets no further cut."""
 
 ROUNDS = 20
-"""Programs at most to close the gap; 10 are usual."""
+"""Maximum number of programs to close the gap; 10 are usual."""
 
 INFEASIBLE = 2
 """Status of scipy for a program that has no solution."""

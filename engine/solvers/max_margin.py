@@ -13,7 +13,7 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-8
-"""Largest relative error: of a margin below 1, and of ‖w‖ above its dual bound."""
+"""Largest relative distance of a margin below 1, and of ‖w‖ above its dual bound."""
 
 NONE = 1e-9
 """Margin below which examples of length at most 1 count as not separable."""
@@ -41,7 +41,10 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
         return 3 * n * (min(n, d) + 1) + n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "w is a combination of the instances, by their inner products and labels alone")
+        return Verdict(
+            True,
+            "w is a combination of the instances, which depends on their inner products and labels alone",
+        )
 
 
 def widest(X: Floats, y: Floats) -> Floats:

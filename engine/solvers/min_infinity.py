@@ -17,9 +17,9 @@ from engine.solvers.basis_pursuit import TOLERANCE
 class MinInfinity(Solver, frozen=True, tag="min-infinity"):
     """The w of least ‖w‖∞ = max_i |w_i| among those with Xw = y on the examples so far.
 
-    A linear program in w and t, −t ≤ w_i ≤ t, solved anew by HiGHS for every k; of several shortest w, HiGHS
-    decides. Labels that no w fits are replaced by the fit of least squares. Steps of one size along all axes,
-    such as those of sign descent and Adam, tend to about this solution. Source: theory-symmetry.md §65.
+    A linear program in w and t, −t ≤ w_i ≤ t, solved anew by HiGHS for every k. If several w are shortest,
+    HiGHS chooses one. Labels that no w fits are replaced by the fit of least squares. Rules with equal steps
+    along all axes, such as sign descent and Adam, end near this solution. Source: theory-symmetry.md §65.
     """
 
     def structure(self) -> SolverStructure:

@@ -82,7 +82,7 @@ class MinQ(Solver, frozen=True, tag="min-q"):
 
 
 class Path:
-    """The minimisers of Q_α for fixed examples along α; points passed on the way to one α serve the next.
+    """The minimisers of Q_α for fixed examples along α; points on the way to one α are reused for the next.
 
     The passed points do not depend on the order in which values of α are requested.
     """

@@ -24,7 +24,7 @@ FITTED = 1e-24
 """Loss, as a share of the squared labels, at which all labels are fitted up to rounding; no more starts."""
 
 EVALUATIONS = 1000
-"""Evaluations of the loss in a search, at most."""
+"""Maximum number of evaluations of the loss in a search."""
 
 
 class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
@@ -54,7 +54,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
         return 4 * n * self.units * (d + 1) + 2 * n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(False, "its starts are the same numbers whatever the coordinates of the instances are")
+        return Verdict(False, "its starts are the same numbers in all coordinate systems of the instances")
 
     def fit(self, X: Floats, y: Floats) -> Floats:
         """Return the parameters [k (d + 1)] of the best fit to instances X [n, d] and labels y [n]."""

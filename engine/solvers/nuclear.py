@@ -59,7 +59,7 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
         return 2 * n * d + 8 * d
 
     def invariance(self) -> Verdict:
-        reason = "singular values of W are what rotations of its sides alone leave as they are"
+        reason = "rotations of either side of W preserve its singular values, and other rotations do not"
         group = TRIVIAL if self.factors is None else rotations(*self.factors)
         return Verdict(False, reason, group)
 

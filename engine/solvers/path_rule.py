@@ -21,7 +21,7 @@ VIEWS = 3
 """Random projections of every factor, up to a common scale: they separate its directions."""
 
 MOST_ROWS = 8
-"""Instances up to this number are read as a matrix; of more, only products are used."""
+"""Largest number of instances that are read as a matrix; with more, only products are used."""
 
 SAME = {4: 1e-3, 8: 1e-6}
 """Distance below which projectors belong to one direction, by the bytes of a number; rounding is less."""
@@ -30,7 +30,7 @@ SAME = {4: 1e-3, 8: 1e-6}
 class PathRule(Solver, frozen=True, tag="path-rule"):
     """The labels of products x¹ ⊗ … ⊗ xʳ that the seen labels determine, and 0 for all other products.
 
-    It supposes that labels ±1 are products of one unknown sign for every factor. With two factors a label is
+    It assumes that labels ±1 are products of one unknown sign for every factor. With two factors a label is
     known if a path of examples leads from x¹ to x², alternately with the same first and the same second
     factor. It is then the product of the labels along the path. With r factors a label is known if the
     indicator vector of its tuple is a sum, over F₂, of indicator vectors of seen tuples (Gaussian
@@ -67,7 +67,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
         return (VIEWS * len(sizes) + 1) * (n + d) + sum(sizes) ** 2 // 8
 
     def invariance(self) -> Verdict:
-        reason = "it only asks which factors are the same or opposite, by their inner products"
+        reason = "it only uses which factors are the same or opposite, by their inner products"
         sizes = factor_sizes(self.factors, self.side, self.count) or ()
         if len(sizes) <= 1:
             return Verdict(True, reason)

@@ -20,13 +20,15 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
     """The perceptron from w = 0: w ← w + y_j x_j where y_j x_jᵀw ≤ 0, in passes until one makes no mistake.
 
     Passes go through the examples in their order, at most `passes` of them, anew for every k. Labels are ±1,
-    and the model has no bias. A margin of 0 up to rounding, √ε of the longest ‖x‖², is a mistake, too: else
-    rounding would decide the mistakes on orthogonal examples. Separable examples with ‖x‖ ≤ R and margin γ
-    cause at most (R/γ)² mistakes. A pass costs O(d + k) per mistake, by inner products of the examples.
-    Source: Rosenblatt 1958; Novikoff 1962; theory-symmetry.md §19.
+    and the model has no bias. A margin of 0 up to rounding, √ε of the longest ‖x‖², is a mistake, too.
+    Otherwise rounding would decide the mistakes on orthogonal examples. Separable examples with ‖x‖ ≤ R and
+    margin γ cause at most (R/γ)² mistakes. A pass costs O(d + k) per mistake, by inner products of the
+    examples. Source: Rosenblatt 1958; Novikoff 1962; theory-symmetry.md §19.
     """
 
-    passes: Annotated[Count, Meta(title="passes", description="at most so many through the examples")] = 1000
+    passes: Annotated[
+        Count, Meta(title="passes", description="maximum number of passes through the examples")
+    ] = 1000
 
     def structure(self) -> SolverStructure:
         return SolverStructure(learner_kind="gradient", labels="signs")

@@ -23,8 +23,8 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
 
     ω ~ N(0, I/s²) and b uniform on [0, 2π), one draw per replica. φ(x)ᵀφ(x̃) has the mean exp(−‖x −
     x̃‖²/(2s²)) and misses it by about 1/√D: it tends to kernel ridge regression with the rbf kernel as D
-    grows. Solved in its dual form by the kernel φᵀφ̃, in float64. Unlike that of the kernel its λ is above 0,
-    as D features fit no more than D examples. Source: Rahimi, Recht 2007; theory-nets.md §32.
+    grows. Solved in its dual form by the kernel φᵀφ̃, in float64. λ must be above 0, because D features fit
+    no more than D examples. Source: Rahimi, Recht 2007; theory-nets.md §32.
     """
 
     features: Annotated[Count, Meta(title="features D", description="random cosines")] = 1000
@@ -68,7 +68,7 @@ class Features(KernelFit):
 
     @cached_property
     def _of_all(self) -> torch.Tensor:
-        """φ of all rows of the data, with which every example has a kernel."""
+        """φ of all rows of the data."""
         return self._of(self._rows)
 
     def _of(self, rows: torch.Tensor) -> torch.Tensor:

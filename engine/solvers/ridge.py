@@ -24,7 +24,7 @@ class Ridge(Solver, frozen=True, tag="ridge"):
     Source: Hoerl, Kennard 1970; Potter 1963 for the square root; theory.md §4.
     """
 
-    lam: Annotated[float, Meta(ge=1e-12, title="penalty λ", description="for λ = 0 there is lls")] = 1.0
+    lam: Annotated[float, Meta(ge=1e-12, title="penalty λ", description="above 0; lls has λ = 0")] = 1.0
 
     def structure(self) -> SolverStructure:
         return SolverStructure(learner_kind="exact", linear_in_labels=True)

@@ -19,13 +19,13 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 from engine.solvers.ridge import Root
 
 AHEAD = 64
-"""Next examples that are multiplied with all rows at once, in a fifth of the time of single products."""
+"""Number of examples multiplied with all rows together, in a fifth of the time of single products."""
 
 SMALL = 1.0
 """Largest leverage whose changes may be rounded to float32 without loss in the predictions."""
 
 PIECE = 1 << 10
-"""Rows that are converted to float64 at once."""
+"""Number of rows that are converted to float64 together."""
 
 LARGE = 1e4
 """Largest leverage whose differences are exact enough, as predictions divide by 1 + leverage."""
@@ -58,7 +58,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
         return super().bytes_held(sizes) + DERIVED * sizes.batch * sizes.n
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "its predictions are made of inner products, and εI has no preferred direction")
+        return Verdict(True, "its predictions depend on inner products, and εI has no preferred direction")
 
 
 class VAWStep(NamedTuple):

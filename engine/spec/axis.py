@@ -20,7 +20,7 @@ FEW = 9
 """Number of points of a range without `points`, unless its ends determine a factor."""
 
 FACTORS = (2.0, 10.0)
-"""Factors between neighbours of a logarithmic range without `points`: the first that its ends allow."""
+"""Factors between neighbours of a logarithmic range without `points`, in the order of trial."""
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Word = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -40,7 +40,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: Annotated[
-        AxisName, Meta(title="name", description="letters and digits, as in eta: what expressions call it")
+        AxisName, Meta(title="name", description="name in expressions, of letters and digits, as in eta")
     ]
     values: Annotated[
         Annotated[tuple[Value, ...], Meta(min_length=1, max_length=MOST_POINTS)] | None,
@@ -54,14 +54,16 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     to: Annotated[Number | None, Meta(title="to", description="the last value")] = None
     points: Annotated[
         Annotated[int, Meta(ge=1, le=MOST_POINTS)] | None,
-        Meta(title="points", description="how many; none: by factors of 2 or 10 if logarithmic, or 9"),
+        Meta(title="points", description="number of values; none: factors of 2 or 10 if logarithmic, else 9"),
     ] = None
-    log: Annotated[bool, Meta(title="logarithmic", description="in equal factors, and drawn so")] = False
+    log: Annotated[
+        bool, Meta(title="logarithmic", description="equal factors between values, also in charts")
+    ] = False
     names: Annotated[
         tuple[Word, ...] | None,
         Meta(
             title="names",
-            description="what its values are called, one name for each; none: by their numbers",
+            description="one name for each value; none: their numbers",
             extra=SELDOM,
         ),
     ] = None
@@ -69,14 +71,14 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Word | None,
         Meta(
             title="symbol",
-            description="what charts call it, as d or C_w; none: its name, or a Greek letter for eta",
+            description="symbol in charts, as d or C_w; none: its name, or a Greek letter for eta",
             extra=SELDOM,
         ),
     ] = None
     set: Annotated[
         Word | None,
         Meta(
-            title="sets", description="a place that gets the value, as problem.target.degree; none: by name"
+            title="sets", description="field that gets the value, as in problem.target.degree; none: by name"
         ),
     ] = None
 
@@ -84,7 +86,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["read"] | None,
         Meta(
             title="until",
-            description="read: go on only until what pictures read off along it is known",
+            description="read: stop once the readings of pictures along this axis are known",
             extra=SELDOM,
         ),
     ] = None
@@ -95,7 +97,9 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             fault = f"{len(self.grid)} values have {len(set(self.names))} different names"
             raise BadField("names", f"{fault}; give each value a name of its own")
         if self.until is not None and any(number >= other for number, other in pairwise(self._numbers)):
-            raise BadField("until", "what is read off is the first place, so values must grow; sort them")
+            raise BadField(
+                "until", "a reading is the first place on the axis, so values must grow; sort them"
+            )
 
     @property
     def _numbers(self) -> list[float]:

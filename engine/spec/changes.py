@@ -101,7 +101,7 @@ def _tables(raw: Raw, part: str) -> Iterator[dict[str, Any]]:
     return (table for table in tables if isinstance(table, dict)) if isinstance(tables, list) else iter(())
 
 
-SET_UP, PICTURE = "the set-up was changed", "its picture was changed"
+SET_UP, PICTURE = "the set-up was changed", "the picture of the claim was changed"
 FEWER, COARSER = "the run has fewer replicas than the preset", "the run has less precision than the preset"
 
 PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
@@ -109,10 +109,11 @@ PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
 
 
 def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
-    """Return reasons why claims are not judged, by their place in `document`.
+    """Return the reasons why claims are not judged, by their index in `document`.
 
     A claim with the text of one of the preset's claims is about the preset's own runs. Another claim is the
-    user's own, and is judged. A different seed, more replicas and new titles leave the meaning of a claim.
+    user's own, and is judged. A different seed, more replicas and new titles do not change the meaning of a
+    claim.
 
     Args:
         sweep: the sweep of `document`.

@@ -92,7 +92,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
         raise BadInput(f"{where}.relative", f"there is no learner {to!r} among {choices}, and no such line")
     line = catalogue.make("theory", to)
     if len(several := line.every()) > 1:
-        fault = f"it is {len(several)} lines, {listed(edge.name for edge in several)}"
+        fault = f"there are {len(several)} such lines, {listed(edge.name for edge in several)}"
         raise BadInput(f"{where}.relative", f"{fault}; take one that is alone, or one of {choices}")
     about = line.measure
     if about != picture.measure.name:
@@ -108,7 +108,7 @@ def _check_points(picture: Picture, where: str) -> None:
     if picture.points is None:
         return
     if not picture.measure.structure().of_labels:
-        fault = f"examples are labels at their inputs, and {picture.measure.kind} is not such a function"
+        fault = f"examples can be drawn beside a function of x only, and {picture.measure.kind} is none"
         raise BadInput(f"{where}.points", f"{fault}; leave it out, or take measure function")
     for key in ("running", "times", "read", "relative", "share", "y"):
         if getattr(picture, key) is not None:
@@ -201,7 +201,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
     by_measure = dimensions.measures if picture.y is None else []
     _check_known(_named(picture, "x", where), [*along, *by_measure, *dimensions.rates, *SIZES], f"{where}.x")
     if by_measure and picture.relative is not None:
-        fault = f"along {by_measure[0]} learners have no places in common"
+        fault = f"learners have no common places along {by_measure[0]}"
         raise BadInput(f"{where}.relative", f"{fault}; leave it out")
     _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
@@ -229,7 +229,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
 
 
 def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
-    """Return whether x has few places: values of an axis, of an index, or rates."""
+    """Return whether the places on x are few: values of an axis or of an index, or rates."""
     few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
     named = _named(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])
@@ -258,7 +258,9 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
     for name in names:
         if name in dimensions.axes and name not in dimensions.axes[name]:
             columns = listed(dimensions.axes[name])
-            right = f"name {columns}" if columns else "tell curves apart by it, with curves"
+            right = (
+                f"name {columns}" if columns else "name it in curves, so that it has a curve for each value"
+            )
             raise BadInput(where, f"the values of {name} are {'tables' if columns else 'words'}; {right}")
 
 
@@ -530,7 +532,7 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
             fault = f"{architecture.outputs} outputs do not fit: {count}; take {right}"
             raise BadInput(f"{place}.architecture.outputs", fault)
     if learner.rate_unit != "one" and (reason := no_hessian(experiment, learner)):
-        raise BadInput(f"{place}.rate_unit", f"there is a sharpness only where {reason}")
+        raise BadInput(f"{place}.rate_unit", f"the sharpness is defined only where {reason}")
     for field in ("solver", "tends_to"):
         if (solver := getattr(learner, field)) is not None:
             _check_solver(f"{place}.{field}", solver, problem)

@@ -20,10 +20,10 @@ NAMES = ("d", "n", "m")
 """Features, instances and targets: the names in expressions outside matrix and target."""
 
 EXACT = 2**53
-"""Number from which on floats do not represent every integer."""
+"""Least number above which floats do not represent every integer."""
 
 Change = Callable[[tuple[Any, ...], str, str], Any]
-"""Returns the replacement of a text, given the types allowed in its place, the text and the place."""
+"""Function that returns the replacement of a text, from the types allowed in its place, text and place."""
 
 TOLERANCE = 1e-9
 """Largest relative distance of an expression's value from an integer that counts as rounding."""
@@ -189,7 +189,7 @@ PARTS = (("run",), ("problem",), ("problem", "matrix"), ("problem", "target"), (
 
 
 def with_texts_changed(document: Mapping[str, Any], change: TextChange) -> Raw:
-    """Return a copy of a document in which `change` replaces every such text, but in malformed parts."""
+    """Return a copy of a document in which `change` replaces every such text, except in malformed parts."""
     changed = _changed(document, TEXTS[""], (), change)
     for part in ("pictures", "claims"):
         if isinstance(changed.get(part), list | tuple):

@@ -46,7 +46,7 @@ def check_points(sweep: Sweep) -> None:
         for point in sweep.points:
             at_point = structs.replace(point.experiment.pictures[number], marks=picture.marks)
             if at_point != picture:
-                fault = f"it is another where {point.label}: of its numbers only those of marks may name axes"
+                fault = f"it has another value where {point.label}: only numbers of marks may name axes"
                 raise BadInput(f"pictures[{number}]", fault)
         marks_of(sweep, picture)
         _check_varying(sweep, picture, f"pictures[{number}]")
@@ -150,7 +150,7 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
         raise BadInput("axes", f"{count} points are too many; take at most {MOST_POINTS}")
     points = [point for point in _points(raw, axes, grids) if point is not None]
     if not points:
-        raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
+        raise BadInput("learners", "no learner has a point on the axes; change a `where`")
     sweep = Sweep(axes, tuple(points), _listed(raw))
     if axes:
         check_pictures(_with_each_learner(sweep), sweep.learners)
@@ -188,7 +188,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
                 check_pictures([point.experiment], learners)
                 check_claims(point.experiment, learners)
             return point.experiment
-    raise BadInput("learners", "no learner is anywhere on the axes; change a `where`")
+    raise BadInput("learners", "no learner has a point on the axes; change a `where`")
 
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
@@ -216,7 +216,7 @@ def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
     """Return a document with the defaults of its first experiment, and with its own expressions.
 
-    Parts of learners that are missing at the first point have no defaults.
+    If a learner is missing at the first point, its parts have no defaults.
     """
     raw = upgraded(raw)
     full = reading.current_in_full(raw, experiment)

@@ -40,12 +40,14 @@ MOST_MEASURES = 100
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Settings of the computation."""
 
-    seed: Annotated[int, Meta(ge=0, lt=2**62, title="seed", description="all randomness comes from it")] = 0
+    seed: Annotated[
+        int, Meta(ge=0, lt=2**62, title="seed", description="number that determines all random draws")
+    ] = 0
     streams: Annotated[
         Literal["named", "single"],
         Meta(
             title="streams",
-            description="of random numbers: for every purpose; or rows, labels, noise of default_rng(seed)",
+            description="one stream for every purpose; or default_rng(seed) for rows, labels, noise in turn",
             extra=SELDOM,
         ),
     ] = "named"
@@ -54,7 +56,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 1
     dtype: Annotated[
         Literal["float32", "float64"],
-        Meta(title="dtype", description="numbers of data and weights", extra=SELDOM),
+        Meta(title="dtype", description="type of the numbers in data and weights", extra=SELDOM),
     ] = "float32"
     device: Annotated[
         str,
@@ -69,7 +71,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         BackendName,
         Meta(
             title="backend",
-            description="what computes it; auto takes the fastest for every learner",
+            description="backend of the run; auto takes the fastest for every learner",
             extra=SELDOM,
         ),
     ] = "auto"
@@ -77,7 +79,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Annotated[tuple[AnyMeasure, ...], Meta(max_length=MOST_MEASURES)],
         Meta(
             title="measures",
-            description='beside those of pictures and claims: spectrum, {kind = "loss", rows = "train"}',
+            description='besides those of pictures and claims: spectrum, {kind = "loss", rows = "train"}',
             extra=SELDOM,
         ),
     ] = ()
@@ -122,7 +124,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def missing(measure: Measure, experiment: Setup, learner: Learner) -> str | None:
-    """Return the unmet condition of a measure, to follow "it is measured only where"; None if it is met."""
+    """Return the unmet condition of a measure, as in "it is measured only where …"; None if it is met."""
     if measure.needs().parameters and learner.architecture is None:
         return "the learner has parameters, as those with an architecture do"
     return measure.refuses(learner, experiment.problem)
@@ -133,7 +135,7 @@ def no_hessian(experiment: Setup, learner: Learner) -> str | None:
     loss, outputs = experiment.loss, _outputs(learner)
     if not loss.joint or outputs == experiment.m:
         return None
-    return f'one net predicts all that {loss.kind} loss couples, as a dense net with outputs = "m"'
+    return f'one net has all outputs that {loss.kind} loss couples, as a dense net with outputs = "m"'
 
 
 def _outputs(learner: Learner) -> int:
@@ -207,7 +209,7 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
 
 
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the pictures to draw beside that of the growing run; empty for a single run without pictures."""
+    """Return the pictures to draw besides the growing run; empty for a single run without pictures."""
     return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
 
 

@@ -65,7 +65,7 @@ def toml(text: str) -> dict[str, Any]:
     Raises: tomllib.TOMLDecodeError for malformed TOML, BadInput for long keys, long numbers or deep nesting.
     """
     if match := _long_key(text):
-        raise BadInput(_line(text, match), "a key of more than 64 parts; no place has so many")
+        raise BadInput(_line(text, match), "a key has more than 64 parts; no place has so many")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:

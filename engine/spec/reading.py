@@ -65,7 +65,7 @@ def _experiment_of_result(content: bytes) -> Raw:
     try:
         return msgspec.json.decode(content, type=_Result).experiment.given
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput("", f"it is no result that --export or --out wrote as JSON: {error}") from error
+        raise BadInput("", f"it is not a result that --export or --out wrote as JSON: {error}") from error
 
 
 class _Given(msgspec.Struct):
@@ -195,7 +195,7 @@ def _child(node: Any, step: str | int, place: str) -> Any:
         return node[_index(node, step, place)]
     if isinstance(node, dict):
         return node.setdefault(str(step), {})
-    raise BadInput(f"--set {place}", "there is a value here, and it has no parts")
+    raise BadInput(f"--set {place}", "this place holds a value, which has no parts")
 
 
 def _index(tables: list[Any], step: str | int, place: str) -> int:

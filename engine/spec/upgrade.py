@@ -1,4 +1,4 @@
-"""Upgrade of documents in former words: those of the first edition, and names changed since."""
+"""Upgrade of documents with former words: those of the first edition, and names changed later."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def with_new_words(kind: Any, raw: Any, learners: Collection[str]) -> Any:
     """Return a raw value of type `kind` with new words in place of former ones.
 
     A former key stays in a table that has the new one, too, and is refused there. A word that is the name of
-    one of the `learners` stays.
+    one of the `learners` does not change.
     """
     return _with_new_words(alternatives(kind), raw, "", learners) if RENAMED else raw
 

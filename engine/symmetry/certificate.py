@@ -31,9 +31,9 @@ PERTURBATION = 4 * np.finfo(np.float64).eps
 """Size of perturbations, relative to the root mean square of the entries of the instances."""
 
 MAGNIFIED = 100
-"""Changes up to this multiple of the change under a perturbation may be rounding.
+"""Multiple of the change under a perturbation up to which a change may be rounding.
 
-Runs round at every step, and perturbed instances differ once. In 76 random runs of K-FAC, SOAP, Shampoo and
+A run rounds at every step, but instances are perturbed once. In 76 random runs of K-FAC, SOAP, Shampoo and
 Muon the change under rotations was 0.2 to 6 times that under a perturbation.
 """
 
@@ -157,7 +157,7 @@ class Comparison:
     def _change(self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going) -> float:
         """Return the largest |Δŷ| over the largest |ŷ| at all records of the first replica that are finite.
 
-        A training run on the unchanged data goes beside the others, which end with it.
+        A training run on the unchanged data is advanced with the others, which end with it.
         """
         protocol, data, learner = self._experiment.protocol, self.data, self._learners[0]
         schedule = protocol.schedule()

@@ -22,7 +22,7 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
     net = form.architecture.structure()
     drawn = not (net.fixed_input_start or net.by_inner_products)
     if learner.start_seed and drawn:
-        start = Verdict(False, "it starts from one draw and no other, which features tell apart", TRIVIAL)
+        start = Verdict(False, "it always starts from the same draw, which distinguishes features", TRIVIAL)
     if isinstance(form, AtStart):
         return start._replace(reason=f"{start.reason}, and it is not trained")
     structure = form.update.structure()
@@ -33,11 +33,11 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         return start._replace(otherwise=_kept(learner, form, start, steps))
     frozen = learner.layer_rates.get(form.architecture.layers[0]) == 0
     if frozen and structure.layerwise and not structure.own_start:
-        return Verdict(True, f"{start.reason}, and the input layer stays as it is")
+        return Verdict(True, f"{start.reason}, and the input layer is not trained")
     if steps.invariant is False:
         return steps
     if steps.invariant == "on this data" and form.architecture.layout(experiment.d).l2_penalty:
-        reason = "the gradient of the penalty is another for every weight, and so is its rate"
+        reason = "the gradient of the penalty differs between weights, and so do their rates"
         return Verdict(False, reason, SIGNED_PERMUTATIONS)
     return steps._replace(reason=f"{start.reason}, and {steps.reason}")
 
@@ -75,9 +75,9 @@ def _with_options(learner: Learner, steps: Verdict) -> Verdict:
     """
     by_entry = []
     if learner.clip is not None and learner.clip.value is not None:
-        by_entry.append("clipping by value cuts every entry of the gradient by itself")
+        by_entry.append("clipping by value cuts each gradient entry separately")
     if learner.decay is not None and learner.decay.p == "1":
-        by_entry.append("decay by signs shrinks every weight by itself")
+        by_entry.append("decay by signs shrinks each weight separately")
     noisy = learner.noise is not None and learner.noise.on == "gradient"
     if noisy and steps.invariant == "on this data":
         by_entry.append("noise makes the entries of a gradient differ in size")
@@ -116,7 +116,7 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
     if update.response(1) is None:
         return f"the steps of {update.kind} are not linear in the gradients of {name}"
     if not experiment.loss.is_square:
-        return f"the gradients of {name} are those of {experiment.protocol.loss} loss"
+        return f"the gradients of {name} come from {experiment.protocol.loss} loss"
     if learner.schedule is not None and learner.schedule.of_loss:
         return f"the rates of {name} depend on its losses"
     if learner.clip is not None or (learner.decay is not None and learner.decay.p == "1"):

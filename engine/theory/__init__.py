@@ -181,8 +181,8 @@ class LineStructure(NamedTuple):
     in_expectation: bool = True
     """Whether it is about the expectation, from which single runs deviate, or about every run."""
 
-    summary: Literal["mean", "median"] = "mean"
-    """Summary over replicas that the line is about, if it is `in_expectation`."""
+    summary: Literal["mean", "median", "geometric", "relative-variance", "log-variance"] = "mean"
+    """Summary over replicas that the line is about, if it is `in_expectation`; "median" is a typical one."""
 
     per_learner: bool = False
     """Whether its values differ between the learners that it binds."""

@@ -59,7 +59,7 @@ class ByDerivation(Line, frozen=True):
 
 
 class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
-    """2(ℓ − ηG + ½(e^η − 1)²), ℓ and G of half the mean square a step before: the guarantee of the step.
+    """2(ℓ − ηG + ½(e^η − 1)²): the guarantee of a step, with ℓ and G of half the mean square before it.
 
     With η = ln((1 + √(1 + 4G))/2) a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)² if the assumptions of
     the derivation hold. φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2 (the paper's G²/11 is not sharp). At

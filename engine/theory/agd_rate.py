@@ -12,11 +12,12 @@ from engine.theory.agd_majoriser import ByDerivation
 
 
 class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
-    """22 ℓ′/t: the least G² of the first t gradients, ℓ′ the mean square at the start; of half of it 11 ℓ/t.
+    """22 ℓ′/t: a bound on the least G² of the first t gradients, with the mean square ℓ′ at the start.
 
-    If the assumptions of the derivation hold, every step lowers ℓ by φ(G) ≥ G²/11 for G ≤ 2, and ℓ cannot
-    fall below 0. The paper prints 11/t, which assumes ℓ ≤ 1: this holds for a start that does not oppose the
-    labels. With φ(G) ≥ G²/4.51 it would be 4.51 ℓ/t. Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    For ℓ, half the mean square, it is 11 ℓ/t. If the assumptions of the derivation hold, every step lowers ℓ
+    by φ(G) ≥ G²/11 for G ≤ 2, and ℓ cannot fall below 0. The paper prints 11/t, which assumes ℓ ≤ 1: this
+    holds for a start that does not oppose the labels. With φ(G) ≥ G²/4.51 it would be 4.51 ℓ/t. Source:
+    Bernstein et al. 2023; theory-symmetry.md §22.
     """
 
     title: ClassVar[str] = "AGD convergence rate"

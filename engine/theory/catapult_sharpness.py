@@ -10,9 +10,10 @@ from engine.theory.catapult_loss import TwoLinearLayers
 
 
 class CatapultSharpness(TwoLinearLayers, frozen=True, tag="catapult-sharpness"):
-    """S/S₀, S = λ + √(λ² + 8qzr + 4qr²), r and λ as in catapult-loss: the sharpness over that at the start.
+    """S/S₀ with S = λ + √(λ² + 8qzr + 4qr²): the sharpness over its value at the start.
 
-    An identity for every replica, up to the rounding of eigenvalues. Source: LBD20; theory-nets.md §31.
+    Here r and λ are those of `catapult-loss`. The line is exact for every replica, up to the rounding of
+    eigenvalues. Source: LBD20; theory-nets.md §31.
     """
 
     title: ClassVar[str] = "sharpness recursion"

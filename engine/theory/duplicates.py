@@ -20,16 +20,15 @@ from engine.theory import (
 
 
 class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
-    """c(1 − ⌈k/2q⌉/d): duplicates of orthogonal rows teach a rotation-invariant learner nothing, a saw-tooth.
+    """c(1 − ⌈k/2q⌉/d), a saw-tooth: duplicates of orthogonal rows teach a rotation-invariant learner nothing.
 
     With `repeat` q every row comes 2q times in a row, q times with each sign, and the first of them
     determines the labels of all. The bound requires neither random signs nor a random order. The rotation
     that flips an unseen row h leaves all seen rows unchanged, so the learner makes the same prediction for h
-    and −h, and their labels y and −y cost at least c on average. It holds for the given rows, in expectation
-    over the learner's start, noise and random labels.
-
-    With mini-batches in random order from T rows, t of which are copies of h, no copy has been drawn with
-    probability at least C(T − t, k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)).
+    and −h, and their labels y and −y cost at least c on average. The bound holds for the given rows, in
+    expectation over the learner's start, noise and random labels. With mini-batches in random order from T
+    rows, t of which are copies of h, no copy has been drawn with probability at least C(T − t, k)/C(T, k) =
+    ∏_(i<t) (1 − k/(T − i)).
 
     With examples drawn independently (`replacement`) a row is still unseen with probability (1 − 1/d)^k. The
     bound is then c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have only one

@@ -20,16 +20,16 @@ ROUNDING = 1e-12
 
 
 class InformationBound(Line, frozen=True, tag="information-bound"):
-    """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n with all constants taken as 1: a shape, and no bound.
+    """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n with all constants 1: a shape, not a bound.
 
     J = ∂(predictions of the n training rows)/∂W₁ at the start has the singular values λ_1 ≥ λ_2 ≥ …, and Π_s
     projects the labels y, one-hot of K classes, on the complement of its first s left singular vectors. The
     theorem: with an information space of the directions of λ ≥ √(nK)·ᾱ, after Γ/(2ηKᾱ²) steps a wide net
     misclassifies e^(−Γ) + ‖Π y‖/√n + Γ/(ᾱ√n) of new instances, up to unknown constants. The space is a
-    choice: λ_s = √(nK)·ᾱ gives one for each s, and the line uses the best s at every step. Only its course
-    can be compared, not its height. If labels are randomly corrupted, so are those of the theorem's new
-    instances; a learner that is better than chance makes fewer mistakes on the true labels. Source: OFLS19;
-    theory-bias.md §45.
+    choice: λ_s = √(nK)·ᾱ gives one for each s, and the line uses the best s at every step. Only the shape of
+    the line can be compared with curves, not its height. If labels are randomly corrupted, so are those of
+    the theorem's new instances; a learner that is better than chance makes fewer mistakes on the true labels.
+    Source: OFLS19; theory-bias.md §45.
     """
 
     title: ClassVar[str] = "shape of the Jacobian bound"

@@ -35,12 +35,12 @@ GRADIENTS = RowGradients(labels="coins")
 class JunkFlow(Line, frozen=True, tag="junk-flow"):
     """½ − (1 + JF/σ)/(2√M): noisy gradient descent does no better on one of M orthogonal targets.
 
-    JF = Σ_t η (E‖∇ℓ‖²)^½ along the junk run, the same learner from the same start with the same noise on
-    labels that are fair coins, whose mean gradient is that on labels 0: it does not see the target. The noise
-    σ on every weight hides how far the run leaves it. In expectation over target, start and noise, for steps
-    along the whole gradient of square loss on all vectors of ±1, of which every product is a target. By
-    Pinsker's inequality for the two runs, and Bessel's in place of the Cauchy–Schwarz inequality of the talk,
-    which gives M^(−1/4). Source: AS20; theory-bias.md §41.
+    JF = Σ_t η (E‖∇ℓ‖²)^½ along the junk run: the same learner, start and noise, on labels that are fair
+    coins. The mean gradient of the junk run is that on labels 0, so it does not depend on the target. The
+    noise σ on every weight hides the distance between both runs. The bound holds in expectation over target,
+    start and noise, for steps along the full gradient of square loss on all vectors of ±1; every product of
+    bits is a target. The proof uses Pinsker's inequality for the two runs. Bessel's inequality replaces the
+    Cauchy–Schwarz inequality of the talk, which gives M^(−1/4). Source: AS20; theory-bias.md §41.
     """
 
     title: ClassVar[str] = "junk-flow bound"

@@ -14,8 +14,8 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 class LinearSpline(OfOneNumber, frozen=True, tag="linear-spline"):
     """f(x) on the straight lines between neighbouring training points; the outer lines continue.
 
-    A minimiser of ∫|f″| among all functions that fit. It is not unique: between two bends to the same side
-    any curve that bends to that side has the same cost. Source: SESS19; theory-bias.md §51.
+    It minimises ∫|f″| among all functions that fit. The minimiser is not unique: between two bends to the
+    same side, any curve that bends to that side has the same cost. Source: SESS19; theory-bias.md §51.
     """
 
     title: ClassVar[str] = "linear spline"

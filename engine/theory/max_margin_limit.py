@@ -12,8 +12,8 @@ from engine.theory.ri_bayes import OfSolver
 class MaxMarginLimit(OfSolver, frozen=True, tag="max-margin-limit"):
     """arccos(R)/π: the error of the hard-margin support vector machine, which tends to 0.5005/α.
 
-    R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²), z, z′ standard normal, at the
-    margin κ where the minimum is 0, α = k/(d − 1). Source: theory-symmetry.md §19.
+    R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²) at the margin κ where the minimum is 0.
+    Here z and z′ are standard normal, and α = k/(d − 1). Source: theory-symmetry.md §19.
     """
 
     title: ClassVar[str] = "limit"

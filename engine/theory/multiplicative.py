@@ -22,7 +22,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
     c = 3 for the rate η = 1/3 and 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). The bound holds in
     expectation over k independent examples, for the mean loss of the k hypotheses that predicted them. It
     requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start, and no noise.
-    Every learner has the curve of its own c. Each example lowers the relative entropy to the target, ln d at
+    The line of every learner uses its own c. Each example lowers the relative entropy to the target, ln d at
     the start, by at least 1/c of its square loss. Source: AW20 Thms 6–7; theory.md §7.
     """
 

@@ -15,10 +15,10 @@ from engine.theory.percolation import OfFactors
 class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     """1 − (k+1)/D on products of D = d₁⋯d_r: no learner that is invariant under all of O(D) does better.
 
-    In expectation over the signs of the rows, for square loss, and every order that is independent of them.
-    It is tight at k = D − 1, where the product of all labels seen is right for even factors. With D
-    independent signs it is 1 − k/D, `ri-signed`. Derived here; no earlier statement is known to us. Source:
-    theory-open.md §17.
+    The bound holds in expectation over the signs of the rows, for square loss and every order that is
+    independent of the signs. It is tight at k = D − 1, where the product of all labels seen is right for even
+    factors. With D independent signs it is 1 − k/D, `ri-signed`. Derived here; no earlier statement is known
+    to us. Source: theory-open.md §17.
 
     Proof: all m = D − k unseen rows are orthogonal to those seen and to each other. So, given the rows seen,
     a prediction has the same mean p on all of them and costs Σ(p − y)² ≥ m − S²/m with the sum S of their

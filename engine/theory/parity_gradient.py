@@ -17,9 +17,10 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 class ParityGradient(Line, frozen=True, tag="parity-gradient"):
     """C_w (k λ⁰_{k−1} + (n − k) λ⁰_{k+1}) for the first layer, h C_w λ¹_k for the second.
 
-    Of h ReLU units with Gaussian weights, without biases, on all vectors of n bits, with the product of k of
-    them as the label and the C_w of the other layer. λ⁰ and λ¹ are the eigenvalues of the steps and ramps of
-    such units; for odd k ≥ 3 both layers see nothing. In expectation over starts. Source: theory-bias.md §41.
+    It holds in expectation over starts, for h ReLU units with Gaussian weights and no biases, on all vectors
+    of n bits. The label is the product of k bits, and C_w is that of the other layer. λ⁰ and λ¹ are the
+    eigenvalues of the steps and ramps of such units. For odd k ≥ 3 both gradients are 0. Source:
+    theory-bias.md §41.
     """
 
     title: ClassVar[str] = "exact initial gradient"

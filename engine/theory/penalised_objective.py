@@ -40,8 +40,8 @@ class WithPenalty(OfOneNumber, frozen=True):
 class PenalisedObjective(WithPenalty, frozen=True, tag="penalised-objective"):
     """min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f): no net of any width has less, R = ½ Σ_j (a_j² + w_j²).
 
-    The least over functions of one number with kinks at the training points, which suffice: a Lasso with an
-    intercept. Exact, computed by Lawson and Hanson's least-distance programming; training rows are different
+    Functions of one number with kinks at the training points suffice, so this is a Lasso with an intercept.
+    It is computed exactly by Lawson and Hanson's least-distance programming; training rows are different
     numbers. Source: SESS19; theory-bias.md §51.
     """
 

@@ -68,7 +68,7 @@ class OfSolver(HalfSpace, frozen=True):
 
 
 class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
-    """arccos(√q)/π, q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)): the best without knowledge of the axes.
+    """arccos(√q)/π, q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)): the Bayes error for an unknown direction.
 
     A rotation-invariant learner has the same expected error for every w*, and therefore for w* drawn
     uniformly from the sphere. So its error is at least the Bayes risk of that prior, at any d. The line is

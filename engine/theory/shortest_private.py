@@ -12,7 +12,7 @@ from engine.theory.all_positive import OfUnseen
 
 
 class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
-    """The loss on rows never seen, of the shortest w that fits the n₊ rows of +1 and the n₋ of −1 seen.
+    """The loss on unseen rows of the shortest w that fits the seen rows: n₊ rows of +1 and n₋ of −1.
 
     On `wilson` with m private entries w = Xᵀα, α₊ = (4n₋ + m)/D on rows of +1 and α₋ = −(4n₊ + 1)/D on those
     of −1, D = 8n₊n₋ + 3m n₊ + 3n₋ + m. Once both classes have been seen, an unseen +1 scores 3n₊α₊ + n₋α₋ > 0

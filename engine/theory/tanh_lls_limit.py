@@ -19,11 +19,11 @@ REACH, POINTS = 12.0, 481
 class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
     """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): the loss of tanh of least squares.
 
-    For random ±1 rows and a feature as the label, as d → ∞ with ρ fixed. For an unseen row xᵀw is then the
-    label plus Gaussian noise, scaled. The best linear estimate of the label from it, least squares itself,
-    has the error 1 − ρ, and the best estimate mmse. For every ρ it is below `ri-rademacher`, and a
-    rotation-invariant learner attains it. Derived here; no earlier statement is known to us. Source:
-    theory-open.md §18b.
+    The limit is for random ±1 rows and a feature as the label, as d → ∞ with ρ fixed. Then xᵀw of an unseen
+    row is the label plus Gaussian noise, scaled. The best linear estimate of the label from xᵀw, least
+    squares itself, has the error 1 − ρ. The best estimate has the error mmse. For every ρ it is below
+    `ri-rademacher`, and a rotation-invariant learner attains it. Derived here; no earlier statement is known
+    to us. Source: theory-open.md §18b.
     """
 
     title: ClassVar[str] = "limit"

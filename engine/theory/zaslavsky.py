@@ -14,10 +14,10 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
-    """1 + n + n(n − 1)/2 cells, Σ_{i ≤ 2} C(n, i), of n lines in general position on a plane.
+    """1 + n + n(n − 1)/2 = Σ_{i ≤ 2} C(n, i): the cells of n lines in general position on a plane.
 
-    At the start of a net with one hidden layer of n units and biases with C_b > 0, with probability 1.
-    Source: Zaslavsky 1975; theory-nets.md §39.
+    It holds with probability 1 at the start of a net with one hidden layer of n units and C_b > 0. Source:
+    Zaslavsky 1975; theory-nets.md §39.
     """
 
     title: ClassVar[str] = "Zaslavsky count"

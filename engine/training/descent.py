@@ -80,10 +80,13 @@ def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
 
 
 UNIT_TOLERANCE = 1e-6
-"""Relative residual ‖Hv − λv‖ / λ for the unit of a rate. The error of λ, about its square, is rounding."""
+"""Relative residual ‖Hv − λv‖ / λ for the unit of a rate.
+
+The error of λ is about the square of this residual, which is rounding.
+"""
 
 MANY = 1 << 14
-"""Number of weights from which two exponentials per weight vector are faster than one per weight."""
+"""Number of weights above which two exponentials per weight vector are faster than one per weight."""
 
 
 class Descent:

@@ -42,8 +42,9 @@ def includes(measures: tuple[Measure, ...], *names: str) -> bool:
 
 
 TOGETHER = 256
-"""Number of weight vectors in one product: read for each of them, a matrix in memory takes 3 to 7 times as
-long.
+"""Number of weight vectors in one product.
+
+Products one by one, which read the matrix each time, take 3 to 7 times as long.
 """
 
 
@@ -85,7 +86,7 @@ class Blocks:
 
 
 MOST_CELLS = 1 << 25
-"""Number of predictions over all records up to which mistakes are counted at every record of a curve."""
+"""Largest number of predictions over all records for which mistakes are counted at every record."""
 
 
 class Mistakes:
@@ -181,7 +182,7 @@ class ByPredictions:
         order: torch.Tensor | None,
         together: int = 1,
     ) -> None:
-        """Multiply the weights of `together` records at once, if that is more than one."""
+        """Multiply the weights of `together` records in one product."""
         self._data, self._loss, self._order = data, loss, order
         self._of_seen = includes(measures, "train", "unseen")
         self._mistakes = Mistakes(data, loss, records, measures)
@@ -336,7 +337,7 @@ def evaluator(
     measures: tuple[Measure, ...],
     order: torch.Tensor | None,
 ) -> Evaluator:
-    """Return the cheapest evaluator for a training run whose hypotheses have such weights.
+    """Return the cheapest evaluator for a training run.
 
     The mean square loss of xᵀw is a quadratic function of w, which needs no prediction: of w − w* for labels
     xᵀw*, and of w itself if w is less precise than float64.

@@ -75,7 +75,7 @@ class Block(NamedTuple):
 
 
 def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
-    """Return the values of the records from number `count` on, counted from there."""
+    """Return the values of the records after the first `count`, with new numbers from 0."""
     return {record - count: tensor for record, tensor in by_record.items() if record >= count}
 
 

@@ -46,7 +46,7 @@ class GradientField:
         labels: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """Take dual weights and fixed tensors [N, …], instances [1, n, d] and labels [N·outputs, n]."""
+        """Store dual weights and fixed tensors [N, …], instances [1, n, d] and labels [N·outputs, n]."""
         self._architecture, self._mirror, self._fixed = architecture, mirror, fixed
         self._instances, self._labels, self._loss = instances, labels, loss
         self._l2_penalties = architecture.layout(instances.d).l2_penalties
@@ -253,7 +253,7 @@ FEW = 64
 
 
 class Reversed:
-    """The same field with reversed coordinates, in which roundings differ.
+    """The same field with its coordinates in reversed order, so that rounding differs.
 
     A symmetry of the flow may hide an instability for a long time, and rounding always breaks it to the same
     side.

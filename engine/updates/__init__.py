@@ -38,13 +38,13 @@ on ±1 only.
 """
 
 BEST: Literal["best"] = "best"
-"""Stands for the oracle-tuned rate: the rate whose curve has the least mean."""
+"""Word for the oracle-tuned rate: the rate whose curve has the least mean."""
 
 GRID = tuple(2.0**exponent for exponent in range(-14, 3))
 """Rates among which the best one is chosen."""
 
 ROUNDING = 256
-"""Units of rounding of the largest size up to which sizes count as rounding."""
+"""Units of rounding, relative to the largest size, up to which sizes count as rounding."""
 
 MOST_RATES = 128
 """Largest number of rates of a learner: each is a curve, and a row of the table."""
@@ -60,7 +60,7 @@ class UpdateStructure(NamedTuple):
     """Properties that a rule declares of its steps. With the defaults no theorem applies to it."""
 
     learner_kind: LearnerKind = "other"
-    """Kind of the learners that it trains, unless their architecture decides."""
+    """Kind of the learners that the rule trains, unless their architecture decides."""
 
     continuous: bool = True
     """Whether small changes of gradients change a step little; signs jump, and so amplify rounding."""
@@ -75,10 +75,10 @@ class UpdateStructure(NamedTuple):
     """Whether a step is w ← w − η g, without a state."""
 
     along_gradients: bool = False
-    """Whether it moves every layer within the span of its gradients so far, with one rate per layer."""
+    """Whether every layer moves within the span of its gradients so far, with one rate per layer."""
 
     columnwise: bool = False
-    """Whether every entry moves by its own gradients only, so that inputs without any can be left out."""
+    """Whether an entry moves by its own gradients only, so that inputs with gradient 0 can be omitted."""
 
     layerwise: bool = False
     """Whether a layer moves by its own gradients and weights only.
@@ -99,13 +99,10 @@ class UpdateStructure(NamedTuple):
     """Verdict for architectures whose layers are single vectors; None if it is that of `invariance`."""
 
     stable_up_to: float | None = None
-    """Value of η S from which full-batch steps on a quadratic of curvature S diverge, and below which not.
-
-    None if it is not known.
-    """
+    """Least η S at which full-batch steps on a quadratic of curvature S diverge; None if it is not known."""
 
     automatic: float | None = None
-    """c if its steps are those of automatic gradient descent on c times its loss; None if not."""
+    """c if steps are those of automatic gradient descent on c times the loss; None for other rules."""
 
     mini_batch: int | None = None
     """Number of examples in its gradients; None for all examples of the protocol."""
@@ -149,7 +146,7 @@ class Update(Part, frozen=True):
             raise BadField("lr", "two rates are the same to four digits; give every rate once")
 
     def structure(self) -> UpdateStructure:
-        """Return the properties of its steps. A rule replaces fields of `super().structure()`."""
+        """Return the properties of the steps. A rule replaces fields of `super().structure()`."""
         return UpdateStructure(own_start=type(self).start is not Update.start)
 
     def response(self, steps: int) -> NDArray[np.float64] | None:
@@ -161,12 +158,12 @@ class Update(Part, frozen=True):
         return None
 
     def exponentiated_rate(self, architecture: Architecture) -> float | None:
-        """Return η if it multiplies all weights by exp(−η g), exactly or for small η, starting at w = 1/d."""
+        """Return η if the rule multiplies all weights by exp(−η g), exactly or for small η, from w = 1/d."""
         return None
 
     @property
     def mirror(self) -> Mirror | None:
-        """Gradient flow that it follows with small rates; None if it follows none."""
+        """Gradient flow that the rule follows with small rates; None if it follows none."""
         return None
 
     def refuses(self, architecture: Architecture) -> str | None:

@@ -96,7 +96,7 @@ class Muon(Update, frozen=True, tag="muon"):
         return directions
 
     def _of_vectors(self) -> Verdict | None:
-        """Return the verdict if every layer is a single vector; None if it is that of other layers."""
+        """Return the verdict for layers that are single vectors; None if it is that of other layers."""
         if self.by == "newton-schulz" or self.hidden:
             return None
         return Verdict(True, "the direction of a gradient is its only singular vector, of full rank")

@@ -14,9 +14,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 from engine.updates.shampoo import eigh
 
 UNCERTAIN = 1e-9
-"""Eigenvectors of eigenvalues up to this share of the largest are uncertain by 1e-7 and more in float64.
+"""Share of the largest eigenvalue below which eigenvectors are uncertain by 1e-7 and more in float64.
 
-They would have full steps like all others.
+Steps along these would have full length.
 """
 
 
@@ -87,7 +87,7 @@ class SOAP(Update, frozen=True, tag="soap"):
         return M / (1 - self.beta1**steps) / torch.sqrt(self.eps + V / (1 - self.beta2**steps))
 
     def _ideal(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """Return the direction in the eigenbasis of factors with G [B, h, d] in them, and the next state."""
+        """Return the direction in the eigenbasis of factors that include G [B, h, d], and the next state."""
         factors = self._updated_factors(G, state)
         M = torch.lerp(state["M"], G, 1 - self.beta1)
         (left_values, QL), (right_values, QR) = eigh(factors["L"]), eigh(factors["R"])

@@ -130,7 +130,7 @@ async def test_a_pinned_sweep_from_the_cache_says_why_it_is_not_drawn_with_anoth
         await app.laboratory._take(EditableExperiment({**sweep, "pictures": OF_ERROR}, None))
         await finished(app, pilot)
         await pilot.press("i")
-        why = "run 2 is pinned and not drawn: error was kept of the first of 2 replicas only"
+        why = "run 2 is pinned and not drawn: error was stored for the first of 2 replicas only"
         await until(pilot, lambda: any(note.message.startswith(why) for note in app._notifications))
         await pilot.press("i", "i")
         assert sum(note.message.startswith(why) for note in app._notifications) == 1

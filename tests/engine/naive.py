@@ -1028,6 +1028,17 @@ class TwoWeight:
         }
 
 
+class Valley:
+    """ŷ = √(1 + v²) u x₁."""
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        return math.sqrt(1 + params["v"][0] ** 2) * params["u"][0] * x[0]
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        gain, u, v = math.sqrt(1 + params["v"][0] ** 2), params["u"][0], params["v"][0]
+        return {"u": np.array([slope * gain * x[0]]), "v": np.array([slope * u * x[0] * v / gain])}
+
+
 class DenseSpindly:
     """A spindly net of the signals h = W₁x."""
 
@@ -1235,6 +1246,7 @@ ARCHITECTURES = {
     "neuron": Neuron,
     "spindly": Spindly,
     "two-weight": TwoWeight,
+    "valley": Valley,
     "identity-spindly": Spindly,
     "dense": Dense,
     "normalised": Normalised,

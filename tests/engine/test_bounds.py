@@ -79,8 +79,14 @@ BOUND = {
     "max-margin-limit": {"margin": {"solver": "max-margin"}},
     "layer-recursion": {"net": NET},
     "layer-recursion-finite": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
+    "layer-fluctuation": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
+    "layer-fluctuation-wide": {"net": NET},
+    "layer-log-mean": {"net": NET, "ReLU": gd(0.1, kind="dense", widths=[32], activation="relu")},
+    "layer-log-variance": {"net": NET, "ReLU": gd(0.1, kind="dense", widths=[32], activation="relu")},
     "chi-perp": {"net": NET},
     "correlation-recursion": {"net": NET},
+    "johnson-lindenstrauss": {"net": NET},
+    "distortion-limit": {"net": NET},
     "pieces-one-layer": {"net": BENT_NET},
     "pieces-wide": {"net": BENT_NET},
     "zaslavsky": {"net": BENT_NET},
@@ -93,6 +99,7 @@ BOUND = {
     "catapult-loss": {"net": NET, "NTK": NTK},
     "catapult-sharpness": {"net": NET, "NTK": NTK},
     "catapult-limit": {"net": {**NET, "rate_unit": "start-sharpness"}},
+    "valley-drift": {"GD": gd(0.01, kind="valley"), "SGD": gd(0.01, kind="valley", v0=2)},
     "scalar-steps": {"AdaGrad": {"update": "adagrad"}, "sign": {"update": "sign"}},
     "lazy-flow": {"GD": {"update": "gd"}, "u² − v²": gd(0.1, kind="spindly", signed=True)},
     "alignment": {
@@ -131,10 +138,13 @@ PARITY = {
     "protocol": {"kind": "steps", "steps": 5, "records": 5},
 }
 
+FLUCTUATIONS = ("layer-fluctuation", "layer-fluctuation-wide", "layer-log-mean", "layer-log-variance")
 OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 """They ask something of the learner alone, and hold on every problem."""
 
 
+NOISY_VALLEY = {"matrix": "rademacher", "target": "zero", "noise": 0.5}
+COVERINGS = ("covering-volume", "covering-packing")
 PIECES = ("pieces-one-layer", "pieces-wide")
 NUMBERS = {"matrix": {"kind": "interval", "n": 3}, "target": "coin", "d": None, "protocol": "at-init"}
 
@@ -162,6 +172,8 @@ OF_K_ROWS = (
     ("percolation-limit", outer(4, 4)),
     ("two-layer-gap", HALVES),
     ("scalar-steps", {}),
+    ("valley-drift", NOISY_VALLEY),
+    ("valley-drift", {**NOISY_VALLEY, "matrix": "hadamard"}),
 )
 """Lines on the loss of the hypothesis that has learned from exactly k different rows, and where they hold."""
 
@@ -248,7 +260,12 @@ HOLDS = [
     ("ridge-limit", HALF_SPACE),
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
+    *((kind, {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}) for kind in FLUCTUATIONS),
     ("correlation-recursion", {"matrix": "pair", "protocol": "at-init"}),
+    ("johnson-lindenstrauss", {"protocol": "at-init"}),
+    *((kind, {"matrix": {"kind": "ball", "d": 2}, "d": None}) for kind in COVERINGS),
+    ("covering-volume", {"matrix": {"kind": "ball", "rotate": True}}),
+    ("distortion-limit", {"matrix": "gaussian", "protocol": "at-init"}),
     *((kind, NUMBERS) for kind in PIECES),
     ("zaslavsky", {"protocol": "at-init"}),
     ("two-over-eta", {"protocol": "steps"}),
@@ -399,6 +416,12 @@ HOLDS_NOT = [
     ("scalar-steps", {"matrix": {"kind": "hadamard", "repeat": 2}}, "repeated"),
     ("scalar-steps", {"loss": "logistic"}, "the loss is logistic"),
     ("scalar-steps", {"noise": 0.1}, "requires labels ±1"),
+    ("valley-drift", {**NOISY_VALLEY, "matrix": "gaussian"}, "the matrix is gaussian"),
+    ("valley-drift", {**NOISY_VALLEY, "matrix": {"kind": "rademacher", "repeat": 1}}, "repeated"),
+    ("valley-drift", {**NOISY_VALLEY, "noise": 0}, "noise only"),
+    ("valley-drift", {**NOISY_VALLEY, "target": "feature"}, "noise only"),
+    ("valley-drift", {**NOISY_VALLEY, "protocol": "steps"}, "never seen again"),
+    ("valley-drift", {**NOISY_VALLEY, "protocol": {"kind": "one-pass", "average": True}}, "never seen again"),
     ("scalar-steps", {"protocol": {"kind": "one-pass", "batch": 2}}, "single rows"),
     ("scalar-steps", {"protocol": {"kind": "one-pass", "replacement": True}}, "some come twice"),
     ("scalar-steps", {"protocol": {"kind": "one-pass", "average": True}}, "the mean over the hypotheses"),
@@ -406,6 +429,14 @@ HOLDS_NOT = [
     ("lazy-flow", {**FLOW, "protocol": {**FLOW["protocol"], "train": 5}}, "requires training on all rows"),
     ("lazy-flow", {**FLOW, "loss": "logistic", "labels": "sign"}, "the loss is logistic"),
     ("correlation-recursion", {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}, "two inputs"),
+    ("johnson-lindenstrauss", {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}, "two points"),
+    ("distortion-limit", {"matrix": "sphere", "protocol": "at-init"}, "the matrix is sphere"),
+    ("distortion-limit", {"matrix": {"kind": "gaussian", "n": 1}, "protocol": "at-init"}, "two points"),
+    *((kind, {}, "the matrix is hadamard") for kind in COVERINGS),
+    *((kind, {"matrix": {"kind": "ball", "repeat": 1}}, "the matrix is ball") for kind in COVERINGS),
+    ("covering-packing", {"matrix": {"kind": "ball", "d": 3}, "d": None}, "d is 3"),
+    *((kind, {"protocol": "at-init"}, "one input") for kind in FLUCTUATIONS),
+    *((kind, {"matrix": {"kind": "gaussian", "n": 1}}, "same length") for kind in FLUCTUATIONS),
     ("alignment", {"protocol": "at-init"}, "the matrix is hadamard"),
     ("alignment", {**CUBE, "target": "all"}, "there are several"),
     ("alignment", {**CUBE, "protocol": "one-pass"}, "a learner at its start"),
@@ -583,7 +614,14 @@ BINDS_NOT = [
     *((kind, LLS, "fully connected net") for kind in OF_NETS),
     ("correlation-recursion", LLS, "fully connected net"),
     ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws each by itself"),
-    *((kind, LLS, "Gaussian start") for kind in PIECES),
+    ("johnson-lindenstrauss", LLS, "Gaussian weights"),
+    ("distortion-limit", LLS, "Gaussian weights"),
+    ("johnson-lindenstrauss", gd(0.1, kind="layer-by-layer", inputs=2), "Gaussian weights"),
+    ("johnson-lindenstrauss", {**NET, "start_seed": 1}, "all replicas of"),
+    *((kind, LLS, "Gaussian start") for kind in (*PIECES, *FLUCTUATIONS)),
+    *((kind, {**NET, "start_seed": [1]}, "the same one") for kind in FLUCTUATIONS),
+    *((kind, gd(0.1, kind="dense", widths=[31], activation="relu"), "has 31") for kind in FLUCTUATIONS[2:]),
+    ("layer-fluctuation", BENT_NET, "without biases"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4, 4], activation="relu", cb=1), "one hidden layer"),
     ("zaslavsky", gd(0.1, kind="dense", widths=[4], activation="relu"), "it requires biases"),
     ("pieces-one-layer", gd(0.1, kind="dense", widths=[4, 4], activation="relu"), "one hidden layer"),
@@ -598,6 +636,9 @@ BINDS_NOT = [
     *((kind, gd(0.1, kind="dense", widths=[8, 8]), "two linear layers") for kind in CATAPULT),
     ("catapult-limit", NET, "rates in units of 1/S₀"),
     ("scalar-steps", LLS, "multiples of single examples"),
+    ("valley-drift", gd(0.01), "the architecture valley"),
+    ("valley-drift", {"update": "adam", "architecture": "valley"}, "gradient descent or momentum"),
+    ("valley-drift", {"update": "momentum", "architecture": "valley"}, "without momentum"),
     ("scalar-steps", {"update": "lion"}, "multiples of single examples"),
     ("scalar-steps", {"update": "sign", "decay": {"rate": 0.1}}, "plain steps"),
     ("scalar-steps", {"update": {"kind": "sign", "lr": "best"}}, "a given rate"),

@@ -63,7 +63,7 @@ def test_learners_are_where_their_condition_holds():
     picture = {"x": "size", "measure": "layer-variance", "at": {"layer": 1}}
     net = {"name": "net", **gd(0.1, kind="dense", widths=[2]), "where": "size > 4"}
     assert first(document(axes, learners=[learners[0], net], pictures=[picture])).pictures
-    with pytest.raises(BadInput, match="no learner is anywhere"):
+    with pytest.raises(BadInput, match="no learner has a point"):
         sweep_of(document([{"name": "size", "values": [16]}], learners=learners[1:]))
 
 

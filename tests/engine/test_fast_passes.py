@@ -213,8 +213,8 @@ def test_errors_counted_by_a_compiled_pass_are_those_of_predictions(monkeypatch)
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ({"learners": {"GD": {"update": "gd"}}}, "its steps are more than"),
-        ({"learners": {"LLS": {"solver": "lls"}}}, "its steps are more than"),
+        ({"learners": {"GD": {"update": "gd"}}}, "its step is not one of"),
+        ({"learners": {"LLS": {"solver": "lls"}}}, "its step is not one of"),
         ({"matrix": "rademacher"}, "no ±1 rows of a Sylvester matrix"),
         ({"matrix": "hadamard01"}, "no ±1 rows of a Sylvester matrix"),
         ({"noise": 0.1}, "not linear in the instances"),

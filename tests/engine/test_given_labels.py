@@ -182,7 +182,7 @@ def test_labels_that_are_nowhere_are_asked_for_in_both_places(tmp_path: Path) ->
 def test_settings_of_a_file_that_is_not_named_are_refused(tmp_path: Path) -> None:
     matrix = {"kind": "file", "path": write(tmp_path, TWO), "label": "kind"}
     message = refusal(matrix, {"kind": "file", "columns": ["x"]})
-    assert message.startswith("problem.target.columns: this is about a file of labels")
+    assert message.startswith("problem.target.columns: this setting describes a file of labels")
 
 
 @pytest.mark.parametrize("setting", [{"array": "X"}, {"label": "z"}, {"label": 7}, {"columns": ["x", "z"]}])
@@ -203,7 +203,7 @@ def test_a_setting_that_names_nothing_of_the_file_is_refused_with_what_there_is(
             "line 4, column 2 ('kind'), has no value (empty, NA or nan), and every row",
         ),
         (["a"] * 6, "every label is 'a'; words name two classes or more"),
-        (list("abcdef"), "6 labels are 6 different words, which are no classes"),
+        (list("abcdef"), "6 labels are 6 different words, which cannot be classes"),
         ([1, 2, "inf", 4, 5, 6], "line 4, column 2 ('kind'), holds inf"),
     ],
 )

@@ -224,7 +224,7 @@ def test_images_of_files_say_how_many_where_their_labels_are_and_what_is_left_ou
     ("words", "where", "reason"),
     [
         ({"images": "missing"}, "images", "there is no file"),
-        ({"labels": "labels"}, "labels", "none is named"),
+        ({"labels": "labels"}, "labels", "which is not set"),
         ({"images": "colours", "n": 41}, "n", "41 is more than the 40 images"),
         ({"images": "few", "digits": [1, 5]}, "digits", "few has no image of 5; leave it out"),
     ],

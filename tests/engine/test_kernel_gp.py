@@ -170,7 +170,7 @@ def test_a_picture_shows_none_of_the_examples_that_nobody_learned_from():
 @pytest.mark.parametrize(
     ("picture", "reason"),
     [
-        ({"x": "step", "measure": "loss"}, "loss is not such a function; leave it out"),
+        ({"x": "step", "measure": "loss"}, "a function of x only, and loss is none; leave it out"),
         ({"x": "input", "measure": "function", "times": "2"}, "as times changes the scale of the y-axis"),
     ],
 )

@@ -157,7 +157,7 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "rule", "set": "learners[0].update.kind", "values": ["gd", "egu"]}],
             {"x": "rule"},
             "pictures[0].x",
-            "the values of rule are words; tell curves apart by it, with curves",
+            "the values of rule are words; name it in curves, so that it has a curve for each value",
         ),
         ([{"name": "eta", "values": [1, 2]}], {"x": "k"}, "pictures[0]", "eta varies along a curve"),
         (
@@ -176,7 +176,7 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "eta", "values": [1, 2]}],
             {"x": "eta", "read": {"first_below": "eta"}},
             "pictures[0]",
-            "it is another where eta = 2: of its numbers only those of marks may name axes",
+            "it has another value where eta = 2: only numbers of marks may name axes",
         ),
     ],
 )

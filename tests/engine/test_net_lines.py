@@ -51,7 +51,7 @@ def test_the_edge_is_where_steps_on_a_quadratic_begin_to_diverge(update, value):
     (LLS, "is a solver"),
     ({"update": "adam"}, "uses adam"),
     ({"update": "sgd"}, "uses sgd"),
-    ({"update": {"kind": "gd", "lr": "best"}}, "chosen in the end"),
+    ({"update": {"kind": "gd", "lr": "best"}}, "is chosen after the run"),
     (gd(0.1, kind="dense", parametrisation="mup", widths=[4]), "one rate for all layers"),
     ({**gd(0.1, kind="dense", widths=[4]), "layer_rates": {"W1": 0.5}}, "one rate for all layers"),
 ])  # fmt: skip

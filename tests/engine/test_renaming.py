@@ -101,7 +101,7 @@ def test_numbers_stand_for_names_in_expressions(raw: Raw):
         ({"read": {"over": "rows", "take": "max"}}, "read", "no 'rows'; there are record"),
         ({"relative": "SGD"}, "relative", "no learner 'SGD' among 'GD'"),
         ({"relative": "svd"}, "relative", "about the loss, and the picture is of the sharpness"),
-        ({"relative": "gp-band"}, "relative", "it is 2 lines, upper gp-band, lower gp-band"),
+        ({"relative": "gp-band"}, "relative", "there are 2 such lines, upper gp-band, lower gp-band"),
         ({"relative": "GD", "x": "step", "y": "eta"}, "relative", "a heat map cannot be relative to a curve"),
         ({"lines": ["svd", "nothing"]}, "lines", "no line 'nothing'"),
     ],

@@ -92,7 +92,7 @@ def test_a_picture_of_replicas_that_are_not_there_is_refused(picture, tmp_path):
     swept(tmp_path, document())
     restored, _ = swept(tmp_path, document())
     (wanted,) = drawn(sweep_of(document(picture)).experiment)
-    with pytest.raises(BadInput, match="error was kept of the first of 3 replicas only"):
+    with pytest.raises(BadInput, match="error was stored for the first of 3 replicas only"):
         view(wanted, restored)
 
 

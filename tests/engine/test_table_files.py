@@ -635,7 +635,7 @@ def test_a_setting_that_means_nothing_in_svmlight_format_is_refused(
 ) -> None:
     refused = refusal(tmp_path, name, "+1 1:0.5\n-1 1:2.5\n", **{setting: value})
     assert refused.where == f"problem.matrix.{setting}"
-    assert refused.fault == f"this means nothing for the format of {name}; leave it out"
+    assert refused.fault == f"the format of {name} has no such setting; leave it out"
 
 
 def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> None:

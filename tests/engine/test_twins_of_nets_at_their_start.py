@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations, permutations, product
-from math import acos, cos, erf, exp, inf, pi, sqrt, tanh
+from math import acos, comb, cos, erf, exp, inf, lgamma, log, pi, sqrt, tanh
 
 import numpy as np
 import pytest
 from building import data_of, gd
 from line_twins import Array, Naive, Twin, check
 from scipy.integrate import quad
+from scipy.optimize import brentq
 
 from engine.spec.experiment import Experiment
 
@@ -138,11 +139,84 @@ def correlated(described: Experiment) -> Naive:
     return Naive(np.array([np.mean(of_replicas, 0)]), 1e-6)
 
 
+def embedded(described: Experiment) -> Naive:
+    """Smallest ε for which m units suffice by m ≥ (8/ε²) ln k."""
+    (units,) = described.learners[0].architecture.widths
+    least = brentq(lambda change: 8 * log(described.n) / change**2 - units, 1e-3, 1e3, xtol=1e-12)
+    return Naive(np.array([least]), 1e-9)
+
+
+def fluctuating(described: Experiment) -> Naive:
+    """Var V/(E V)² of homogeneous layers: E V² is a sum over all pairs of units of each layer."""
+    net, second, layers = described.learners[0].architecture, 1.0, []
+    relu = net.activation == "relu"
+    squares, fourths = (mean(lambda z, p=power: max(z, 0) ** p if relu else z**p, 1.0) for power in (2, 4))
+    for width in net.widths:
+        pairs_of_units = np.full((width, width), squares**2) + np.eye(width) * (fourths - squares**2)
+        second *= pairs_of_units.mean() / squares**2
+        layers.append(second - 1)
+    return Naive(np.array([layers]), 1e-9)
+
+
+def chi_square_mean(function, freedom: int) -> float:
+    """E f(log χ²_B) by integration over log χ²_B, whose density is x^(B/2) e^(−x/2)/(2^(B/2) Γ(B/2))."""
+
+    def density(t: float) -> float:
+        return exp(freedom / 2 * (t - log(2)) - exp(t) / 2 - lgamma(freedom / 2))
+
+    center = log(freedom)
+    ends = center - 60 / freedom - 8 / sqrt(freedom), center + 8 / sqrt(freedom)
+    return quad(lambda t: function(t) * density(t), *ends, epsabs=1e-12, limit=400)[0]
+
+
+def logarithms(described: Experiment) -> tuple[Array, Array]:
+    """Mean and variance of log V of the layers relative to the first order: sums over χ² of each layer."""
+    net, moments = described.learners[0].architecture, []
+    for width in net.widths:
+        halved = net.activation == "relu"
+        freedoms = range(1, width + 1) if halved else (width,)
+        chances = np.array([comb(width, b) / 2**width if halved else 1.0 for b in freedoms])
+        powers = [
+            chances @ [chi_square_mean(lambda t, p=power: t**p, b) for b in freedoms] / chances.sum()
+            for power in (1, 2)
+        ]
+        moments.append((powers[0] - log(width / 2 if halved else width), powers[1] - powers[0] ** 2))
+    return tuple(np.cumsum(moments, 0).T)
+
+
+def mean_logarithm(described: Experiment) -> Naive:
+    """exp(E log V) of homogeneous layers with a single input of length √d."""
+    net, (shift, _) = described.learners[0].architecture, logarithms(described)
+    passed = net.cw / 2 if net.activation == "relu" else net.cw
+    infinite = net.cw * passed ** np.arange(1, len(net.widths) + 1)
+    return Naive(np.array([infinite * np.exp(shift)]), 1e-7)
+
+
+def variance_of_logarithm(described: Experiment) -> Naive:
+    """Var log V of homogeneous layers."""
+    return Naive(logarithms(described)[1][None], 1e-7)
+
+
+def fluctuating_little(described: Experiment) -> Naive:
+    """The same to first order in 1/n for tanh, with slopes of the recursion of variances by differences."""
+    net, (x,) = described.learners[0].architecture, instances(described)[0]
+    variance, spread, layers, step = net.cb + net.cw * float(np.mean(x**2)), 0.0, [], 1e-4
+    for width in net.widths:
+        ends = [mean(lambda z: tanh(z) ** 2, variance + sign * step) for sign in (1, -1)]
+        second, fourth = (mean(lambda z, p=power: tanh(z) ** p, variance) for power in (2, 4))
+        passed_on = (net.cw * (ends[0] - ends[1]) / (2 * step)) ** 2 * spread
+        spread = net.cw**2 * (fourth - second**2) / width + passed_on
+        layers.append(spread / (net.cw * second) ** 2)
+        variance = net.cb + net.cw * second
+    return Naive(np.array([layers]), 1e-6)
+
+
 def net(**words) -> dict[str, object]:
     return {"learners": {"net": gd(0.1, kind="dense", **words)}}
 
 
 RELU = {"activation": "relu", "widths": [5]}
+ONE_INPUT = {"matrix": {"kind": "sphere", "n": 1, "d": 4}, **AT_INIT}
 
 TWINS = (
     Twin("alignment", {**CUBE, "target": "coin", "replicas": 2, **net(widths=[4])}, aligned, "of coins"),
@@ -172,7 +246,27 @@ TWINS = (
         },
         pieces,
     ),
+    Twin("johnson-lindenstrauss", {"d": 4, **AT_INIT, **net(widths=[6])}, embedded),
     Twin("zaslavsky", {"d": 4, **AT_INIT, **net(**RELU, cb=1.0)}, cells),
+    *(
+        Twin(
+            "layer-fluctuation",
+            {**ONE_INPUT, **net(widths=[6, 3], cw=0.7, activation=kind)},
+            fluctuating,
+            kind,
+        )
+        for kind in ("relu", "identity")
+    ),
+    *(
+        Twin(kind, {**ONE_INPUT, **net(widths=[33, 40], cw=1.4, activation=activation)}, naive, activation)
+        for kind, naive in (("layer-log-mean", mean_logarithm), ("layer-log-variance", variance_of_logarithm))
+        for activation in ("relu", "identity")
+    ),
+    Twin(
+        "layer-fluctuation-wide",
+        {**ONE_INPUT, **net(widths=[6, 3, 6], activation="tanh", cw=1.5, cb=0.2)},
+        fluctuating_little,
+    ),
     Twin(
         "chi-perp",
         {

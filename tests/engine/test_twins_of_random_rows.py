@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from building import experiment
 from line_twins import Array, Naive, Twin, check, values_of
+from scipy.optimize import brentq
 
 from engine.spec.experiment import Experiment
 
@@ -120,7 +121,33 @@ def rows(matrix: str, n: int, d: int, **words: float) -> dict[str, Any]:
     return {"matrix": {"kind": matrix, "n": n, "d": d}, "target": {"kind": "feature", "index": 0}, **words}
 
 
+def too_little_volume(described: Experiment) -> Naive:
+    """Radius of 2^b balls that contain n uniform points for some centres, with probability 10⁻³ at most."""
+    (n, d), radii = described.problem.matrix.shape(), []
+    for bits in range(int(np.log2(n)) + 1):
+        count = 2**bits
+
+        def excess(log_share: float, count: int = count) -> float:
+            return count * np.log(np.e * n / count) + (n - count) * log_share - np.log(1e-3)
+
+        share = np.exp(brentq(excess, -1e4, 0))
+        radii.append(0.999 * (share / count) ** (1 / d))
+    return Naive(np.array([radii]), 1e-9)
+
+
+def packed(described: Experiment) -> Array:
+    """Three times the radius at which 2^b discs have the area of the unit disc."""
+    bits = range(int(np.log2(described.n)) + 1)
+    return np.array([[3 * np.sqrt(np.pi / (2**b * np.pi)) for b in bits]])
+
+
+def points(d: int) -> dict[str, Any]:
+    return {"matrix": {"kind": "ball", "n": 40, "d": d}, "target": "coin", "d": None, "protocol": "at-init"}
+
+
 TWINS = (
+    *(Twin("covering-volume", points(d), too_little_volume, f"d = {d}") for d in (2, 3)),
+    Twin("covering-packing", points(2), packed),
     *(Twin("ri-gaussian", rows("gaussian", n, d), gaussian, f"{n}x{d}") for n, d in ((6, 6), (5, 8), (9, 4))),
     *(Twin("ri-gaussian", rows("sphere", n, d), gaussian, f"sphere {n}x{d}") for n, d in ((6, 6), (9, 4))),
     *(Twin("ri-rademacher", rows("rademacher", n, d), signs, f"{n}x{d}") for n, d in ((3, 3), (6, 3))),

@@ -110,6 +110,10 @@ SUMMARIES = {
     "max": np.max,
     "min": np.min,
 }
+SPREAD = {
+    "relative-variance": lambda draws: np.var(draws, 0, ddof=1) / np.mean(draws, 0) ** 2,
+    "log-variance": lambda draws: np.var(np.log(draws), 0, ddof=1),
+}
 
 
 @pytest.mark.parametrize("summary", SUMMARIES)
@@ -143,6 +147,39 @@ def test_the_error_of_a_median_is_that_of_medians_of_draws_with_replacement():
     several = 4 * np.sqrt((fourth - second**2) / reductions.RESAMPLES)
     assert abs(error[0] ** 2 - second) < several
     assert several < second
+
+
+@pytest.mark.parametrize("summary", SPREAD)
+def test_a_spread_of_replicas_has_the_error_of_the_jackknife(summary, random):
+    shown = view_of_run(curve("GD", random), summary=summary)
+    (curve_view,) = shown.curves
+    assert shown.axes.y_label.startswith(f"{summary.replace('-', ' ')} of ")
+    np.testing.assert_allclose(curve_view.y, SPREAD[summary](random), rtol=1e-12)
+    np.testing.assert_allclose(curve_view.stderr, naive_jackknife(SPREAD[summary], random), rtol=1e-9)
+
+
+@pytest.mark.parametrize("summary", SPREAD)
+def test_spreads_leave_out_missing_draws_and_need_two(summary):
+    draws = np.array([[1.0, 1.0, np.nan], [2.0, np.nan, np.nan], [4.0, np.nan, np.nan]])
+    spread = reductions.summary(summary, np.vstack([draws, np.full(3, np.nan)]))
+    assert spread[0] == pytest.approx(SPREAD[summary](draws[:, 0]))
+    assert np.isnan(spread[1:]).all()
+    assert np.isnan(reductions.summary(summary, draws[:1])).all()
+
+
+def test_the_error_of_many_replicas_is_that_of_omitted_groups():
+    draws, count = np.random.default_rng(0).lognormal(size=(4001, 1)), 4001
+    calls = []
+
+    def estimate(replicas):
+        calls.append(len(replicas))
+        return reductions.summary("mean", draws[replicas])
+
+    error = reductions.standard_error("mean", count, estimate)
+    assert error is not None
+    assert set(calls) == {3980, 3981}
+    exact = draws.std(ddof=1) / np.sqrt(count)
+    assert abs(error[0] / exact - 1) < 4 / np.sqrt(2 * len(calls))
 
 
 def test_a_curve_relative_to_another_leaves_out_the_same_replica_of_both(random):
@@ -294,6 +331,8 @@ def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_plac
         ({"share": {}}, "pictures[0].share.below", "give one of them"),
         ({"share": {"below": 1, "above": 2}}, "pictures[0].share.below", "no value is below 1 and above 2"),
         ({"share": {"below": 1}, "summary": "max"}, "pictures[0].summary", "leave summary out"),
+        ({"summary": "log-variance", "times": "k"}, "pictures[0].times", "leave times out"),
+        ({"summary": "relative-variance", "relative": "it"}, "pictures[0].relative", "leave relative out"),
         ({"read": {"place_of": "max", "take": "min"}}, "pictures[0].read.take", "exactly one of"),
         ({"read": {"place_of": "max", "between": "log"}}, "pictures[0].read.between", "leave it out"),
     ],
@@ -342,9 +381,9 @@ def test_a_long_series_of_which_one_replica_was_kept_has_a_mean_and_nothing_else
     (curve_view,) = view_of_run(gd_curve).curves
     np.testing.assert_allclose(curve_view.y, random.mean(0), rtol=1e-12)
     for picture in ({"running": "min"}, {"summary": "median"}):
-        with pytest.raises(BadInput, match="kept of the first of 5 replicas only"):
+        with pytest.raises(BadInput, match="stored for the first of 5 replicas only"):
             view_of_run(gd_curve, **picture)
-    with pytest.raises(BadInput, match="kept of the first of 5 replicas only"):
+    with pytest.raises(BadInput, match="stored for the first of 5 replicas only"):
         curve_view.over([1])
 
 
@@ -653,5 +692,5 @@ def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_
     seen = view(picture, of_one(described, run(described)))
     assert [curve_view.name for curve_view in seen.curves] == ["GD"]
     assert seen.absences.learners == {
-        "other": "the learner says which solution it tends to, and that has a least norm"
+        "other": "the learner says which solution it tends to, and this solution has a least norm"
     }, "a reference is none of those that are looked at"

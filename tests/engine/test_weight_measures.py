@@ -230,7 +230,7 @@ REFUSED = [
         "the matrix declares its second moment",
     ),
     ("excess-risk", {"matrix": {"kind": "gaussian", "rotate": True}}, "learners see the features"),
-    ("excess-risk", {"matrix": "gaussian", "target": "constant"}, "labels are made of xᵀw"),
+    ("excess-risk", {"matrix": "gaussian", "target": "constant"}, "labels depend on xᵀw"),
     ("excess-risk", {"matrix": "threshold"}, "learners see the features"),
     ("angle-error", {"matrix": "rademacher"}, "the matrix declares isotropic Gaussian instances"),
     ("angle-error", {"matrix": {"kind": "gaussian", "repeat": 1}}, "the matrix declares isotropic"),

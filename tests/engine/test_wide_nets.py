@@ -104,6 +104,34 @@ def test_what_finite_width_adds_has_the_printed_size():
     np.testing.assert_allclose(wide_nets.log_moments(relu, [10, 40])[1], [0.5, 0.625], rtol=1e-10)
 
 
+def test_of_one_layer_the_first_order_of_relative_variances_is_all():
+    args = relu, lambda z: (z > 0) + 0.0, [1.3, 1.3], [2.0, 0.5], [7, 9]
+    exact = wide_nets.relative_variances(relu, [7, 9])
+    first = wide_nets.first_order_variances(*args)
+    np.testing.assert_allclose(first, [5 / 7, 5 / 7 + 5 / 9], rtol=1e-9)
+    np.testing.assert_allclose(exact, [5 / 7, (1 + 5 / 7) * (1 + 5 / 9) - 1], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("layers", "expected"), [(1, 0.62729), (3, 1.80550)])
+def test_the_first_order_of_tanh_nets_is_that_of_the_theory_page(layers, expected):
+    variances = wide_nets.layer_variances(np.tanh, 1.0, [1.0] * layers, [0.0] * layers)
+    sizes = [1.0, *variances[:-1]], [1.0] * layers, [100] * layers
+    relative = wide_nets.first_order_variances(np.tanh, lambda z: 1 - np.tanh(z) ** 2, *sizes)
+    assert 100 * relative[-1] == pytest.approx(expected, abs=5e-6)
+
+
+@pytest.mark.parametrize(("halved", "width", "layers", "mean", "variance"), [
+    (True, 32, 8, -0.66032, 1.41998),
+    (True, 64, 8, -0.32087, 0.66398),
+    (False, 32, 32, 2 * -0.50521, 4 * 0.51595),
+    (False, 64, 64, 2 * -0.50260, 4 * 0.50790),
+])  # fmt: skip
+def test_logarithms_of_layers_have_the_moments_of_the_theory_page(halved, width, layers, mean, variance):
+    means, variances = wide_nets.exact_log_moments(halved, [width] * layers)
+    assert means[-1] == pytest.approx(mean, abs=1.1e-5)
+    assert variances[-1] == pytest.approx(variance, abs=4e-5)
+
+
 @pytest.mark.parametrize(("transfer", "cw"), [(relu, 2.0), (relu, 1.8), (identity, 1.0)])
 def test_nets_with_explicit_matrices_have_these_moments(transfer, cw):
     widths, draws, d = [128, 64], 1500, 8

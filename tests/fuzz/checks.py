@@ -26,6 +26,7 @@ from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.measures import named
 from engine.pictures.bounds import UNLIKELY, allowed_errors, unseen
+from engine.pictures.summaries import SPREADS
 from engine.pictures.view import ROUNDING
 from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
@@ -290,7 +291,7 @@ def _beyond(
     in_range = clock <= (curve.x[length - 1] if length else -np.inf)
     places = np.searchsorted(planned, clock[in_range])
     inside = places < len(planned)
-    values = samples.values[:, in_range][:, inside]
+    values = _in_mean(line.statement.summary, samples.values[:, in_range][:, inside])
     expected = np.broadcast_to(
         along.values[:, places[inside]],
         np.broadcast_shapes(values.shape, along.values[:, places[inside]].shape),
@@ -326,6 +327,23 @@ def _beyond(
         return None
     means = (float(part.mean(0)[place]) for part in (values, expected))
     return Violation(line, side, *means, float(beyond[place]), _place(samples, in_range, inside, place))
+
+
+def _in_mean(summary: str | None, samples: Floats) -> Floats:
+    """Numbers of replicas [R, …] whose mean is the summary and whose spread is its standard error."""
+    if summary not in ("geometric", *SPREADS) or len(samples) < 2:
+        return samples
+    with np.errstate(all="ignore"):
+        if summary != "relative-variance":
+            samples = np.log(samples)
+        mean, bias = samples.mean(0), len(samples) / (len(samples) - 1)
+        if summary == "geometric":
+            return np.exp(mean) * (1 + samples - mean)
+        squares = bias * np.square(samples - mean)
+        if summary == "log-variance":
+            return squares
+        relative = squares / np.square(mean)
+        return relative - 2 * relative.mean(0) * (samples / mean - 1)
 
 
 def _place(

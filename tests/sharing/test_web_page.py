@@ -216,7 +216,7 @@ def test_what_is_no_result_is_refused_in_one_line(
         Path(f"{number}.json").write_bytes(content.encode("latin-1"))
         assert main(["run", f"{number}.json"]) == 2
         error = capsys.readouterr().err
-        assert "it is no result" in error
+        assert "it is not a result" in error
         assert error.count("\n") == 1
 
 

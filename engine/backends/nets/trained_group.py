@@ -20,7 +20,7 @@ from engine.protocols.erm import Drawn, ModelGroup
 from engine.training.descent import TrainingInputs
 
 MOVES = 1 << 26
-"""Moves of single pre-activations in a piece of work: about 8 ms of one core."""
+"""Number of changes of pre-activations in one piece of work: about 8 ms of one core."""
 
 Array = Any
 """An array of numpy; the compiler infers its dtype and dimensions."""

@@ -25,16 +25,16 @@ from engine.training.evaluators import Measures, Mistakes
 from engine.training.recorder import Recorder
 
 WORTH_THREADS = 1 << 18
-"""Number of changes of weights from which on several threads pay."""
+"""Number of changes of weights above which several threads pay."""
 
 AHEAD, CHANGES = 128, 1 << 26
-"""Largest number of examples learnt ahead, and largest number, roughly, of their changes of weights."""
+"""Largest number of examples learnt ahead, and approximate limit of their changes of weights."""
 
 KEPT_AHEAD = 32 << 20
-"""Largest number of bytes of weights kept for examples learnt ahead, unless one example needs more."""
+"""Maximum bytes of weights stored for examples learnt ahead, unless one example needs more."""
 
 COUNT = 8
-"""Cost of counting the predictions of all rows, in examples."""
+"""Cost of counting the predictions of all rows, in units of the cost of an example."""
 
 
 class Reached(NamedTuple):
@@ -55,7 +55,7 @@ class CompiledPass:
     """
 
     def __init__(self, inputs: TrainingInputs, examples: Instances, counts: bool) -> None:
-        """Take these examples of the data; `counts`: count mistakes at the start."""
+        """Store these examples of the data; with `counts`, count mistakes at the start."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         multiplicative_step = update.multiplicative_step(architecture)
@@ -156,7 +156,7 @@ class CompiledPass:
         return losses, weights, right.mul_(self._data.instances.n / d)
 
     def _in_shares(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
-        """Let all members learn examples on all threads; the work is about `passes` passes over them."""
+        """Train all members on the examples, on all threads; the work is about `passes` passes over them."""
         # A small pass ends before other threads have begun.
         worth = self._halves.numel() * passes >= WORTH_THREADS
         threads = min(len(self._halves), torch.get_num_threads() if worth else 1)
@@ -214,7 +214,7 @@ def _difference(halves: torch.Tensor) -> torch.Tensor:
 
 
 def _slots(marked: Sequence[bool]) -> NDArray[np.int64]:
-    """Return the number of each marked entry among these, and −1 for the others."""
+    """Return the rank of each marked entry among the marked ones, and −1 for all others."""
     places = np.array(marked, bool)
     return np.where(places, places.cumsum() - 1, -1)
 

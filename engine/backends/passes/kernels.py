@@ -92,10 +92,10 @@ SLICE = 4096
 """Number of terms summed in the dtype of the weights; sums of slices are added in float64."""
 
 BLOCK = 16
-"""Examples that a weight vector learns before the next vector does: they and it stay in the cache."""
+"""Examples that a weight vector learns before the next vector. The block and the vector stay in the cache."""
 
 LOW = 16
-"""Adjacent entries that a transform adds last, as columns, so that all of its loops run over many entries."""
+"""Number of adjacent entries that a transform adds last, as columns; so its loops run over many entries."""
 
 
 def part(function: Function) -> Function:
@@ -132,7 +132,7 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
 
 @part
 def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply a_i by `up` for sign +1, else by `down`; return Σ a_i x_i for signs x `after`, and Σ a_i²."""
+    """Multiply a_i by `up` for sign +1, else by `down`. Return Σ a_i x_i for x = `after`, and Σ a_i²."""
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
         products, squares = zero, zero
@@ -152,7 +152,7 @@ def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tu
 def multiply_both(
     a: Array, b: Array, signs: Array, after: Array, up: float, down: float
 ) -> tuple[float, float]:
-    """Do the same for w = a − b, where b_i is multiplied by the factor of the other sign."""
+    """Multiply as `multiply` does for w = a − b, where b_i gets the factor of the other sign."""
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
         products, squares = zero, zero

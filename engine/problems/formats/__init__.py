@@ -35,15 +35,18 @@ NOT_NUMBERS = {
     "O": "objects",
     "V": "records of several fields",
 }
-"""Content of arrays without real numbers, by the kind of their type. Truth values are 0 and 1."""
+"""Words for the content of arrays without real numbers, by the kind of their type.
+
+Truth values are 0 and 1.
+"""
 
 PIECE = 1 << 20
-"""Number of values that are read or checked at once."""
+"""Number of values that are read or checked together."""
 
 FLOAT = np.dtype(np.float64).itemsize
 
 LEAST = 2 * FLOAT + 4
-"""Bytes per number that every run needs: the table, its rows as drawn, and the rows in float32."""
+"""Bytes per number that every run needs: the table, the drawn rows, and the rows in float32."""
 
 
 class NotATable(ValueError):
@@ -85,8 +88,9 @@ class Content:
     """Number of columns."""
 
     read: Callable[[Sequence[int], int | None], TableCells]
-    """Returns the numbers of these columns, and of the label column. Raises: NotATable, or errors of a
-    library.
+    """Function that returns the numbers of these columns, and of the label column.
+
+    Raises: NotATable, or errors of a library.
     """
 
     rows: int | None = None
@@ -112,7 +116,7 @@ class Content:
     """Columns of truth values, which are read as 0 and 1."""
 
     notes: tuple[str, ...] = ()
-    """How the file is read, if that is unusual."""
+    """Unusual properties of how the file is read."""
 
     has_labels: bool = False
     """Whether the format has labels beside the columns."""
@@ -161,7 +165,7 @@ def refuse_settings(settings: TableSettings, file_format: Format, name: str) -> 
     """Check that all settings apply to the format of a file. Raises: BadField."""
     for name_of_setting, value in asdict(settings).items():
         if value is not None and name_of_setting not in file_format.settings:
-            raise BadField(name_of_setting, f"this means nothing for the format of {name}; leave it out")
+            raise BadField(name_of_setting, f"the format of {name} has no such setting; leave it out")
 
 
 MAGIC = b"\x1f\x8b"

@@ -1,6 +1,6 @@
 """Dialect of a text file: separator, decimal sign, header and index, determined by its first lines.
 
-Cases that these lines leave open are refused, with the setting that decides.
+If these lines are ambiguous, the file is refused, with the setting that resolves the ambiguity.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ INDEX_NAMES = re.compile(r"(unnamed: \d+(\.\d+)*|__index_level_\d+__|level_\d+|i
 """Names of a first column that holds an index: those of pandas, or a plain id."""
 
 FEW = 3
-"""Number of rows from which on repeated values are evidence against a further value."""
+"""Least number of rows in which repeated values are evidence against a further value."""
 
 PRECISE = 6
 """Number of digits after a comma that suggest the fraction of a number."""
@@ -313,7 +313,10 @@ def _is_header(
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
-    """Return whether the first record is one more than the expected rows. Raises: BadField if unknown."""
+    """Return whether there is one record more than expected rows, so that the first is a header.
+
+    Raises: BadField if unknown.
+    """
     if (by_count := has_extra_record()) is None:
         raise _undecided(doubt)
     return by_count
@@ -328,9 +331,9 @@ def _undecided(doubt: str) -> BadField:
 
 
 def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
-    """Return whether an integer above a column is unlike all numbers below it.
+    """Return whether an integer above a column differs in kind from all numbers below it.
 
-    It is if all of these have a decimal sign or an exponent, or are −1 and 1, or bits.
+    It does if all of those have a decimal sign or an exponent, or are −1 and 1, or bits.
     """
     if cell in column:
         return False
@@ -343,16 +346,16 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
 def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
     """Return why a first record of numbers may be names of columns; empty without evidence for it."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
-        return "its whole numbers count, and rows below it do not"
+        return "it has consecutive whole numbers, unlike the rows below it"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
         return ""
     above, below = (
         {WHOLE.fullmatch(cell) is not None for cell in cells} for cells in (first, itertools.chain(*columns))
     )
     if above == {True} and below == {False}:
-        return "its whole numbers stand over numbers with decimals"
+        return "it has whole numbers above numbers with decimals"
     if above == {False} and below == {True}:
-        return "its numbers with decimals stand over whole numbers"
+        return "it has numbers with decimals above whole numbers"
     return ""
 
 

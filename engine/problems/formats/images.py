@@ -23,7 +23,7 @@ from engine.problems import formats
 from engine.problems.formats import NotATable
 
 IMAGES, LABELS = 0x803, 0x801
-"""First four bytes of IDX files of images and of labels, big-endian: bytes in three dimensions, or in one."""
+"""First four bytes of IDX files, big-endian: of images (bytes in three dimensions) and of labels (in one)."""
 
 CIFAR_PIXELS = 3 * 32 * 32
 """Bytes of an image of CIFAR-10: 1024 each for red, green and blue; its label comes before them."""
@@ -31,7 +31,7 @@ CIFAR_PIXELS = 3 * 32 * 32
 CLASSES = 10
 
 PIECE = 1 << 24
-"""Number of bytes read at once if no header has their number."""
+"""Number of bytes read in one call if no header has the total."""
 
 ARCHIVE = b"PK\x03\x04"
 """First bytes of .npz files."""

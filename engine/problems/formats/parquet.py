@@ -24,7 +24,7 @@ COPIES = 3
 """Number of copies of the numbers: columns of Arrow, of pandas, and the table."""
 
 FIRST_ROWS = 1000
-"""Number of rows by which a column is found to count them."""
+"""Number of rows that decide whether a column counts the rows."""
 
 NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
 """Names that pandas gives to an index without a name."""

@@ -26,7 +26,7 @@ ROW = re.compile(r"[^\s:,;]+([ \t]+(qid|\d+):\S+)*\s*(#.*)?")
 
 
 def has_its_form(lines: Sequence[str]) -> bool:
-    """Return whether all lines are rows in this format, and one has pairs."""
+    """Return whether all lines are rows in this format, and at least one has pairs."""
     rows = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return any(":" in row for row in rows) and all(ROW.fullmatch(row) for row in rows)
 

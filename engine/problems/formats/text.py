@@ -208,7 +208,7 @@ def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
 
 
 class _Place:
-    """Names the line and the column of a cell, after another look at the file."""
+    """Function that names the line and the column of a cell, after reading the file again."""
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
         """Take the index `first` of the first row of a piece."""
@@ -265,7 +265,7 @@ def _check_no_gaps(file: Path, dialect: Dialect) -> None:
 
 
 def _notes(dialect: Dialect, lines: Sequence[str], suffix: str) -> Iterator[str]:
-    """Yield how a file is read, where that is unusual."""
+    """Yield the unusual properties of how a file is read."""
     if dialect.width > 1 and dialect.separator != ("\t" if suffix == ".tsv" else ","):
         yield f"separated by {SEPARATORS_IN_WORDS[dialect.separator]}"
     if dialect.decimal != ".":

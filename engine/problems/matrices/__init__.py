@@ -84,22 +84,22 @@ class MatrixStructure(NamedTuple):
     """Whether learners see all rows times an independent Haar-random rotation per replica."""
 
     features_are_linear: bool = False
-    """Whether the features that targets name are entries of the instances, up to their rotation."""
+    """Whether the features that targets refer to are entries of the instances, up to a rotation."""
 
     features_are_odd: bool = False
-    """Whether the features that targets name change sign with the row."""
+    """Whether the features that targets refer to change sign with the row."""
 
     features_are_seen: bool = False
-    """Whether learners see the features that targets name, unchanged."""
+    """Whether learners see the features that targets refer to, unchanged."""
 
     features_made: int = 0
-    """Number of features that are computed to label rows by some of them; 0 if rows contain them."""
+    """Number of features that are computed for labels; 0 if rows contain the features."""
 
     row_values: Values = "any"
     """Range of the entries of `rows`."""
 
     named_values: Values | None = None
-    """Range of the features that `named` computes; None if it is that of `rows`."""
+    """Range of the features that `named` computes; None if it equals the range of `rows`."""
 
     named_sizes: Mapping[str, int] = MappingProxyType({})
     """Sizes besides d and n that expressions outside the matrix may name."""
@@ -111,9 +111,9 @@ class MatrixStructure(NamedTuple):
     """Number K of classes of the rows; None for families without classes."""
 
     is_hadamard: bool = False
-    """Whether the instances are the d rows of a Hadamard matrix, up to order and rotation.
+    """Whether the instances are the d rows of a Hadamard matrix, up to order, rotation and row signs.
 
-    And up to signs of rows, which are all independent if there are any.
+    Row signs are independent if there are any.
     """
 
     is_shifted_hadamard: bool = False
@@ -129,7 +129,8 @@ class MatrixStructure(NamedTuple):
     sign_factors: tuple[int, ...] = ()
     """d₁ … d_r if the instances are all x¹ ⊗ … ⊗ xʳ of the rows of Hadamard matrices of these orders.
 
-    Every row of every factor has a fair sign of its own, and labels change with them; () if not.
+    Every row of every factor has an independent fair sign, and labels change with the signs. Empty for other
+    instances.
     """
 
     in_halves: bool = False
@@ -146,6 +147,9 @@ class MatrixStructure(NamedTuple):
 
     on_sphere: bool = False
     """Whether instances are independent uniform points of a sphere around 0."""
+
+    in_ball: bool = False
+    """Whether instances are independent uniform points of the unit ball around 0."""
 
     independent_signs: bool = False
     """Whether all entries of the instances are independent fair signs, up to rotation."""
@@ -166,7 +170,7 @@ class MatrixStructure(NamedTuple):
     """Whether instances have one entry each and are the same in every replica."""
 
     span: tuple[float, float] | None = None
-    """The ends of the interval of all instances, in every replica, where these have one entry each."""
+    """The ends of the interval that contains all instances of every replica, for instances of one entry."""
 
     entries_of: tuple[int, int] | None = None
     """Rows and columns of a matrix if the instances are its entries, each once and row by row."""
@@ -199,12 +203,12 @@ class MatrixStructure(NamedTuple):
 
     @property
     def has_orthogonal_rows(self) -> bool:
-        """Whether there are, before repetition, as many rows as features, orthogonal ones of length √d."""
+        """Whether the rows before repetition are d orthogonal vectors of length √d."""
         return self.is_hadamard or self.is_scaled_orthogonal
 
     @property
     def is_orthogonal(self) -> bool:
-        """Whether there are as many instances as features, orthogonal ones of length √d."""
+        """Whether the instances are d orthogonal vectors of length √d."""
         return self.has_orthogonal_rows and not self.repeated
 
     @property
@@ -230,7 +234,8 @@ class Matrix(Part, frozen=True, kw_only=True):
     """
 
     repeat: Annotated[
-        Count | None, Meta(title="repeat", description="shows each row so often with each sign")
+        Count | None,
+        Meta(title="repeat", description="number of times that each row is shown with each sign"),
     ] = None
     rotate: Annotated[bool, Meta(title="rotate", description="instances times a random rotation")] = False
 

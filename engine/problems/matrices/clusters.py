@@ -30,11 +30,12 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     d: Annotated[Dimension, Meta(title="d", description="features")] = 20
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 240
     sigma: Annotated[
-        float, Meta(ge=0, le=1e6, title="spread σ", description="of a cluster, its centre being 1 away")
+        float,
+        Meta(ge=0, le=1e6, title="spread σ", description="spread of a cluster, if its centre has length 1"),
     ] = 0.1
     spread: Annotated[
         Literal["gaussian", "ball"],
-        Meta(title="shape", description="of a cluster: Gaussian, or within a ball of radius σ"),
+        Meta(title="shape", description="shape of a cluster: Gaussian, or within a ball of radius σ"),
     ] = "gaussian"
     radius: Annotated[
         Literal["1", "sqrt(d)"], Meta(title="radius r", description="length of the centres")

@@ -20,7 +20,7 @@ from engine.problems.formats.images import Images, read, standardised
 from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, RowNumbers, Rows
 
 COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
-"""How many images there are of every digit; 1797 in all."""
+"""Number of images of every digit; 1797 in all."""
 
 PIXELS = 64
 
@@ -49,16 +49,20 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
     digits: Annotated[
         Annotated[tuple[Digit, ...], Meta(min_length=2, max_length=10)] | None,
-        Meta(title="digits", description="which ones, two or more; none: all ten"),
+        Meta(title="digits", description="two digits or more; none: all ten"),
     ] = None
     n: Annotated[Count | None, Meta(title="rows n", description="images; none: all there are")] = None
     permute: PermuteRows = True
     normalised: Annotated[
         bool,
-        Meta(title="normalised", description="images less their mean, each scaled to length 1", extra=SELDOM),
+        Meta(
+            title="normalised",
+            description="subtract the mean image, and scale each image to length 1",
+            extra=SELDOM,
+        ),
     ] = False
     in_turns: Annotated[
-        bool, Meta(title="in turns", description="digits take turns as long as there are", extra=SELDOM)
+        bool, Meta(title="in turns", description="digits alternate as long as each has images", extra=SELDOM)
     ] = False
     images: Annotated[
         FilePath | None,
@@ -70,16 +74,16 @@ class Digits(Matrix, frozen=True, tag="digits"):
     ] = None
     labels: Annotated[
         FilePath | None,
-        Meta(title="labels", description="IDX file of those of IDX images", extra=SELDOM),
+        Meta(title="labels", description="IDX file of the labels of IDX images", extra=SELDOM),
     ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         make_absolute(self)
         if self.labels is not None and self.images is None:
-            raise BadField("labels", "these are of the file that images names, and none is named")
+            raise BadField("labels", "labels belong to the file in `images`, which is not set")
         if len(set(self._digits)) < len(self._digits):
-            raise BadField("digits", "one of them comes twice; give every digit once")
+            raise BadField("digits", "a digit occurs twice; give every digit once")
         if self.images is None and self.n is not None and self.n > sum(self._counts):
             raise BadField("n", f"{self.n} is more than the {sum(self._counts)} images; take that or fewer")
 

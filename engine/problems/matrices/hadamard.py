@@ -79,6 +79,4 @@ def check_order(d: int, field: str = "d") -> None:
     """Check that there is a construction of a Hadamard matrix of order d. Raises: BadField."""
     if not reached(d):
         below, above = nearest(d)
-        raise BadField(
-            field, f"{d} is not an order that Hadamard matrices have here; take {below} or {above}"
-        )
+        raise BadField(field, f"{d} is not an order of a Hadamard matrix here; take {below} or {above}")

@@ -12,7 +12,7 @@ from engine.core.streams import Streams
 from engine.problems.matrices import Floats, Matrix, MatrixStructure, Rows
 
 MOST_GIVEN = 4096
-"""Points that are given one by one, at most."""
+"""Maximum number of points that are given one by one."""
 
 
 class Interval(Matrix, frozen=True, tag="interval"):
@@ -36,7 +36,7 @@ class Interval(Matrix, frozen=True, tag="interval"):
         Meta(
             max_length=MOST_GIVEN,
             title="first points",
-            description="those that come before all others, as in -2, -1, 0.5",
+            description="points that come before all others, as in -2, -1, 0.5",
             extra=SELDOM,
         ),
     ] = ()

@@ -1,4 +1,4 @@
-"""Sylvester's rows in the order that a net of two layers is made for."""
+"""Sylvester's rows in the order for which `two-layer-decoder` is constructed."""
 
 from __future__ import annotations
 

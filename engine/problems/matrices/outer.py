@@ -17,7 +17,7 @@ from engine.problems.matrices import Arrangement, Matrix, MatrixStructure, Permu
 from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two, placed
 
 BY_DEFAULT = (8, 8)
-"""The factors where nothing says which."""
+"""Default factors."""
 
 
 class Outer(Matrix, frozen=True, tag="outer"):

@@ -24,7 +24,12 @@ class Separable(Matrix, frozen=True, tag="separable"):
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 20
     margin: Annotated[
         float,
-        Meta(ge=0, le=LARGEST, title="margin μ", description="by which the entry is pushed away from 0"),
+        Meta(
+            ge=0,
+            le=LARGEST,
+            title="margin μ",
+            description="distance by which the entry is pushed away from 0",
+        ),
     ] = 0.5
     entry: Annotated[int, Meta(ge=0, lt=MOST, title="entry i", description="counted from 0")] = 3
 

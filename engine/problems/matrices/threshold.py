@@ -22,9 +22,10 @@ class Threshold(Matrix, frozen=True, tag="threshold"):
 
     d: Annotated[Dimension, Meta(title="d", description="entries of an instance, and features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
-    t: Annotated[float, Meta(title="threshold t", description="with which an entry is compared")] = 0.0
+    t: Annotated[float, Meta(title="threshold t", description="number that an entry is compared with")] = 0.0
     values: Annotated[
-        Literal["bits", "signs"], Meta(title="values", description="of features: 0 and 1, or −1 and +1")
+        Literal["bits", "signs"],
+        Meta(title="values", description="values of features: 0 and 1, or −1 and +1"),
     ] = "bits"
 
     def structure(self) -> MatrixStructure:

@@ -1,4 +1,4 @@
-"""Instances that lead rules with a rate for every weight astray."""
+"""Instances on which rules with a rate for every weight generalise badly."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
 
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 20
     p: Annotated[float, Meta(ge=0, le=1, title="p", description="probability of y = +1")] = 0.6
-    private: Annotated[Count, Meta(title="private", description="entries of one instance alone")] = 5
+    private: Annotated[
+        Count, Meta(title="private", description="number of entries that belong to one instance alone")
+    ] = 5
     shown: Annotated[
         tuple[Examples, Examples] | None,
-        Meta(title="shown", description="how many of the first rows are +1, and −1", extra=SELDOM),
+        Meta(title="shown", description="numbers of +1 and of −1 among the first rows", extra=SELDOM),
     ] = None
 
     def __post_init__(self) -> None:

@@ -61,7 +61,7 @@ class TargetStructure(NamedTuple):
     """Whether every target is a combination w* of features, ‖w*‖ = 1, independent of the instances."""
 
     given: tuple[float, ...] | None = None
-    """w* of the only target without zeros at its end, if it is given and not drawn."""
+    """w* of the only target, without zeros at its end, if it is given and not drawn."""
 
     fixed_feature: int | None = None
     """Number of the only feature that is a target, if it is chosen in advance."""
@@ -85,7 +85,7 @@ class TargetStructure(NamedTuple):
     """Whether the label changes sign when all features of the instance do, as combinations do."""
 
     is_never_zero: bool = False
-    """Whether no label is 0, whose sign counts as +1."""
+    """Whether no label is 0; the sign of a label 0 counts as +1."""
 
     is_zero: bool = False
     """Whether every label is 0."""

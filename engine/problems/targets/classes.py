@@ -43,7 +43,12 @@ class Classes(Target, frozen=True, tag="classes"):
         Meta(title="size", description="of the one-hot label of K targets: 1, or √K", extra=SELDOM),
     ] = "1"
     each: Annotated[
-        bool, Meta(title="a target each", description="of two classes, too, in place of ±1", extra=SELDOM)
+        bool,
+        Meta(
+            title="a target each",
+            description="a target for each of two classes, in place of ±1",
+            extra=SELDOM,
+        ),
     ] = False
 
     def columns(self, matrix: Matrix) -> int:

@@ -69,7 +69,7 @@ class File(Target, frozen=True, tag="file"):
             raise BadInput("problem.matrix.repeat", "labels from a file cannot be repeated; leave it out")
         for name, value in asdict(self._settings()).items():
             if self.path is None and value is not None:
-                fault = "this is about a file of labels; give its path, too, or leave this out"
+                fault = "this setting describes a file of labels; give its path, too, or leave it out"
                 raise BadInput(f"{PLACE}.{name}", fault)
         n, _ = matrix.shape()
         if (rows := len(self._labels(matrix).numbers)) != n:

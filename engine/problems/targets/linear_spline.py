@@ -17,7 +17,7 @@ from engine.problems.targets import Target
 from engine.problems.targets.function import of_one_entry
 
 MOST_POINTS = 4096
-"""Points that are given one by one, at most."""
+"""Maximum number of points that are given one by one."""
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 

@@ -23,7 +23,7 @@ class Parity(Target, frozen=True, tag="parity"):
 
     degree: Annotated[
         Count | Literal["any"],
-        Meta(title="degree k", description="features in the product; any: any set of them"),
+        Meta(title="degree k", description="number of features in the product; any: any set"),
     ] = "any"
 
     def structure(self, matrix: Matrix) -> TargetStructure:

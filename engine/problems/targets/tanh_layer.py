@@ -1,4 +1,4 @@
-"""What one layer of tanh units makes of an instance as the targets."""
+"""The outputs of one layer of tanh units as the targets."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from engine.problems.matrices import Matrix
 from engine.problems.targets import Combination, Target, TargetStructure
 
 MOST_WEIGHTS = 4096
-"""Weights that are given one by one, at most."""
+"""Maximum number of weights that are given one by one."""
 
 
 class Weights(Target, frozen=True, tag="weights"):
@@ -30,7 +30,7 @@ class Weights(Target, frozen=True, tag="weights"):
             min_length=1,
             max_length=MOST_WEIGHTS,
             title="weights w",
-            description="of the first features, as in 1, 0.5, 0.8",
+            description="weights of the first features, as in 1, 0.5, 0.8",
         ),
     ] = (1.0, 0.5, 0.8)
     copies: Annotated[

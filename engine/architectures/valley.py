@@ -1,0 +1,68 @@
+"""A neuron whose loss is a valley that becomes wider along its floor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.architectures import Architecture, ArchitectureStructure, Layout, Start
+from engine.core.groups import TRIVIAL
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import LARGEST, Verdict
+from engine.core.streams import Stream
+from engine.problems.instances import Instances
+
+
+class Valley(Architecture, frozen=True, tag="valley"):
+    """ŷ = √(1 + v²) u x₁, of the first entry of an instance alone, from u = 0 and a given v.
+
+    On x₁ = ±1 with noise as labels the mean square loss is λ(v) u² plus a constant, with the curvature λ(v) =
+    1 + v² across the floor u = 0. The floor has the same loss everywhere; gradient descent on the mean loss
+    does not move along it, and noise does. Source: Wei, Schwab 2019; theory-nets.md §36.
+    """
+
+    v0: Annotated[
+        float, Meta(gt=0, le=LARGEST, title="start v₀", description="place on the floor of the valley")
+    ] = 1.0
+
+    def structure(self) -> ArchitectureStructure:
+        return super().structure()._replace(starts_alike=True, fixed_input_start=True, valley_start=self.v0)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return ("u", "v")
+
+    def start(self, stream: Stream, d: int) -> Start:
+        shape = (stream.replicas, 1)
+        first = np.zeros((stream.replicas, d))
+        first[:, 0] = 1
+        return {"u": np.zeros(shape), "v": np.full(shape, self.v0), "first": first}
+
+    def layout(self, d: int) -> Layout:
+        return Layout({"u": (1,), "v": (1,), "first": (d,)})
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        return instances.products(self.weights(params))
+
+    def weights(self, params: Params) -> torch.Tensor:
+        return _gain(params) * params["u"] * params["first"]
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        by_weights = instances.combine(slope(self.predict(params, instances)))
+        by_first = (by_weights * params["first"]).sum(1, keepdim=True)
+        gain = _gain(params)
+        return {"u": by_first * gain, "v": by_first * params["u"] * params["v"] / gain}
+
+    def invariance(self, d: int) -> Verdict:
+        return Verdict(False, "it sees the first entry of an instance only", TRIVIAL)
+
+
+def _gain(params: Params) -> torch.Tensor:
+    """Return √(1 + v²), [B, 1]."""
+    return (1 + params["v"] ** 2).sqrt()

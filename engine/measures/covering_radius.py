@@ -1,0 +1,65 @@
+"""The radius of the balls by which few of the instances cover all of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.memory import DERIVED, Sizes
+from engine.core.stopping import go_on
+from engine.measures import Index, Measure, MeasureSchedule, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+MOST_BITS = 12
+"""Largest number of bits: the centres are chosen one after the other."""
+
+
+class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
+    """r_b: every instance is within r_b of one of 2^b instances, chosen by farthest points, b = 0, 1, ….
+
+    The first centre is the first row, and each further one is the instance farthest from all centres before
+    it. No set of as many centres has a radius below r_b/2. It is a property of the instances, which are the
+    same for all learners. Source: Gonzalez 1985; theory-nets.md §37.
+    """
+
+    label: ClassVar[str] = "covering radius"
+
+    bits: Annotated[
+        int, Meta(ge=0, le=MOST_BITS, title="bits", description="largest b, at most log₂ of the rows")
+    ] = 10
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="all distances from every centre", ends_only=True)
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        rows, _ = problem.matrix.shape()
+        return (Index("bits", np.arange(min(self.bits, int(math.log2(rows))) + 1.0)),)
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        return DERIVED * 4 * sizes.replicas * sizes.n
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        rows = probe.data.instances.rows.double().movedim(2, 0).contiguous()  # [d, R, n]: sums are fast
+        bits = min(self.bits, int(math.log2(rows.shape[2])))
+        nearest = _squares(rows, rows[:, :, :1])
+        radii = [nearest.amax(1).sqrt()]
+        for centres in range(2, 2**bits + 1):
+            go_on()
+            farthest = nearest.argmax(1)[None, :, None]
+            nearest = torch.minimum(nearest, _squares(rows, rows.take_along_dim(farthest, 2)))
+            if centres & (centres - 1) == 0:
+                radii.append(nearest.amax(1).sqrt())
+        by_replica = torch.stack(radii, 1)[:, None]  # [R, 1, bits + 1]
+        return by_replica.expand(-1, probe.data.variants, -1)
+
+
+def _squares(rows: torch.Tensor, centre: torch.Tensor) -> torch.Tensor:
+    """Return the squared distances [R, n] of rows [d, R, n] from a point [d, R, 1]."""
+    return (rows - centre).square_().sum(0)

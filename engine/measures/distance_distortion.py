@@ -1,0 +1,63 @@
+"""The worst relative change of a distance by the first layer of a net."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.core.memory import DERIVED, Sizes
+from engine.measures import Measure, MeasureNeeds, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+SAME = 1e-6
+"""Rows nearer than this part of their largest distance from the mean count as the same point."""
+
+
+class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
+    """max over pairs of rows of |‖z_a − z_b‖ √(d/(m C_w)) / ‖x_a − x_b‖ − 1|, for the first hidden layer.
+
+    z_a are the signals of its m units on row a before σ, of variance C_w‖x_a‖²/d each at the start: z is a
+    random linear map of x, scaled to keep distances on average. Rows at the same place are left out. Averaged
+    over targets. Source: theory-nets.md §37.
+    """
+
+    label: ClassVar[str] = "worst relative change of a distance"
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        start = None if learner.architecture is None else learner.architecture.structure().signals
+        if start is None:
+            return "the learner is a dense net with a Gaussian start"
+        if start.joint_inputs is not None:
+            return "one map carries all rows, as in a dense net"
+        return "there are two rows" if problem.matrix.shape()[0] < 2 else None
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        return super().bytes_held(sizes) + DERIVED * 4 * sizes.n**2
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        net, instances = probe.architecture, probe.data.instances
+        start = net.structure().signals
+        assert start is not None, "others are refused"
+        signals = next(iter(net.preactivations(probe.tensors, instances)))  # [B, m, n]
+        scale = (instances.d / (signals.shape[1] * start.cw[0])) ** 0.5
+        worst = []
+        maps_by_replica = signals.reshape(len(instances.rows), -1, *signals.shape[1:])
+        for rows, maps in zip(instances.rows, maps_by_replica, strict=True):
+            before = _distances(rows)
+            is_pair = before > SAME * before.amax()
+            for signal in maps:
+                ratios = scale * _distances(signal.mT)[is_pair] / before[is_pair]
+                worst.append((ratios - 1).abs().amax() if len(ratios) else before.new_tensor(torch.nan))
+        return probe.data.over_targets(torch.stack(worst)[None])[0]
+
+
+def _distances(points: torch.Tensor) -> torch.Tensor:
+    """Return the distances of the points [n, d], each to each, in float64: [n, n]."""
+    centred = points.double() - points.double().mean(0)
+    return torch.cdist(centred, centred, compute_mode="use_mm_for_euclid_dist")

@@ -1,0 +1,21 @@
+"""The mean weight of every layer."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import OfLayers, Probe
+
+
+class LayerMean(OfLayers, frozen=True, tag="layer-mean"):
+    """The mean of the weights of layer l; for a layer of one weight the weight itself.
+
+    Averaged over nets. Unit: that of a weight. Source: none needed.
+    """
+
+    label: ClassVar[str] = "mean weight of the layer"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        means = [layer.double().flatten(1).mean(1) for layer in probe.layers.values()]
+        return probe.data.over_targets(torch.stack(means)).movedim(0, -1)

@@ -1,0 +1,48 @@
+"""The largest radius of a covering by farthest points, by packing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+from engine.theory.covering_volume import in_ball
+
+LARGEST = 3.0
+"""r √K of a farthest-point covering of the disc by K = 2^b balls is at most this.
+
+For K ≥ 8 the discs of radius r/2 around K + 1 points at distances of at least r fit side by side into one of
+radius 1 + r/2, so that r ≤ 2/(√(K + 1) − 1). For fewer K it follows from the largest distances of 2, 3 and 5
+points of the disc, which are 2, √3 and 2 sin 36°.
+"""
+
+
+class CoveringPacking(Line, frozen=True, tag="covering-packing"):
+    """3 · 2^(−b/2): the largest radius of a farthest-point covering of points of the unit disc by 2^b balls.
+
+    The centres and the farthest point are at distances of at least r from each other, so that discs of radius
+    r/2 around them are disjoint. Source: Cohen et al. 2021; theory-nets.md §37.
+    """
+
+    title: ClassVar[str] = "bound by packing"
+    measure: ClassVar[str] = "covering-radius"
+    formula: ClassVar[str] = "3 · 2^(−b/2)"
+    source: ClassVar[str] = "Cohen et al. 2021; theory-nets.md §37"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="upper", in_expectation=False, needs_k_rows=False)
+
+    def holds(self, experiment: Setup) -> Finding:
+        finding = in_ball(experiment)
+        if finding.holds and experiment.d != 2:
+            return Finding(False, f"requires points of a disc, d = 2, and d is {experiment.d}")
+        return finding
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return Finding(True, f"the radius is one of the instances, whatever {learner.name} learns")
+
+    def value(self, at: At) -> Floats:
+        bound: Floats = LARGEST * 2 ** (-at.indices["bits"] / 2)
+        return bound

@@ -1,0 +1,56 @@
+"""The radius below which few balls cannot cover the points of a ball, by their volume."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+
+UNLIKELY = 1e-3
+"""Probability with which the line may be above the radius of a draw; it is lowered by as large a part."""
+
+
+class CoveringVolume(Line, frozen=True, tag="covering-volume"):
+    """2^(−b/d): 2^b balls of a smaller radius have less volume together than the unit ball in d dimensions.
+
+    For n uniform points instead of the whole ball the line is a little lower. Balls with the share a of the
+    volume around K of the points contain all the others with probability at most a^(n−K), and centres can be
+    chosen in at most (en/K)^K ways. The line is a^(1/d) 2^(−b/d) for the a with (en/K)^K a^(n−K) = 10⁻³.
+    Source: Cohen et al. 2021; theory-nets.md §37.
+    """
+
+    title: ClassVar[str] = "bound by volume"
+    measure: ClassVar[str] = "covering-radius"
+    formula: ClassVar[str] = "2^(−b/d)"
+    source: ClassVar[str] = "Cohen et al. 2021; theory-nets.md §37"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="lower", needs_k_rows=False)
+
+    def holds(self, experiment: Setup) -> Finding:
+        return in_ball(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return Finding(True, f"the radius is one of the instances, whatever {learner.name} learns")
+
+    def value(self, at: At) -> Floats:
+        n, d = at.experiment.n, at.experiment.d
+        centres = 2.0 ** at.indices["bits"]
+        choices = centres * (1 + np.log(n / centres))
+        with np.errstate(divide="ignore"):
+            share = np.exp((np.log(UNLIKELY) - choices) / (n - centres))
+        bound: Floats = (1 - UNLIKELY) * (share / centres) ** (1 / d)
+        return bound
+
+
+def in_ball(experiment: Setup) -> Finding:
+    """Return whether instances are uniform points of the unit ball."""
+    matrix = experiment.problem.matrix
+    if not matrix.structure().in_ball:
+        return Finding(False, f"requires uniform points of the unit ball, and the matrix is {matrix.kind}")
+    return Finding(True, "instances are uniform points of the unit ball")

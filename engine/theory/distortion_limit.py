@@ -1,0 +1,48 @@
+"""The worst change of a distance among many Gaussian points under a random linear map."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, LineStructure
+from engine.theory.johnson_lindenstrauss import JohnsonLindenstrauss
+from engine.theory.layer_recursion import only_at_the_start, signals_at
+
+
+class DistortionLimit(JohnsonLindenstrauss, frozen=True, tag="distortion-limit"):
+    """√(2 ln k/m): the worst relative change of a distance under a Gaussian map, for k Gaussian points.
+
+    The change of a pair is N(0, 1/(2m)) for large m, and k²/2 pairs, nearly independent, have the maximum
+    √(2 ln k²)/√(2m). It comes slowly: the limit is that of large k and of m ≫ ln k. Source: theory-nets.md
+    §37.
+    """
+
+    title: ClassVar[str] = "limit of many points"
+    formula: ClassVar[str] = "√(2 ln k/m)"
+    source: ClassVar[str] = "theory-nets.md §37"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="asymptotic",
+            limit="for many points",
+            per_learner=True,
+            needs_k_rows=False,
+            of="the worst change of a distance",
+        )
+
+    def holds(self, experiment: Setup) -> Finding:
+        if not experiment.problem.matrix.structure().isotropic:
+            kind = experiment.problem.matrix.kind
+            return Finding(False, f"requires independent Gaussian points, and the matrix is {kind}")
+        finding = super().holds(experiment)
+        return Finding(True, "instances are independent Gaussian points") if finding.holds else finding
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return super().binds(learner, experiment)
+
+    def value(self, at: At) -> Floats:
+        return only_at_the_start(at, math.sqrt(2 * math.log(at.experiment.n) / signals_at(at).widths[0]))

@@ -1,0 +1,47 @@
+"""The Johnson–Lindenstrauss bound on how much a random linear map changes distances."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+from engine.theory.layer_recursion import only_at_the_start, signals_at, signals_of, starts_anew
+
+
+class JohnsonLindenstrauss(Line, frozen=True, tag="johnson-lindenstrauss"):
+    """√(8 ln k/m): bound on the worst change of k points' distances by a Gaussian map to ℝ^m, on average.
+
+    For a pair the length of the image is a function of Gaussians with Lipschitz constant 1/√m, whose mean is
+    within 1/m of the length. A union over k(k − 1)/2 pairs bounds the mean of the worst change by
+    √(2 ln(k(k − 1))/m) + 1/m, which is less than √(8 ln k/m) for all k ≥ 2. It holds for every set of points.
+    Source: Johnson, Lindenstrauss 1984; theory-nets.md §37.
+    """
+
+    title: ClassVar[str] = "Johnson–Lindenstrauss bound"
+    measure: ClassVar[str] = "distance-distortion"
+    formula: ClassVar[str] = "√(8 ln k/m)"
+    source: ClassVar[str] = "Johnson, Lindenstrauss 1984; theory-nets.md §37"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="upper", per_learner=True, needs_k_rows=False)
+
+    def holds(self, experiment: Setup) -> Finding:
+        if experiment.n < 2:
+            return Finding(False, "requires two points or more, and there is one row")
+        return Finding(True, "a random map keeps the distances of every set of points")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        signals = signals_of(learner)
+        if signals is None or signals.joint_inputs is not None:
+            reason = f"it requires a first layer with Gaussian weights, not {learner.name}"
+            return Finding(False, reason)
+        if (same := starts_anew(learner)) is not None:
+            return same
+        return Finding(True, f"the first layer of {learner.name} starts with independent Gaussian weights")
+
+    def value(self, at: At) -> Floats:
+        return only_at_the_start(at, math.sqrt(8 * math.log(at.experiment.n) / signals_at(at).widths[0]))

@@ -1,0 +1,58 @@
+"""The fluctuation over draws of the variance of layers at the start, at every width."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.formulas import wide_nets
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+from engine.theory.layer_recursion import as_function, only_at_the_start, signals_at, signals_of, starts_anew
+from engine.theory.layer_recursion_finite import HOMOGENEOUS
+
+
+class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
+    """Var V_l/(E V_l)² = ∏(1 + 5/n_j) − 1 over layers j ≤ l for ReLU, ∏(1 + 2/n_j) − 1 for linear nets.
+
+    Of a single input of fixed length, at the start, at every width: each layer multiplies V by an independent
+    mean of n_j numbers σ(g)², whose variance is 5 or 2 times their squared mean. Given the last layer, the
+    output z is N(0, V_L), so this is also E z⁴/(3 (E z²)²) − 1, the distance from a Gaussian. It is for
+    positively homogeneous σ without biases. Source: RYH ch. 4; theory-nets.md §25.
+    """
+
+    title: ClassVar[str] = "product over layers"
+    measure: ClassVar[str] = "layer-variance"
+    formula: ClassVar[str] = "∏(1 + 5/n_j) − 1 for ReLU, ∏(1 + 2/n_j) − 1 for linear nets"
+    source: ClassVar[str] = "RYH ch. 4"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="exact", summary="relative-variance", per_learner=True, needs_k_rows=False
+        )
+
+    def holds(self, experiment: Setup) -> Finding:
+        return of_one_input(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        signals = signals_of(learner)
+        if signals is None or signals.activation not in HOMOGENEOUS or any(signals.cb):
+            needed = "a Gaussian start and relu, leaky_relu or identity without biases"
+            return Finding(False, f"it requires {needed}, not {learner.name}")
+        return starts_anew(learner) or Finding(True, f"each layer of {learner.name} multiplies the variance")
+
+    def value(self, at: At) -> Floats:
+        signals = signals_at(at)
+        return only_at_the_start(at, wide_nets.relative_variances(as_function(signals), signals.widths))
+
+
+def of_one_input(experiment: Setup) -> Finding:
+    """Return whether every replica has a single input, of the same length in all of them, and one net."""
+    if experiment.n > 1 or experiment.m > 1:
+        return Finding(
+            False, f"requires one input and one target, and there are {experiment.n} and {experiment.m}"
+        )
+    if not experiment.problem.matrix.structure().on_sphere:
+        return Finding(False, "requires an input of the same length in every replica, as sphere has")
+    return Finding(True, "there is a single input, of the same length in every replica")

@@ -1,0 +1,69 @@
+"""The fluctuation over draws of the variance of layers at the start, to first order in 1/n."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.activations import slope
+from engine.core.lazy import torch
+from engine.core.parts import Finding
+from engine.formulas import wide_nets
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+from engine.theory.layer_fluctuation import of_one_input
+from engine.theory.layer_recursion import (
+    as_function,
+    averaged,
+    only_at_the_start,
+    signals_at,
+    signals_of,
+    starts_anew,
+)
+
+
+class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
+    """Var V_l/(E V_l)² ≃ V/(n K²), V ← C_w² (E σ⁴ − (E σ²)²) + χ∥² V, χ∥ = C_w E[z σ σ′]/K, z ~ N(0, K).
+
+    The first term in 1/n, of a single input of fixed length at the start: each layer adds the variance of a
+    mean of n numbers, and passes on that of the layers below by the slope χ∥ of its recursion of variances.
+    It is for all σ. Source: RYH ch. 4; theory-nets.md §25.
+    """
+
+    title: ClassVar[str] = "first order in 1/n"
+    measure: ClassVar[str] = "layer-variance"
+    formula: ClassVar[str] = "V/(n K²), V ← C_w² (E σ⁴ − (E σ²)²) + χ∥² V"
+    source: ClassVar[str] = "RYH ch. 4"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="asymptotic",
+            limit="for wide nets",
+            summary="relative-variance",
+            per_learner=True,
+            needs_k_rows=False,
+        )
+
+    def holds(self, experiment: Setup) -> Finding:
+        return of_one_input(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        if signals_of(learner) is None:
+            return Finding(
+                False, f"it requires a fully connected net with a Gaussian start, not {learner.name}"
+            )
+        return starts_anew(learner) or Finding(True, f"{learner.name} starts with Gaussian weights")
+
+    def value(self, at: At) -> Floats:
+        signals = signals_at(at)
+
+        def steepness(z: Floats) -> Floats:
+            slopes: Floats = slope(signals.activation, torch.from_numpy(z)).numpy()
+            return slopes
+
+        def of_layers(first: float, variances: Floats) -> Floats:
+            incoming = [first, *(variances[:-1] + signals.cb[1:-1])]
+            sizes = signals.cw[1:], signals.widths
+            return wide_nets.first_order_variances(as_function(signals), steepness, incoming, *sizes)
+
+        return only_at_the_start(at, averaged(at, of_layers))

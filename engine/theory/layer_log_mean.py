@@ -1,0 +1,62 @@
+"""The mean logarithm of the variance of layers at the start, at every width."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.formulas import wide_nets
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+from engine.theory.layer_fluctuation import of_one_input
+from engine.theory.layer_recursion import infinite, only_at_the_start, signals_at, signals_of, starts_anew
+
+SAFE_WIDTH = 32
+"""Units of a ReLU layer that are all off in one draw of 4·10⁹; then log V is −∞."""
+
+
+class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
+    """exp(E log V_l) = V_l exp(Σ_j E log(χ²_b/E χ²_b)): b ~ Binomial(n_j, ½) for ReLU, n_j for linear nets.
+
+    V_l on the right is that of infinitely wide nets. Of a single input of fixed length, at the start, without
+    biases: a ReLU unit is on with probability ½, independently of the size of its signal, so layer j
+    multiplies V by (2/n_j) χ²_b, and a linear one by χ²_n/n. E log χ²_b = ψ(b/2) + ln 2. b ≥ 1 is assumed,
+    which fails with probability 2⁻ⁿ. The first order in 1/n is `layer-recursion-finite`. Source: HN20;
+    theory-nets.md §§38, 40.
+    """
+
+    title: ClassVar[str] = "exact mean logarithm"
+    measure: ClassVar[str] = "layer-variance"
+    formula: ClassVar[str] = "V_l exp(Σ_j E[ψ(b/2)] + ln(2/E b))"
+    source: ClassVar[str] = "HN20"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="exact", summary="geometric", per_learner=True, needs_k_rows=False)
+
+    def holds(self, experiment: Setup) -> Finding:
+        return of_one_input(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return multiplies_chi_squares(learner)
+
+    def value(self, at: At) -> Floats:
+        signals = signals_at(at)
+        shift, _ = wide_nets.exact_log_moments(signals.activation == "relu", signals.widths)
+        return only_at_the_start(at, infinite(at) * np.exp(shift))
+
+
+def multiplies_chi_squares(learner: Learner) -> Finding:
+    """Return whether each layer of a learner multiplies the variance by a mean of squares of Gaussians."""
+    signals = signals_of(learner)
+    if signals is None or signals.activation not in ("relu", "identity") or any(signals.cb):
+        needed = "a Gaussian start and relu or identity without biases"
+        return Finding(False, f"it requires {needed}, not {learner.name}")
+    if signals.activation == "relu" and min(signals.widths) < SAFE_WIDTH:
+        fewest = f"the narrowest of {learner.name} has {min(signals.widths)}"
+        return Finding(False, f"it requires {SAFE_WIDTH} ReLU units in each layer, and {fewest}")
+    return starts_anew(learner) or Finding(
+        True, f"{learner.name} multiplies the variance by means of squares"
+    )

@@ -1,0 +1,42 @@
+"""The variance of the logarithm of the variance of layers at the start, at every width."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.core.parts import Finding
+from engine.formulas import wide_nets
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+from engine.theory.layer_fluctuation import of_one_input
+from engine.theory.layer_log_mean import multiplies_chi_squares
+from engine.theory.layer_recursion import only_at_the_start, signals_at
+
+
+class LayerLogVariance(Line, frozen=True, tag="layer-log-variance"):
+    """Var log V_l = Σ_j E ψ′(b/2) + Var ψ(b/2): b ~ Binomial(n_j, ½) for ReLU, n_j for linear nets.
+
+    The sum is over layers j ≤ l. Of a single input of fixed length, at the start, without biases, as for
+    `layer-log-mean`. To first order in 1/n it is 5l/n for ReLU, 2l/n for linear nets: depth over width.
+    Source: HN20; theory-nets.md §§24, 38, 40.
+    """
+
+    title: ClassVar[str] = "exact variance of the logarithm"
+    measure: ClassVar[str] = "layer-variance"
+    formula: ClassVar[str] = "Σ_j E ψ′(b/2) + Var ψ(b/2), about 5l/n for ReLU, 2l/n for linear nets"
+    source: ClassVar[str] = "HN20"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="exact", summary="log-variance", per_learner=True, needs_k_rows=False)
+
+    def holds(self, experiment: Setup) -> Finding:
+        return of_one_input(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return multiplies_chi_squares(learner)
+
+    def value(self, at: At) -> Floats:
+        signals = signals_at(at)
+        _, variances = wide_nets.exact_log_moments(signals.activation == "relu", signals.widths)
+        return only_at_the_start(at, variances)
