@@ -49,18 +49,12 @@ KRYLOV = 12
 class Curvature:
     """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) + λ/2 ‖θ‖² of every net of a batch.
 
-<<<<<<< HEAD
-    L(ŷ, y) is the loss that the program defines: square loss is (ŷ − y)², without a ½. Of a net with several
-    outputs it is the sum over these, N = B/outputs nets in all. The P parameters θ are the trained tensors,
-    one after the other, and λ is the L2 penalty.
-
-    Nets with one output each that a joint loss couples count as one net, whose parameters are theirs, net
-    after net: m linear neurons with cross-entropy are one softmax regression.
-=======
     L(ŷ, y) is the loss that the program defines: square loss is (ŷ − y)², without a ½. For a net with several
     outputs L is the sum over the outputs; there are N = B/outputs nets. The P parameters θ are the trained
     tensors, one after the other, and λ is the L2 penalty.
->>>>>>> main
+
+    Nets with one output each that a joint loss couples count as one net. Its parameters are those of its
+    members, one member after the other: m linear neurons with cross-entropy are one softmax regression.
     """
 
     def __init__(
@@ -72,12 +66,8 @@ class Curvature:
         shares: torch.Tensor,
         loss: Cost,
     ) -> None:
-<<<<<<< HEAD
-        """Take tensors, labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
+        """Store tensors, labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
         self._coupled = loss.coupled if architecture.outputs == 1 else 1
-=======
-        """Store tensors [N, …], labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
->>>>>>> main
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
         self._l2_penalties = architecture.layout(instances.d).l2_penalties
