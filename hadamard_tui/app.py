@@ -197,8 +197,8 @@ class HadamardApp(FailingApp):
     ) -> bool:
         """Run the action of a key.
 
-        Keys that are typed at once go to the page on which the first was typed, even if it has opened another
-        page. Then the later keys are dropped, as are keys for removed widgets.
+        Keys typed in quick succession belong to the page of the first key. If that key has opened another
+        page, the later keys are dropped, as are keys for removed widgets.
         """
         if isinstance(default_namespace, Widget) and self.screen not in default_namespace.ancestors_with_self:
             return True
@@ -237,7 +237,7 @@ class HadamardApp(FailingApp):
 
     @on(PresetChoice.Browsed)
     def _browsed(self, event: PresetChoice.Browsed) -> None:
-        """Open the page of presets, or pass it the letter, because quick letters all come from the field."""
+        """Open the page of presets, or pass the letter to it: the field sends all letters of quick typing."""
         from hadamard_tui.screens.browser import Browser
 
         if isinstance(self.screen, Browser):
@@ -508,7 +508,7 @@ class HadamardApp(FailingApp):
         return shown if refused else with_look(shown, look, context.curve.name)
 
     def _file_name(self, suffix: str) -> str:
-        """Return an unused file name, made from the preset's name."""
+        """Return an unused file name that contains the preset's name."""
         preset = self.laboratory.editable.preset
         stem = "experiment" if preset is None else Path(preset).stem[:50]
         if (numbered := re.fullmatch(r"(.+)-\d\d?", stem)) and os.path.exists(f"{numbered[1]}{suffix}"):
@@ -529,7 +529,7 @@ class HadamardApp(FailingApp):
         super().exit(*arguments, **options)
 
     def keep(self) -> None:
-        """Collect the state for the next start; nothing before the screen is complete."""
+        """Collect the state for the next start, once the screen is complete."""
         if not any(stage.is_mounted for stage in self.laboratory.query(Stage)):
             return
         editable = self.laboratory.editable

@@ -147,7 +147,7 @@ AT_REST = (
     "command_palette", "pause", "recipe", "next_picture", "view", "back", "jump", "runs", "zoom", "step",
     "halt",
 )  # fmt: skip
-"""Ids of the footer's actions by priority, during a run and otherwise."""
+"""Ids of the footer's actions by priority, during a run and at other times."""
 
 ACTIONS = (
     Action(
@@ -448,7 +448,7 @@ def key(id: str) -> str:
 def panel_key(panel: str) -> str:
     """Return the key that opens a panel.
 
-    For a panel without a key of its own, return the key that opens the next panel. Repeated presses reach it.
+    For a panel without a key, return the key that opens the next panel; repeated presses reach the panel.
     """
     number = list(ABOUT).index(panel) + 1
     return key(f"panel-{number}" if number <= DIGITS else "view")

@@ -286,7 +286,7 @@ class Architecture(Part, frozen=True):
 
     def invariance(self, d: int) -> Verdict:
         """Return whether function and start treat all rotations of instances of d features alike, and why."""
-        reason = f"{self.kind} does not say that it treats rotated instances alike"
+        reason = f"{self.kind} does not declare that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
 
 

@@ -98,6 +98,4 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return w if exponent == 1 else w**exponent
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(
-            False, "every input has an edge of its own, so single features are told apart", PERMUTATIONS
-        )
+        return Verdict(False, "every input has a separate edge, which distinguishes features", PERMUTATIONS)

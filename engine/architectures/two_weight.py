@@ -64,5 +64,5 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
         return {"u": by_weight * params["v"], "v": by_weight * params["u"]}
 
     def invariance(self, d: int) -> Verdict:
-        reason = "every input has an edge of its own, so single features are told apart"
+        reason = "every input has a separate edge, which distinguishes features"
         return Verdict(False, reason, SIGNED_PERMUTATIONS if self.init == "zero" else PERMUTATIONS)

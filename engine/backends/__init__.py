@@ -86,7 +86,7 @@ class Backend:
         """Return why the backend cannot run a learner, for any measure, in one sentence; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
-                return f"it serves no learner with {field.replace('_', ' ')} of its own"
+                return f"it requires a learner without its own {field.replace('_', ' ')}"
         return None
 
     def serves(self, measure: Measure) -> bool:

@@ -122,7 +122,7 @@ class Solver(Part, frozen=True):
 
     def invariance(self) -> Verdict:
         """Return whether rotations of the instances leave predictions unchanged, and why."""
-        reason = f"{self.kind} does not say that rotations change none of its predictions"
+        reason = f"{self.kind} does not declare that rotations leave its predictions unchanged"
         return Verdict(False, reason, undecided=True)
 
 

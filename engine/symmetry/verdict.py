@@ -83,7 +83,7 @@ def _with_options(learner: Learner, steps: Verdict) -> Verdict:
         by_entry.append("noise makes the entries of a gradient differ in size")
     if steps.invariant is False or not by_entry:
         return steps._replace(otherwise=steps.otherwise & SIGNED_PERMUTATIONS) if by_entry else steps
-    return Verdict(False, f"{' and '.join(by_entry)}, which tells the features apart", SIGNED_PERMUTATIONS)
+    return Verdict(False, f"{' and '.join(by_entry)}, which distinguishes features", SIGNED_PERMUTATIONS)
 
 
 def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:

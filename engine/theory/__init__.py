@@ -265,11 +265,11 @@ class Line(Part, frozen=True):
 
     def holds(self, experiment: Setup) -> Finding:
         """Return whether problem and protocol satisfy the theorem's conditions, and the reason."""
-        return Finding(False, f"{self.kind} does not say of what problems it holds")
+        return Finding(False, f"{self.kind} does not declare for which problems it holds")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         """Return whether the learner satisfies the theorem's conditions, and the reason."""
-        return Finding(False, f"{self.kind} does not say what learners it binds")
+        return Finding(False, f"{self.kind} does not declare which learners it binds")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         """Return the measures of a bound learner that `value` reads from `at.measured`."""
@@ -466,7 +466,7 @@ def along_every_step(experiment: Setup) -> Finding | None:
     if protocol.extent(n).records <= protocol.extent(n).last:
         return Finding(False, "requires an evaluation point after every step, as with records = steps")
     if protocol.extent(n).most_examples < n:
-        return Finding(False, "requires steps along the gradient over all rows, and some are held back")
+        return Finding(False, "requires steps along the gradient over all rows, and some rows are held out")
     return None
 
 
@@ -483,7 +483,7 @@ def signed_orthogonal(experiment: Setup) -> Finding | None:
         return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
     if structure.sign_factors and not structure.random_signs:
         reason = f"the matrix is {matrix.kind}, whose factors have them"
-        return Finding(False, f"requires a random sign of its own for every row, and {reason}")
+        return Finding(False, f"requires an independent random sign for every row, and {reason}")
     if not structure.random_signs:
         return Finding(False, "requires random row signs, and row_signs is off")
     return None

@@ -52,7 +52,7 @@ class ByDerivation(Line, frozen=True):
             return Finding(
                 False, f"it requires plain steps without penalty, and {name} adds something to them"
             )
-        return Finding(True, f"{name} makes its rate of the G of half the mean square")
+        return Finding(True, f"{name} computes its rate from the G of half the mean square")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
         return AverageLoss(), GradientSummary()

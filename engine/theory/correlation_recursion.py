@@ -51,7 +51,7 @@ class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursi
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         finding, signals = super().binds(learner, experiment), signals_of(learner)
         if signals is not None and signals.joint_inputs == 1:
-            return Finding(False, f"it is about two inputs, and {learner.name} draws each by itself")
+            return Finding(False, f"it is about two inputs, and {learner.name} draws each independently")
         return finding
 
     def value(self, at: At) -> Floats:

@@ -57,7 +57,7 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
             return other
         if not problem.target_structure.is_random_feature or problem.label_values != "signs":
             return Finding(
-                False, f"requires a product drawn from all as the target, not {problem.target.kind}"
+                False, f"requires a product drawn from all products as the target, not {problem.target.kind}"
             )
         if other := along_every_step(experiment):
             return other

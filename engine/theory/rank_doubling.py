@@ -57,7 +57,7 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
         if shares_layers(learner):
             return Finding(False, about_one_target(learner))
         if learner.noise is not None:
-            return Finding(False, f"the noise of {name} is another for every feature")
+            return Finding(False, f"the noise of {name} differs between features")
         judged = verdict(learner, experiment)
         if not judged.group >= PERMUTATIONS:
             return Finding(False, f"{name} does not treat all features alike: {judged.reason}")

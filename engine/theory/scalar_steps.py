@@ -53,7 +53,9 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
             requirement = "a linear neuron whose steps are multiples of single examples"
             return Finding(False, f"it requires {requirement}, and {name} is not known to be one")
         if verdict(learner, experiment).invariant != "on this data":
-            return Finding(False, f"it is about rules that elsewhere tell the axes apart, not {update.kind}")
+            return Finding(
+                False, f"it is about rules that depend on the axes on other data, not {update.kind}"
+            )
         return at_rate_lr(learner, experiment) or Finding(
             True, f"the steps of {name} along single rows of ±1 are multiples of them"
         )

@@ -37,7 +37,7 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
             return Finding(False, f"requires weights that fit, and {learner.name} stops short of that")
         net = learner.architecture
         if learner.decay is not None or (net is not None and net.layout(experiment.d).l2_penalty):
-            return Finding(False, f"requires weights that fit, and those of {learner.name} are made small")
+            return Finding(False, f"requires weights that fit, and those of {learner.name} are shrunk")
         return stays_in_span(learner, experiment, any_start=False)
 
     def value(self, at: At) -> Floats:

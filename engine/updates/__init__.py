@@ -204,7 +204,7 @@ class Update(Part, frozen=True):
         Steps that commute with permutations of the inputs of a layer also commute with those of its units.
         `single` says that every gradient belongs to a single example.
         """
-        reason = f"{self.kind} does not say that its steps turn with the instances"
+        reason = f"{self.kind} does not declare that its steps rotate with the instances"
         return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
@@ -308,13 +308,13 @@ class Diagonal(Update, frozen=True):
         if not matrix.structure().entries_are_signs:
             return Verdict(
                 False,
-                "every weight has a rate of its own, which tells the features apart",
+                "every weight has a separate rate, which distinguishes features",
                 SIGNED_PERMUTATIONS,
             )
         if not single:
             return Verdict(
                 False,
-                "mean gradients of several ±1 examples give every weight a rate of its own",
+                "mean gradients of several ±1 examples give every weight a separate rate",
                 SIGNED_PERMUTATIONS,
             )
         return Verdict("on this data", "one ±1 example at a time gives all inputs of a unit the same rate")

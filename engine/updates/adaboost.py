@@ -61,6 +61,6 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight is multiplied by its own factor, which tells the features apart",
+            "every weight is multiplied by its own factor, which distinguishes features",
             PERMUTATIONS,
         )

@@ -49,4 +49,4 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
         return new, {"A": total}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "A turns with the instances, so A^(−1/2) g does too")
+        return Verdict(True, "A rotates with the instances, so A^(−1/2) g does too")

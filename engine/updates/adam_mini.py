@@ -22,7 +22,7 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
 
     lr: Rate = 0.0078125
     per: Annotated[
-        Literal["neuron", "tensor"], Meta(title="per", description="what has a rate of its own")
+        Literal["neuron", "tensor"], Meta(title="per", description="unit with a separate rate")
     ] = "neuron"
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999
@@ -56,4 +56,6 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
         return squares.mean(over, keepdim=True)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, f"all inputs of a {self.per} share a rate, made of norms that rotations keep")
+        return Verdict(
+            True, f"all inputs of a {self.per} share a rate, which depends on norms that rotations preserve"
+        )

@@ -38,4 +38,4 @@ class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
         return new, {"V": V}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "averaged gradients and their norms turn with the instances")
+        return Verdict(True, "averaged gradients rotate with the instances, and their norms do not change")

@@ -56,6 +56,6 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight is multiplied by its own factor, which tells the features apart",
+            "every weight is multiplied by its own factor, which distinguishes features",
             SIGNED_PERMUTATIONS,
         )

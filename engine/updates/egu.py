@@ -59,6 +59,6 @@ class EGU(MultiplicativeUpdate, frozen=True, tag="egu"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight is multiplied by its own factor, which tells the features apart",
+            "every weight is multiplied by its own factor, which distinguishes features",
             PERMUTATIONS,
         )

@@ -75,6 +75,6 @@ class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight is multiplied by its own factor, which tells the features apart",
+            "every weight is multiplied by its own factor, which distinguishes features",
             SIGNED_PERMUTATIONS,
         )

@@ -48,6 +48,6 @@ class Hedge(Update, frozen=True, tag="hedge"):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
             False,
-            "every weight is multiplied by its own factor, which tells the features apart",
+            "every weight is multiplied by its own factor, which distinguishes features",
             PERMUTATIONS,
         )

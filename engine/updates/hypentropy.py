@@ -64,5 +64,5 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
-            False, "sinh acts on every weight by itself, which tells the features apart", SIGNED_PERMUTATIONS
+            False, "sinh acts on every weight by itself, which distinguishes features", SIGNED_PERMUTATIONS
         )

@@ -76,4 +76,4 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return torch.cholesky_solve(right, factor).where(failed[:, None, None] == 0, torch.nan)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "A turns with the instances, so (S + λI)⁻¹ G (A + λI)⁻¹ does too")
+        return Verdict(True, "A rotates with the instances, so (S + λI)⁻¹ G (A + λI)⁻¹ does too")

@@ -53,4 +53,4 @@ class LARS(Update, frozen=True, tag="lars"):
         return descended(params, M, rates), {"M": M}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "its rates depend on norms of weights and gradients, which rotations keep")
+        return Verdict(True, "its rates depend on norms of weights and gradients, which rotations preserve")

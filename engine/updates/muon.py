@@ -103,12 +103,14 @@ class Muon(Update, frozen=True, tag="muon"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.hidden:
-            reason = "the first layer decides, and Adam gives every weight of it a rate of its own"
+            reason = "the first layer decides, and Adam gives each of its weights a separate rate"
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.by == "svd":
-            reason = "a gradient that has not full rank is completed by arbitrary singular vectors"
+            reason = "a gradient without full rank is completed by arbitrary singular vectors"
             return Verdict(False, reason, undecided=True)
-        return Verdict(True, "an odd polynomial of the gradient turns with the instances as it does")
+        return Verdict(
+            True, "an odd polynomial of the gradient rotates with the instances, as the gradient does"
+        )
 
 
 def newton_schulz(X: torch.Tensor) -> torch.Tensor:

@@ -53,4 +53,4 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
         return new, {"inverse": inverse}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "A turns with the instances, so A⁻¹ g does too")
+        return Verdict(True, "A rotates with the instances, so A⁻¹ g does too")

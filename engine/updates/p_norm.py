@@ -71,5 +71,5 @@ class PNorm(Update, frozen=True, tag="p-norm"):
         if self.p == 2:
             return Verdict(True, "with p = 2 it is gradient descent and stays in the span of the instances")
         return Verdict(
-            False, "powers of single weights tell the features apart unless p = 2", SIGNED_PERMUTATIONS
+            False, "powers of single weights distinguish features unless p = 2", SIGNED_PERMUTATIONS
         )

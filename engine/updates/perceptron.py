@@ -31,4 +31,4 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
         return only_mistakes(self, loss)
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "its weights are a sum of the instances that it mistook")
+        return Verdict(True, "its weights are a sum of the instances that it misclassified")

@@ -31,4 +31,6 @@ class Polyak(Update, frozen=True, tag="polyak"):
         }, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(True, "a step is a multiple of the gradient, by its length, which rotations leave")
+        return Verdict(
+            True, "a step is a multiple of the gradient, and rotations preserve the gradient's length"
+        )

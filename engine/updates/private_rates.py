@@ -56,5 +56,7 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
-            False, "every weight has its own value as its rate, which tells the features apart", PERMUTATIONS
+            False,
+            "every weight has a rate proportional to its value, which distinguishes features",
+            PERMUTATIONS,
         )

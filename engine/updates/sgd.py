@@ -36,5 +36,5 @@ class SGD(Plain, frozen=True, tag="sgd"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         return Verdict(
-            True, "mini-batches are drawn blindly, and gradients stay in the span of the instances"
+            True, "mini-batches do not depend on the data, and gradients stay in the span of the instances"
         )

@@ -30,7 +30,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         Literal["both", "left"], Meta(title="factors", description="of outputs and inputs, or outputs alone")
     ] = "both"
     grafting: Annotated[
-        Literal["none", "sgd", "adam"], Meta(title="grafting", description="whose length a step has")
+        Literal["none", "sgd", "adam"], Meta(title="grafting", description="rule whose step length is used")
     ] = "none"
     block: Annotated[
         Count | None, Meta(title="block", description="columns with an L and an R of their own; none: all")
@@ -106,7 +106,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
             return Verdict(False, reason, SIGNED_PERMUTATIONS)
         if self.factors == "left":
             return Verdict(True, "the inner products of the rows of gradients do not change")
-        return Verdict(True, "R turns with the instances, so L^(−1/4) G R^(−1/4) does too")
+        return Verdict(True, "R rotates with the instances, so L^(−1/4) G R^(−1/4) does too")
 
 
 def _of_length(directions: Params, steps: Params) -> Params:

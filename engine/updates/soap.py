@@ -115,9 +115,9 @@ class SOAP(Update, frozen=True, tag="soap"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.refresh is not None:
-            reason = "later gradients may have parts along eigenvectors that were arbitrary at first"
+            reason = "later gradients may have components along eigenvectors that were arbitrary at first"
             return Verdict(False, reason, undecided=True)
-        return Verdict(True, "eigenvectors turn with the instances, up to signs, with which Adam commutes")
+        return Verdict(True, "eigenvectors rotate with the instances, up to signs, with which Adam commutes")
 
 
 def _certain(sizes: torch.Tensor) -> torch.Tensor:

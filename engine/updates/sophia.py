@@ -27,10 +27,10 @@ class Sophia(Update, frozen=True, tag="sophia"):
     lr: Rate = 0.001953125
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of M kept")] = 0.96
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of h kept")] = 0.99
-    gamma: Annotated[float, Meta(gt=0, title="γ", description="factor of h: larger, fewer are clipped")] = (
-        0.01
-    )
-    delta: Annotated[float, Meta(gt=0, title="δ", description="the least that M is divided by")] = 1e-12
+    gamma: Annotated[
+        float, Meta(gt=0, title="γ", description="factor of h; a larger factor clips fewer entries")
+    ] = 0.01
+    delta: Annotated[float, Meta(gt=0, title="δ", description="lower limit of the divisor of M")] = 1e-12
 
     def structure(self) -> UpdateStructure:
         return (
@@ -41,13 +41,13 @@ class Sophia(Update, frozen=True, tag="sophia"):
 
     def refuses(self, architecture: Architecture) -> str | None:
         if architecture.outputs > 1:
-            return f"{self.kind} knows curvatures of one output, and this {architecture.kind} has more"
+            return f"{self.kind} uses curvatures of one output, and this {architecture.kind} has more"
         return only_layers(self, architecture)
 
     def refuses_loss(self, loss: Loss) -> str | None:
         if not loss.joint:
             return None
-        return f"{self.kind} knows losses of one output, and {loss.kind} is of all outputs together"
+        return f"{self.kind} requires a loss of one output, and {loss.kind} is of all outputs together"
 
     def start(self, params: Params) -> tuple[Params, State]:
         return params, {"M": zeros(params), "h": zeros(params)}

@@ -105,7 +105,7 @@ def _problem(raw: Raw) -> Iterator[FirstProblem]:
 
 
 def _name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:
-    """Return the most frequent name of a learner in presets; for a net its kind, which says more."""
+    """Return the most frequent name of a learner in presets; for a net, the kind of the net."""
     part, kind = parts[0]
     if part == "solver" or kind == "linear":
         return names.most_common(1)[0][0]

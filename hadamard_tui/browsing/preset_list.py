@@ -1,4 +1,4 @@
-"""Lists of presets, the person's own and the shipped ones, and search by words."""
+"""Lists of the user's presets and the shipped ones, and search by words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search for curves that run along each other, where one would hide the other."""
+"""Search for curves that run along each other, so that one would hide the other."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _are_near(lines: Spans, index: int, other: int) -> bool:
 def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
     """Return the columns in which both lines are shown and near each other.
 
-    With `steep`, steep lines may be further apart by half of their runs: there, a dot to the side is many
+    With `steep`, the limit for steep lines grows by half of their runs, because one dot to the side is many
     dots up or down.
     """
     near: np.ndarray = lines.shown[index] & lines.shown[other]
@@ -73,7 +73,7 @@ def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarr
 def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int, ...]] = ()) -> np.ndarray:
     """Return the columns where a line would fill the gaps of another line's dashes, [series, columns].
 
-    There, only the line with the longest dashes is drawn; of several, the first.
+    Only the line with the longest dashes is drawn there, or the first of several.
 
     Args:
         groups: positions of series that are drawn as one line anyway.

@@ -57,7 +57,7 @@ def top_line(axes: Axes, columns: int) -> TopLine:
     """Return the upper border of a chart: the y label at its left, the title at its right.
 
     A label that equals the title is not repeated. If both do not fit, the title is cut, or omitted if less
-    than half of it fits. The headline also has the title, but nothing else has the unit of y.
+    than half of it fits. The title is also in the headline, but the unit of y is nowhere else.
     """
     title, _, y_label = labels(axes)
     room = columns - _ENDS

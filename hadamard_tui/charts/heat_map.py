@@ -111,7 +111,7 @@ def _limits(usable: np.ndarray, log: bool) -> Limits:
 
 
 _PLAIN = (1e-4, 1e6)
-"""Range of numbers with decimals by their error; other numbers are powers of ten."""
+"""Range of numbers that are written with decimals; other numbers are written as powers of ten."""
 
 
 class ContourLine(msgspec.Struct, frozen=True, eq=False):

@@ -307,7 +307,7 @@ def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
 
 
 def in_sight(heat: HeatMap) -> str:
-    """Return a phrase on the visible part of a map; empty if all of it is visible."""
+    """Return a phrase on the visible part of a map; empty if the complete map is visible."""
     if heat.full_size is None or heat.full_size == (len(heat.x), len(heat.y)):
         return ""
     axes = (heat.x_label, heat.x, heat.full_size[0]), (heat.y_label, heat.y, heat.full_size[1])

@@ -101,7 +101,7 @@ SAME, NEARLY = "≡ ", "≈ "
 """Signs of a series that is equal, or only near, to the first of its group."""
 
 READABLE = 2
-"""Number of cuts after which words become guesses."""
+"""Number of cuts after which words become unreadable."""
 
 BETWEEN = " · "
 """Separator between the remarks of a note."""
@@ -151,7 +151,7 @@ class EntryPart(NamedTuple):
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the entry with another name or none; a letter replaces the sample."""
+        """Return the entry with another name, or without one; a letter replaces the sample."""
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
@@ -295,7 +295,7 @@ def wrapped(
 
 
 def _are_named(rows: Sequence[Sequence[Piece]], entries: Sequence[LegendEntry]) -> bool:
-    """Return whether a curve has more than its letter, or no curve has one."""
+    """Return whether some curve has more than its letter, or no curve has a letter."""
     parts = _parts_of([group.parts for group in entries])
     letters = {part.at: f"{part.relation}{part.mark}" for part in parts if part.mark}
     texts = [(piece.text, letters[piece.index]) for row in rows for piece in row if piece.index in letters]
@@ -450,7 +450,7 @@ def _called(
 
 
 def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
-    """Return whether an earlier part has the name of this line, so that its sample is enough."""
+    """Return whether an earlier part has the name of this line, so that a sample without a name is enough."""
     return bool(part.relation) and not part.mark and any(part.name == earlier.name for earlier in before)
 
 

@@ -115,7 +115,7 @@ def _within(low: float, width: float, first: float, last: float, back: Ruler) ->
 
 
 def why_not_log(axis: Axis, values: np.ndarray) -> str:
-    """Return why an axis over these values cannot be logarithmic; empty if it can."""
+    """Return why an axis over these values cannot be logarithmic; empty if the axis can."""
     if np.count_nonzero(values > 0) < 2:
         return f"the {axis}-axis stays linear: fewer than two of its values are above 0"
     if axis == "y" and np.nanmin(values) < 0:
@@ -208,7 +208,10 @@ def still_limits(values: np.ndarray) -> Limits:
 
 
 SMALL, HALF = 0.01, 0.5
-"""Shares of the starting bound: if it ends below SMALL, learners look alike, and numbers are at HALF."""
+"""Shares of the starting bound.
+
+If the bound ends below SMALL, learners look alike at the end, so numbers are shown at HALF.
+"""
 
 STORED = "stored"
 """Word for stored curves and pictures in charts."""
@@ -292,7 +295,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def _common(self) -> float:
-        """Last place where as many curves as possible have values."""
+        """Last place at which the largest possible number of curves have values."""
         places = self.view.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
@@ -322,7 +325,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def rounding(self) -> float:
-        """Size up to which a value counts as 0; on a log axis only below a gap between values."""
+        """Size up to which a value counts as 0. On a log axis this requires a gap between values."""
         view = self.view
         if not self.resolved.y_log:
             return max(view.quantity.rounding, negligible(view))
@@ -412,6 +415,6 @@ def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
 
 
 def _until(places: np.ndarray | None, x: float) -> int:
-    """Return how many of the increasing places are at most x."""
+    """Return the number of increasing places that are at most x."""
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))

@@ -110,7 +110,7 @@ def curve_marks(
 def edge_marks(
     series: Sequence[Series], axes: Axes, shape: tuple[int, int], letters: Collection[MarkAt] = ()
 ) -> Iterator[EdgeMark]:
-    """Yield a mark for each stretch of a curve above or below the chart.
+    """Yield a mark for each part of a curve that is above or below the chart.
 
     Args:
         shape: rows and columns of the picture.
@@ -166,7 +166,7 @@ def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
 
 
 def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
-    """Return the increasing dot columns of a series' points; none if the points are many or dense."""
+    """Return the increasing dot columns of a series' points; empty if the points are many or dense."""
     in_sight = np.isfinite(curve.y) & (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1])
     if axes.y_log:
         in_sight &= curve.y > axes.y_rounding

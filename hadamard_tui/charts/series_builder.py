@@ -95,7 +95,7 @@ BLOCKS = (8, 64, 512, 4096)
 """Sizes of blocks of points that are replaced by their lowest and highest point."""
 
 ENOUGH = 512
-"""Minimum number of blocks per stretch: each is narrower than a dot of a screen of 250 columns."""
+"""Minimum number of blocks per stretch, so that a block is narrower than a dot of a screen of 250 columns."""
 
 SHORT = BLOCKS[0] * ENOUGH
 """Length below which a stretch keeps all its points."""

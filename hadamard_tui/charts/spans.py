@@ -168,7 +168,7 @@ def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.n
 
 
 class Hidden(NamedTuple):
-    """Number of points of curves that no limits could show; NaN is a gap and not a point."""
+    """Numbers of points of curves that no limits could show; NaN is a gap and not a point."""
 
     places: int = 0
     """Points with x = ±inf, or x ≤ 0 on a logarithmic x-axis."""

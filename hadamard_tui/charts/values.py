@@ -194,7 +194,10 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: 
 
 
 def _lost_by(curve: CurveView, place: int) -> int:
-    """Return the number of replicas that have diverged by a place; all if the curve ended there."""
+    """Return the number of replicas that have diverged by a place.
+
+    If the curve ended there, this is the number of all replicas.
+    """
     is_last = place == len(curve.x) - 1
     if curve.places.clock is not None and curve.ends.diverged == curve.replicas and is_last:
         return curve.replicas

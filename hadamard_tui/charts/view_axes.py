@@ -59,7 +59,7 @@ def _moved(places: np.ndarray, by: np.ndarray | float, log: bool) -> np.ndarray:
 
 
 def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log: bool) -> Iterator[Series]:
-    """Yield the bars of a curve as one line with gaps, and its errors.
+    """Yield the bars of a curve as one line with gaps, then the errors.
 
     Args:
         offset: distance from a place to the start of its bar.

@@ -72,11 +72,11 @@ class EditableExperiment:
 
     @classmethod
     def of(cls, preset: str, changes: Iterable[str] = ()) -> EditableExperiment:
-        """Return the set-up of a preset, with changes such as `problem.matrix.d=256`. Raises: BadInput."""
+        """Return the set-up of a preset with changes such as `problem.matrix.d=256`. Raises: BadInput."""
         return cls(presets.document(preset, changes), preset)
 
     def saved_as(self, preset: str, document: Raw) -> None:
-        """Record that the set-up was saved as the preset file `preset` with this document."""
+        """Record that the set-up was saved, with this document, as the preset file `preset`."""
         self.preset, self._origin_document = preset, document
         self._origin = documents.first(document)
         self._check()

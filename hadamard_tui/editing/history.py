@@ -37,7 +37,7 @@ def place_in_words(editable: EditableExperiment, place: str) -> str:
 
 
 def _item(editable: EditableExperiment, item_name: str) -> str:
-    """Return a learner's letter and name, another item's number in its list, or the name as it is."""
+    """Return a learner's letter and name, the number of another item in its list, or an unchanged name."""
     match = re.fullmatch(r"(\w+)\[(\d+)\]", item_name)
     if match is None:
         return f"the {item_name}"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 
 MADE_PAGES = "report.json"
-"""File in a report's folder that lists the digest of each page's inputs."""
+"""File in a report's folder that lists a digest of the inputs of each page."""
 
 
 class StoredPage(msgspec.Struct, frozen=True):

@@ -48,7 +48,7 @@ LINES_BESIDE_CHART = 4
 """Lines of the terminal for the prompt and the text around the chart."""
 
 MOST_ROWS = 12
-"""Maximum rows of a table; of more places, evenly spaced ones are shown."""
+"""Maximum rows of a table; if there are more places, evenly spaced ones are shown."""
 
 COLUMN, WIDEST_NAME = 14, 34
 """Width of a number with its error, and of the names of curves in rows."""
@@ -188,7 +188,10 @@ def _direction(line: LineView) -> str:
 
 
 def _places(view: View, most_places: int) -> list[float]:
-    """Return at most `most_places` places with values, including the last; round ones if x is measured."""
+    """Return at most `most_places` places with values, including the last.
+
+    If x is measured, they are round numbers.
+    """
     if any(curve.places.is_passed for curve in view.curves):
         axes = plot(Look(view)).axes
         return [x for x, _ in x_ticks(axes, most_places)]

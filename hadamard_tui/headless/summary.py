@@ -51,7 +51,7 @@ MEASURES = ("error", "train", "unseen", "rank")
 """Columns that appear only if their measure has values."""
 
 NARROW, MEASURE = 72, 9
-"""Table width below which two optional columns are dropped: a base, and an increment per measure."""
+"""Table width below which two optional columns are dropped: a base width, and an increment per measure."""
 
 NOTHING = "—"
 
@@ -216,7 +216,7 @@ def show(
 
 
 def checkpoints(trace: Trace) -> list[float]:
-    """Return the places on x for the table: the first records from ¼ and from ½ of it on, and the last."""
+    """Return the places on x for the table: the first records at or after ¼ and ½ of x, and the last."""
     places = np.searchsorted(trace.x, trace.last * np.array([0.25, 0.5, 1.0]))
     return [float(x) for x in np.unique(trace.x[places])]
 

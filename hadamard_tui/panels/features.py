@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_FEATURES = 512
-"""Maximum of drawn features, which exceeds the width of any screen."""
+"""Maximum number of drawn features, more than any screen has columns."""
 
 
 def show(context: PanelContext) -> HeatMap | Text:

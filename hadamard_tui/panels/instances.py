@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_FEATURES, MOST_ROWS = 512, 256
-"""Maximum of drawn features and rows, which exceeds the size of any screen."""
+"""Maximum numbers of drawn features and rows, more than any screen has."""
 
 
 def lacks(experiment: Experiment) -> Lack | None:

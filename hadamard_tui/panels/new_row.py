@@ -1,4 +1,4 @@
-"""Picture of the rows that proofs speak about: a new row, the rows before it, and their inner products."""
+"""Picture of the rows in proofs: a new row, the rows before it, and their inner products."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ SHADES = "·░▒▓█"
 
 
 def new_row(context: PanelContext) -> Text | None:
-    """Return the row after those at the playhead, below the rows before it.
+    """Return the next row after the playhead, below the rows before it.
 
-    The last row stands for the new one at the end of a run. Returns None for a run whose clock does not
-    count examples, before the first example, and for a matrix that is too large.
+    At the end of a run, this is the last row. Returns None for a run whose clock does not count examples,
+    before the first example, and for a matrix that is too large.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
-"""Maximum of drawn singular values; of more, evenly spaced ones are drawn."""
+"""Maximum number of drawn singular values; if there are more, evenly spaced ones are drawn."""
 
 
 ALIKE = 1e-3

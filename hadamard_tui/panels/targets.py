@@ -24,7 +24,7 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the weights at the playhead, of the targets and features in snapshots."""
+    """Return the weights at the playhead, for the targets and features in snapshots."""
     snapshots, curve = context.retraining.snapshots, context.curve
     if snapshots is None:
         return nothing(

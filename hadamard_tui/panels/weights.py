@@ -1,6 +1,6 @@
 """Every weight of the selected learner against k, with those of the target on top and in colour.
 
-Weights are points, feature by feature, for a learner without steps, and if only start and end are recorded.
+If a learner takes no steps, or only start and end are recorded, the weights are points, feature by feature.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
-"""Maximum of drawn weights; more than a screen has dots for are thinned."""
+"""Maximum number of drawn weights, about the number of dots of a screen; more weights are thinned."""
 
 MOST_MARKED = 8
 """Maximum of features of a target that are marked with stars."""
@@ -103,7 +103,7 @@ def _note(context: PanelContext) -> str:
 
 
 def _title(context: PanelContext) -> str:
-    """Return the owner of the weights; of several targets, the first."""
+    """Return a title with the owner of the weights; if there are several targets, the first one."""
     problem, curve_name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
     if count == 1:
@@ -195,7 +195,7 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Return which of d features are drawn beside the marked ones: all, or those a screen can resolve."""
+    """Return which of d features are drawn besides the marked ones: all, or as many as a screen can show."""
     unmarked: np.ndarray = np.delete(np.arange(d), marked)
     positions = np.linspace(0, len(unmarked) - 1, min(len(unmarked), MOST_LINES)).astype(int)
     return np.asarray(unmarked[positions])

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 SECONDS = 1e10
-"""Number of multiplications from which a run takes seconds."""
+"""Number of multiplications above which a run takes seconds."""
 
 
 def costs(experiment: Experiment) -> list[str]:

@@ -72,7 +72,7 @@ class Playback:
         return self._head is not None
 
     def seek(self, record: int) -> None:
-        """Put the playhead at a record; the last one on the screen makes it follow the run."""
+        """Put the playhead at a record. At the last record on the screen, it follows the run."""
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 
@@ -81,7 +81,10 @@ class Playback:
         self.seek(min(max(self.place + records, 0), self.last))
 
     def replay(self) -> None:
-        """Play from the playhead, or from the start without one; if it is playing, stop the playhead."""
+        """Play from the playhead, or from the start if there is none.
+
+        If the playhead already plays, stop it.
+        """
         if self._head is None:
             self._head = 0.0
         self.replaying = not self.replaying

@@ -51,61 +51,61 @@ def questions() -> tuple[tuple[str, str], ...]:
     return (
         (
             "What am I seeing?",
-            "Each curve is one learner: its average loss over all rows after k examples, so the sooner it is "
-            "down, the better. Its letter and colour are the same in the table below. "
+            "Each curve is one learner: its average loss over all rows after k examples. The earlier a curve "
+            "falls, the better. Its letter and colour are the same in the table below. "
             f"`{key('run')}` runs the set-up.",
         ),
         (
             "What are the dashed lines?",
-            "What theory proves. No learner that a lower bound binds can stay below it on average: the "
-            "shaded region is closed to all of them, and their curves have long dashes. Dotted lines are "
-            "conjectures. In the table, a bound in parentheses does not bind that learner: it is the line to "
-            "beat. The ratio is loss / bound.",
+            "They are theory lines. A lower bound binds some learners: none of these can stay below it on "
+            "average. The curves of bound learners have long dashes, and the shaded region is excluded for "
+            "all learners. Dotted lines are conjectures. In the table, a bound in parentheses does not bind "
+            "that learner: it is the line to beat. The ratio is loss / bound.",
         ),
         (
             "What do the colours say?",
-            "Which kind of learner it is, everywhere the same: blue are dense gradient rules, teal exact "
-            "solvers and kernels, red to orange multiplicative rules, magenta spindly and sparse nets, "
-            "yellow coordinate-wise and sign rules, violet spectral and second-order rules, grey-green all "
-            "others. "
-            "The lightness distinguishes learners of one kind; of many curves the letters do.",
+            "The hue of a curve shows the kind of the learner. Dense gradient rules are blue, and exact "
+            "solvers and kernels are teal. Multiplicative rules are red to orange, spindly and sparse nets "
+            "magenta, coordinate-wise and sign rules yellow, spectral and second-order rules violet. All "
+            "other learners are grey-green. The lightness distinguishes learners of one kind; if there are "
+            "many, the letters do.",
         ),
         (
             "Why does one learner follow the line while another falls below it?",
-            f"`{key('next_learner')}` selects one. `{panel_key('why')}` says which theorem binds it, "
-            f"or why none does, `{panel_key('invariance')}` measures whether its predictions change when the "
-            f"features are rotated, and `{panel_key('story')}` tells what the preset is about.",
+            f"`{key('next_learner')}` selects a learner. `{panel_key('why')}` shows which theorem binds it, "
+            f"or why none does. `{panel_key('invariance')}` measures whether its predictions change when the "
+            f"features are rotated. `{panel_key('story')}` shows what the preset is about.",
         ),
         (
             "What else can I look at?",
-            f"`{key('recipe')}` goes along the first row, which says what runs; enter exchanges it there. "
-            f"`{key('full')}` shows the chart alone. `{key('presets')}` lists the presets by subject, "
+            f"`{key('recipe')}` goes to the first row, which lists the parts of the run; enter exchanges a "
+            f"part. `{key('full')}` shows the chart alone. `{key('presets')}` lists the presets by subject, "
             f"each with its chart. "
             f"`{key('command_palette')}` searches presets, parts, theorems and commands.",
         ),
         (
             "What do the other charts show?",
-            "A chart of one run goes along examples, steps or time. With an axis, such "
-            "as d, a set-up runs once per value, and a chart along the axis has one point per run. "
-            f"`{key('vary')}` makes such an axis of the number at the cursor; the headline says by which law "
-            "the curves grow. With two axes the chart is a heat map of one learner: the bar beside it says "
-            "which shade is which value. A spectrum has the number of a singular value below it, largest "
-            f"first. `{key('next_picture')}` goes from chart to chart, if there are several.",
+            "The x-axis of a run shows examples, steps or time. With an axis, such as d, a set-up runs once "
+            "per value, and a chart along the axis has one point per run. "
+            f"`{key('vary')}` makes an axis from the number at the cursor; the headline names the law by "
+            "which the curves grow. With two axes the chart is a heat map of one learner, and the bar beside "
+            "it shows the value of each shade. A spectrum has the number of a singular value on its x-axis, "
+            f"largest value first. `{key('next_picture')}` shows the next chart, if there are several.",
         ),
         (
             "What do the words and signs mean?",
             "GD is gradient descent. EGU is unnormalised exponentiated gradient: a step multiplies every "
             "weight by exp(−η g), so weights stay positive. EGU± has a positive and a negative weight per "
-            "feature. A spindly net is linear, and each of its weights is a product of two or more. In one "
-            "pass, every example is shown once. A bound binds a learner that meets the conditions of the "
-            "theorem; all others may fall below it. ≡ joins equal curves in the legend, ≈ curves that are "
-            "close. A star after the name of a preset says that the set-up was changed.",
+            "feature. A spindly net is linear, and each of its weights is a product of two or more numbers. "
+            "In one pass, every example is shown once. A bound binds a learner that meets the conditions of "
+            "the theorem; other learners may fall below it. In the legend, ≡ joins equal curves, and ≈ joins "
+            "curves that are close. A star after the name of a preset means that the set-up was changed.",
         ),
         (
             "What if something were different?",
-            f"`{key('setup')}` shows or hides the set-up, `{key('focus_next')}` goes from field to field; "
-            f"change one and press `{key('run')}`. `{key('undo')}` takes a change back. `{key('pin')}` keeps "
-            "a run, so that the next is drawn over it.",
+            f"`{key('setup')}` shows or hides the set-up, and `{key('focus_next')}` goes from field to "
+            f"field. Change a field and press `{key('run')}`. `{key('undo')}` undoes a change. "
+            f"`{key('pin')}` pins a run, so that the next run is drawn over it.",
         ),
     )
 

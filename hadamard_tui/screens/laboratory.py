@@ -77,7 +77,7 @@ DRAWING = (
     messages.Update,
     messages.UpdateScroll,
 )
-"""Messages that cause a frame themselves, and so need no further one."""
+"""Messages that cause a frame themselves, so no further frame is needed."""
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 PATIENCE = 0.2

@@ -68,7 +68,7 @@ class ViewControl(RunControl):
         return None if session is None or session.trace is None else self.picture_of(session)[0]
 
     def picture_of(self, session: Session) -> tuple[Look, str]:
-        """Return the look at a run's chosen picture, and why that cannot be drawn; empty if it can."""
+        """Return the look at a run's chosen picture, and why the picture cannot be drawn; empty if it can."""
         number = self.query_one(Stage).picture
         try:
             pinned = self.runs.views(session, session.point.picture(number), all_points=number > 0)

@@ -68,7 +68,7 @@ def boxes(text: str) -> str:
 
 
 def _is_drawn(letter: str) -> bool:
-    """Return whether a letter without a glyph becomes a box: controls, wide blanks and selectors do not."""
+    """Return whether a letter without a glyph becomes a box; controls, wide blanks and selectors do not."""
     is_selector = unicodedata.name(letter, "").startswith("VARIATION SELECTOR")
     return letter.isprintable() and not letter.isascii() and not is_selector
 

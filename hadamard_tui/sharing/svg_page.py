@@ -60,7 +60,7 @@ TURN = 14.0, 0.0
 
 
 def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]:
-    """Return the attributes of a line style; with `turns` > 1, those of the `turn`-th of the curves."""
+    """Return the attributes of a line style; with `turns` > 1, the attributes of curve number `turn`."""
     lengths = DASHES.get(style, TURN if turns > 1 else ())
     if not lengths:
         return {}
@@ -251,7 +251,10 @@ class Page(SvgSheet):
         self._last.set("opacity", "1" if share >= 1 else "0")
 
     def _cut(self, clip_name: str, x: float, width: float, top: float = 0) -> Element:
-        """Add the clip rectangle for groups with this name; without `top` it extends beyond the area."""
+        """Add the clip rectangle for groups with this name.
+
+        Without `top` the rectangle extends beyond the area.
+        """
         height = AREA_HEIGHT if top else self.bottom + EDGE
         place = {"x": f"{x:.2f}", "y": f"{top:.2f}"}
         size = {"width": f"{width:.2f}", "height": f"{height:.2f}"}

@@ -332,7 +332,7 @@ def rate(curve: CurveView) -> str:
 
 
 LEAST = 22
-"""Rows of the stage from which the line fits."""
+"""Least number of rows of the stage in which the line fits."""
 
 LONGEST = 14
 """Longest name of a measure; a longer one becomes "value"."""

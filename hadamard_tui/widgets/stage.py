@@ -146,7 +146,7 @@ class PanelView(ContentSwitcher):
         chart.clear()
 
     def scroll(self, pages: int) -> None:
-        """Scroll the words by so many pages, up if negative."""
+        """Scroll the words by a number of pages, up if negative."""
         words = self.query_one(PanelWords)
         words.scroll_relative(y=pages * max(words.size.height - 1, 1), animate=False)
 

@@ -144,6 +144,7 @@ OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
 
 
 NOISY_VALLEY = {"matrix": "rademacher", "target": "zero", "noise": 0.5}
+EIGENVALUES = ("marchenko-pastur", "wishart-inverse")
 COVERINGS = ("covering-volume", "covering-packing")
 PIECES = ("pieces-one-layer", "pieces-wide")
 NUMBERS = {"matrix": {"kind": "interval", "n": 3}, "target": "coin", "d": None, "protocol": "at-init"}
@@ -172,6 +173,8 @@ OF_K_ROWS = (
     ("percolation-limit", outer(4, 4)),
     ("two-layer-gap", HALVES),
     ("scalar-steps", {}),
+    *((kind, {"matrix": {"kind": "gaussian", "n": 6}}) for kind in EIGENVALUES),
+    ("marchenko-pastur", {"matrix": "gaussian"}),
     ("valley-drift", NOISY_VALLEY),
     ("valley-drift", {**NOISY_VALLEY, "matrix": "hadamard"}),
 )
@@ -274,6 +277,8 @@ HOLDS = [
     *((kind, ONE_EXAMPLE) for kind in CATAPULT),
     ("catapult-loss", {**ONE_EXAMPLE, "matrix": {"kind": "gaussian", "n": 1}, "target": "coin"}),
     ("scalar-steps", {}),
+    *((kind, {"matrix": {"kind": "gaussian", "n": 6}}) for kind in EIGENVALUES),
+    ("marchenko-pastur", {"matrix": "gaussian"}),
     ("lazy-flow", FLOW),
     ("lazy-flow", {**FLOW, "target": "all", "noise": 0.1}),
     ("alignment", CUBE),
@@ -416,6 +421,9 @@ HOLDS_NOT = [
     ("scalar-steps", {"matrix": {"kind": "hadamard", "repeat": 2}}, "repeated"),
     ("scalar-steps", {"loss": "logistic"}, "the loss is logistic"),
     ("scalar-steps", {"noise": 0.1}, "requires labels ±1"),
+    *((kind, {}, "the matrix is hadamard") for kind in EIGENVALUES),
+    ("marchenko-pastur", {"matrix": {"kind": "gaussian", "n": 9}}, "at most 8 rows"),
+    ("wishart-inverse", {"matrix": {"kind": "gaussian", "n": 7}}, "at most 6 rows"),
     ("valley-drift", {**NOISY_VALLEY, "matrix": "gaussian"}, "the matrix is gaussian"),
     ("valley-drift", {**NOISY_VALLEY, "matrix": {"kind": "rademacher", "repeat": 1}}, "repeated"),
     ("valley-drift", {**NOISY_VALLEY, "noise": 0}, "noise only"),
@@ -554,7 +562,7 @@ BINDS_NOT = [
     ("parity-unknown", {"update": {"kind": "gd", "lr": "best"}}, "chosen by its losses"),
     ("coin-labels", {"update": {"kind": "gd", "lr": "best"}}, "chosen by its losses"),
     ("ri-signed", EGU, "not rotation invariant"),
-    ("ri-signed", gd(0.1, kind="spindly"), "edge of its own"),
+    ("ri-signed", gd(0.1, kind="spindly"), "has a separate edge"),
     ("ri-permuted", {"update": "eg"}, "not rotation invariant"),
     ("ri-gaussian", {"update": "hypentropy"}, "not rotation invariant"),
     ("ri-rademacher", NET, "not a single linear neuron"),
@@ -613,7 +621,7 @@ BINDS_NOT = [
     ("max-margin-limit", LLS, "which it is not"),
     *((kind, LLS, "fully connected net") for kind in OF_NETS),
     ("correlation-recursion", LLS, "fully connected net"),
-    ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws each by itself"),
+    ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws each independently"),
     ("johnson-lindenstrauss", LLS, "Gaussian weights"),
     ("distortion-limit", LLS, "Gaussian weights"),
     ("johnson-lindenstrauss", gd(0.1, kind="layer-by-layer", inputs=2), "Gaussian weights"),
@@ -642,12 +650,12 @@ BINDS_NOT = [
     ("scalar-steps", {"update": "lion"}, "multiples of single examples"),
     ("scalar-steps", {"update": "sign", "decay": {"rate": 0.1}}, "plain steps"),
     ("scalar-steps", {"update": {"kind": "sign", "lr": "best"}}, "a given rate"),
-    ("scalar-steps", gd(0.1), "tell the axes apart"),
+    ("scalar-steps", gd(0.1), "depend on the axes"),
     ("lazy-flow", LLS, "gradient flow"),
     ("lazy-flow", EGU, "gradient flow"),
     ("lazy-flow", gd(0.1, kind="spindly"), "tangent kernel"),
     ("lazy-flow", NET, "tangent kernel"),
-    ("alignment", gd(0.1, kind="spindly"), "edge of its own"),
+    ("alignment", gd(0.1, kind="spindly"), "has a separate edge"),
     ("alignment", gd(0.1, kind="dense", init="identity"), "identity start"),
     ("parity-gradient", EGU, "one layer of ReLU units"),
     ("parity-gradient", {**BOUND["parity-gradient"]["net"], "start_seed": [0]}, "have the same one"),
@@ -695,7 +703,7 @@ BINDS_NOT = [
     ("all-positive", NET, "from weights 0"),
     ("shortest-private", {"solver": {"kind": "ridge", "lam": 1.0}}, "requires weights that fit"),
     ("shortest-private", NET, "single linear neuron"),
-    ("shortest-private", {**gd(0.1), "decay": {"rate": 0.1}}, "are made small"),
+    ("shortest-private", {**gd(0.1), "decay": {"rate": 0.1}}, "are shrunk"),
     ("shortest-private", EGU, "leave the span"),
     ("junk-flow", LLS, "gradient descent"),
     ("information-bound", LLS, "requires gradient descent"),

@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 from building import experiment
 from line_twins import Array, Naive, Twin, check, values_of
+from scipy.integrate import quad
 from scipy.optimize import brentq
+from scipy.stats import chi2
 
 from engine.spec.experiment import Experiment
+
+AT_INIT = {"target": "coin", "d": None, "protocol": "at-init"}
 
 STEP = 1e-4
 """Length of steps along the sphere, by which derivatives are taken."""
@@ -141,13 +145,26 @@ def packed(described: Experiment) -> Array:
     return np.array([[3 * np.sqrt(np.pi / (2**b * np.pi)) for b in bits]])
 
 
+def amplified(described: Experiment) -> Naive:
+    """d E 1/χ²: the diagonal of the inverse of XXᵀ has 1/‖part of a row orthogonal to the others‖²."""
+    free = described.d - described.n + 1
+    mean, _ = quad(lambda square: chi2.pdf(square, free) / square, 0, np.inf, epsabs=1e-12, epsrel=1e-12)
+    return Naive(np.array([described.d * mean]), 1e-8)
+
+
 def points(d: int) -> dict[str, Any]:
-    return {"matrix": {"kind": "ball", "n": 40, "d": d}, "target": "coin", "d": None, "protocol": "at-init"}
+    return {"matrix": {"kind": "ball", "n": 40, "d": d}, **AT_INIT}
 
 
 TWINS = (
     *(Twin("covering-volume", points(d), too_little_volume, f"d = {d}") for d in (2, 3)),
     Twin("covering-packing", points(2), packed),
+    *(
+        Twin(
+            "wishart-inverse", {"matrix": {"kind": "gaussian", "n": n, "d": 9}, **AT_INIT}, amplified, f"{n}"
+        )
+        for n in (1, 4, 7)
+    ),
     *(Twin("ri-gaussian", rows("gaussian", n, d), gaussian, f"{n}x{d}") for n, d in ((6, 6), (5, 8), (9, 4))),
     *(Twin("ri-gaussian", rows("sphere", n, d), gaussian, f"sphere {n}x{d}") for n, d in ((6, 6), (9, 4))),
     *(Twin("ri-rademacher", rows("rademacher", n, d), signs, f"{n}x{d}") for n, d in ((3, 3), (6, 3))),

@@ -1,0 +1,39 @@
+"""The Marchenko–Pastur law: eigenvalues of XXᵀ/d for P Gaussian rows in d dimensions, P/d → α.
+
+Source: Marchenko, Pastur 1967; theory-nets.md §40.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def edges(ratio: float) -> tuple[float, float]:
+    """Return (1 − √α)² and (1 + √α)², between which the eigenvalues are."""
+    return (1 - ratio**0.5) ** 2, (1 + ratio**0.5) ** 2
+
+
+def below(ratio: float, places: Floats) -> Floats:
+    """Return the share of the eigenvalues below each place, for 0 < α ≤ 1.
+
+    The density is √((λ₊ − x)(x − λ₋))/(2παx). With x = 1 + r² − 2r cos θ, r = √α, it is (2/π) sin²θ/x dθ.
+    Its integral is (2/π) ((1 + r²) θ/(4r²) + sin θ/(2r) − (1 − r²)/(2r²) · φ), where
+    φ = arctan((1 + r)/(1 − r) · tan(θ/2)).
+    """
+    root = ratio**0.5
+    cosine = np.clip((1 + ratio - places) / (2 * root), -1, 1)
+    angle = np.arccos(cosine)
+    # arctan2 has no pole at θ = π, nor at r = 1
+    turned = np.arctan2((1 + root) * np.sin(angle / 2), (1 - root) * np.cos(angle / 2))
+    total: Floats = (1 + ratio) * angle / (4 * ratio) + np.sin(angle) / (2 * root)
+    shares: Floats = 2 / np.pi * (total - (1 - ratio) / (2 * ratio) * turned)
+    return shares
+
+
+def mean_density(ratio: float, ends: Floats) -> Floats:
+    """Return the mean density in each of the bins between neighbouring ends."""
+    shares: Floats = np.diff(below(ratio, ends)) / np.diff(ends)
+    return shares

@@ -1,0 +1,26 @@
+"""The mean of a power of the eigenvalues of the Gram matrix of the instances."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.measures.instance_spectrum import OfInstances
+
+
+class EigenvalueMoment(OfInstances, frozen=True, tag="eigenvalue-moment"):
+    """(1/m) Σ_j λ_j^p for the m = min(n, d) eigenvalues λ_j of XXᵀ/d.
+
+    p = −1 is the mean of 1/λ, by which least squares amplifies noise. Source: theory-nets.md §40.
+    """
+
+    label: ClassVar[str] = "mean power of eigenvalues"
+
+    power: Annotated[
+        float, Meta(ge=-8, le=8, title="power p", description="as in −1, for the mean of 1/λ")
+    ] = -1.0
+
+    def of_eigenvalues(self, eigenvalues: torch.Tensor, ratio: float) -> torch.Tensor:
+        return eigenvalues.pow(self.power).mean(1)

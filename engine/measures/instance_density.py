@@ -1,0 +1,44 @@
+"""A histogram of the eigenvalues of the Gram matrix of the instances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.parts import LARGEST
+from engine.measures import Index
+from engine.measures.instance_spectrum import OfInstances
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
+    """Share of the min(n, d) eigenvalues of XXᵀ/d in each bin, divided by its width: a histogram.
+
+    Bins of equal width go from 0 to `last`, and larger eigenvalues are in none. Source: theory-nets.md §40.
+    """
+
+    label: ClassVar[str] = "density of eigenvalues"
+
+    bins: Annotated[int, Meta(ge=1, le=1000, title="bins", description="of equal width")] = 40
+    last: Annotated[float, Meta(gt=0, le=LARGEST, title="last", description="end of the last bin")] = 4.0
+
+    @property
+    def ends(self) -> NDArray[np.float64]:
+        """Ends of the bins, [bins + 1]."""
+        return np.linspace(0, self.last, self.bins + 1)
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        return (Index("eigenvalue", (self.ends[1:] + self.ends[:-1]) / 2),)
+
+    def of_eigenvalues(self, eigenvalues: torch.Tensor, ratio: float) -> torch.Tensor:
+        counts = [torch.histc(of_replica, self.bins, 0, self.last) for of_replica in eigenvalues]
+        width = self.last / self.bins
+        return torch.stack(counts) / (eigenvalues.shape[1] * width)

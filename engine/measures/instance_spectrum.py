@@ -1,0 +1,50 @@
+"""The eigenvalues of the Gram matrix of the instances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from engine.core.lazy import torch
+from engine.core.memory import DERIVED, Sizes
+from engine.measures import Index, Measure, MeasureSchedule, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class OfInstances(Measure, frozen=True):
+    """Base of measures of the eigenvalues of XXᵀ/d, the same for all learners and at all times."""
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="all singular values of the instances", ends_only=True)
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        return DERIVED * sizes.replicas * sizes.n * (2 * sizes.d + 1)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        rows = probe.data.instances.rows
+        eigenvalues = torch.linalg.svdvals(rows.double()).square() / rows.shape[2]  # [R, j]
+        by_replica = self.of_eigenvalues(eigenvalues, rows.shape[1] / rows.shape[2])
+        return torch.stack([by_replica] * probe.data.variants, 1)
+
+    def of_eigenvalues(self, eigenvalues: torch.Tensor, ratio: float) -> torch.Tensor:
+        """Return the value [R, *index] for eigenvalues [R, min(n, d)], largest first, and the ratio n/d."""
+        raise NotImplementedError
+
+
+class InstanceSpectrum(OfInstances, frozen=True, tag="instance-spectrum"):
+    """λ_j: the eigenvalues of XXᵀ/d, largest first, for the instances X [n, d]; at most min(n, d) are not 0.
+
+    They are those of XᵀX/d, too. Source: theory-nets.md §40.
+    """
+
+    label: ClassVar[str] = "eigenvalue of XXᵀ/d"
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        return (Index("j", np.arange(1.0, min(problem.matrix.shape()) + 1)),)
+
+    def of_eigenvalues(self, eigenvalues: torch.Tensor, ratio: float) -> torch.Tensor:
+        return eigenvalues

@@ -1,0 +1,51 @@
+"""The Marchenko–Pastur law of the eigenvalues of Gaussian rows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.formulas.marchenko_pastur import mean_density
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+
+
+class MarchenkoPastur(Line, frozen=True, tag="marchenko-pastur"):
+    """√((λ₊ − x)(x − λ₋))/(2παx), λ± = (1 ± √α)²: the density of eigenvalues of XXᵀ/d, α = n/d ≤ 1.
+
+    It is the limit for many Gaussian rows at a constant ratio; in every bin its mean is drawn. Source:
+    Marchenko, Pastur 1967; theory-nets.md §40.
+    """
+
+    title: ClassVar[str] = "Marchenko–Pastur law"
+    measure: ClassVar[str] = "instance-density"
+    formula: ClassVar[str] = "√((λ₊ − x)(x − λ₋))/(2παx), λ± = (1 ± √α)²"
+    source: ClassVar[str] = "Marchenko, Pastur 1967"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="asymptotic", limit="for many rows", needs_k_rows=False)
+
+    def holds(self, experiment: Setup) -> Finding:
+        return fewer_gaussian_rows(experiment, experiment.d)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return Finding(True, f"the eigenvalues are those of the instances, whatever {learner.name} learns")
+
+    def value(self, at: At) -> Floats:
+        centres = at.indices["eigenvalue"]
+        width = 2 * centres[0]
+        ends = np.append(centres - width / 2, centres[-1] + width / 2)
+        return mean_density(at.experiment.n / at.experiment.d, ends)
+
+
+def fewer_gaussian_rows(experiment: Setup, limit: int) -> Finding:
+    """Return whether instances are independent Gaussian rows, at most so many."""
+    matrix = experiment.problem.matrix
+    if not matrix.structure().isotropic:
+        return Finding(False, f"requires independent Gaussian rows, and the matrix is {matrix.kind}")
+    if experiment.n > limit:
+        return Finding(False, f"requires at most {limit} rows, and there are {experiment.n}")
+    return Finding(True, "instances are independent Gaussian rows, fewer than features")

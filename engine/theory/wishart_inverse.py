@@ -1,0 +1,39 @@
+"""The mean of 1/λ over the eigenvalues of Gaussian rows."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+from engine.theory.marchenko_pastur import fewer_gaussian_rows
+
+
+class WishartInverse(Line, frozen=True, tag="wishart-inverse"):
+    """d/(d − n − 1): the mean of 1/λ over the eigenvalues of XXᵀ/d, for n ≤ d − 2 Gaussian rows.
+
+    It tends to 1/(1 − α), α = n/d: least squares amplifies noise without bound as n nears d. With n = d − 1
+    rows or more the mean is infinite. Source: theory-nets.md §40.
+    """
+
+    title: ClassVar[str] = "inverse Wishart mean"
+    measure: ClassVar[str] = "eigenvalue-moment"
+    formula: ClassVar[str] = "d/(d − n − 1)"
+    source: ClassVar[str] = "theory-nets.md §40"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="exact", needs_k_rows=False)
+
+    def holds(self, experiment: Setup) -> Finding:
+        return fewer_gaussian_rows(experiment, experiment.d - 2)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return Finding(True, f"the eigenvalues are those of the instances, whatever {learner.name} learns")
+
+    def value(self, at: At) -> Floats:
+        n, d = at.experiment.n, at.experiment.d
+        return np.full(len(at.k), d / (d - n - 1))
