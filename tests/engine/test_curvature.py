@@ -307,10 +307,10 @@ def cross_entropy(architecture, parameters, x, classes):
     return torch.nn.functional.cross_entropy(scores, classes)
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole Hessian", "Lanczos"])
+@pytest.mark.parametrize("is_exact", [True, False], ids=["whole Hessian", "Lanczos"])
 @pytest.mark.parametrize("name", REGRESSIONS)
-def test_spectrum_and_share_of_the_gradient_are_those_of_torch(name, whole, monkeypatch):
-    if not whole:
+def test_spectrum_and_share_of_the_gradient_are_those_of_torch(name, is_exact, monkeypatch):
+    if not is_exact:
         monkeypatch.setattr(eigenvalues, "WHOLE", 0)
     architecture = REGRESSIONS[name]
     spectra = [
@@ -319,21 +319,23 @@ def test_spectrum_and_share_of_the_gradient_are_those_of_torch(name, whole, monk
     share = {"kind": "gradient-share", "directions": 2}
     setup = described(architecture, 0.4, [*spectra, share], d=3, **CLASSES)
     curve = run(setup).curves[0]
-    hypothesis, data = beginning(setup)
+    hypothesis, drawn = beginning(setup)
     for replica in range(2):
-        x = data.instances.rows[replica, :7]
-        classes = data.labels.view(2, 3, -1)[replica, :, :7].argmax(0)
+        x = drawn.instances.rows[replica, :7]
+        classes = drawn.labels.view(2, 3, -1)[replica, :, :7].argmax(0)
         nets = len(next(iter(hypothesis.params.values()))) // 2
-        own = [tensor[replica * nets : (replica + 1) * nets] for tensor in hypothesis.params.values()]
-        parameters = torch.cat([torch.cat([tensor[net].flatten() for tensor in own]) for net in range(nets)])
+        members = [tensor[replica * nets : (replica + 1) * nets] for tensor in hypothesis.params.values()]
+        parameters = torch.cat(
+            [torch.cat([tensor[net].flatten() for tensor in members]) for net in range(nets)]
+        )
         for step in range(4):
 
             def loss(place, x=x, classes=classes):
                 return cross_entropy(architecture, place, x, classes)
 
             gradient = torch.func.grad(loss)(parameters)
-            values, vectors = torch.linalg.eigh(torch.func.hessian(loss)(parameters))
-            top = values.flip(0)[:4].numpy()
+            eigenvalues_of_hessian, vectors = torch.linalg.eigh(torch.func.hessian(loss)(parameters))
+            top = eigenvalues_of_hessian.flip(0)[:4].numpy()
             expected = {"one": top, "largest": top / top[0], "next": top[:-1] / top[1:]}
             if step in (0, 3):
                 for scale, measure in zip(expected, setup.pictures, strict=False):
@@ -347,9 +349,10 @@ def test_spectrum_and_share_of_the_gradient_are_those_of_torch(name, whole, monk
 
 def test_a_spectrum_has_no_values_beyond_the_parameters_and_a_share_needs_its_directions():
     pictures = [{"kind": "hessian-spectrum", "most": 5}]
-    values = run(described("linear", pictures=pictures)).curves[0].array("hessian-spectrum (most = 5)").values
-    assert np.isfinite(values[-1, :, :D]).all()
-    assert np.isnan(values[-1, :, D]).all()
+    curve = run(described("linear", pictures=pictures)).curves[0]
+    spectra = curve.array("hessian-spectrum (most = 5)").values[-1]
+    assert np.isfinite(spectra[:, :D]).all()
+    assert np.isnan(spectra[:, D]).all()
     with pytest.raises(BadInput, match=f"has {D + 1} parameters or more"):
         described("linear", pictures=[{"kind": "gradient-share", "directions": D + 1}])
 
