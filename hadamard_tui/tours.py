@@ -78,7 +78,7 @@ def broken(stop: Stop, change: Break) -> Raw:
 
 
 class Tour:
-    """Position in a tour. Its seeds are those of the presets, so that every tour shows the same runs."""
+    """Position in a tour. Runs use the seeds of the presets, so that every tour shows the same runs."""
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
         """Start at the first stop; with `alone` the tour moves on by itself, in a loop."""
@@ -159,7 +159,7 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     Args:
         place: its position in lists.
-        asks: whether stops without a question ask that of another talk for their preset.
+        asks: whether stops without a question use the question of another talk for their preset.
     """
 
     title: str
@@ -227,7 +227,7 @@ def stops_of(name: str) -> list[Stop] | None:
 
 
 def stops_to(names: Sequence[str]) -> list[Stop]:
-    """Return the stops of several paths, talks and presets; without names, those of ESSENTIALS.
+    """Return the stops of several paths, talks and presets; without names, the stops of ESSENTIALS.
 
     Raises: BadInput for an unknown name.
     """

@@ -304,7 +304,7 @@ class LayerSignals(NamedTuple):
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
-    """Return the gradients plus those of the L2 penalties of a layout at these trained tensors."""
+    """Return the gradients plus the gradients of the layout's L2 penalties at these trained tensors."""
     if not penalties:
         return gradients
     return {

@@ -43,7 +43,7 @@ RESTING = 4
 
 
 class Needs(NamedTuple):
-    """Requirements of a backend. The defaults are those of steps on the matrix."""
+    """Requirements of a backend. The defaults are right for steps on the matrix."""
 
     matrix: bool = False
     """Whether the backend needs the instances as a matrix, even if they are drawn without one."""

@@ -92,7 +92,7 @@ class Predictions:
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
-        """Store the examples in this order of the rows [R, n], or in the given order for None."""
+        """Store the examples in this order of the rows [R, n]; None means the given order."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         scalar_step = update.scalar_step(architecture)
@@ -216,7 +216,7 @@ class SolvedPredictions(Predictions):
     """
 
     def _step(self, place: int) -> None:
-        """Do nothing: the block's steps are solved already."""
+        """Do nothing, because the block's steps are already solved."""
 
     def _begin_block(self) -> None:
         super()._begin_block()

@@ -98,7 +98,7 @@ class WeightVectors(Protocol):
 
 
 class Projected:
-    """Least squares on orthogonal instances: w moves to the nearest with xᵀw = y, w ← w − (ŷ − y) x/‖x‖²."""
+    """Least squares on orthogonal instances: w ← w − (ŷ − y) x/‖x‖², the nearest point with xᵀw = y."""
 
     def __init__(self, start: Numbers) -> None:
         self.now = start

@@ -328,7 +328,7 @@ def divergence(view: View, curve: CurveView) -> str:
 
 
 def unfinished(view: View, curve: CurveView) -> str:
-    """Return why a curve does not cover the whole plan; empty if it does."""
+    """Return why a curve does not have all planned records; empty if it does."""
     if curve.ends.complete:
         return ""
     if curve.ends.diverged_at is not None:

@@ -32,7 +32,7 @@ sqrt2_relu is √2 relu, which keeps the mean square of Gaussian signals.
 """
 
 LINEAR = 20.0
-"""Threshold from which torch's softplus returns z."""
+"""Threshold above which torch's softplus returns z."""
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 """Constants of Klambauer et al. 2017, in the digits of torch."""

@@ -31,7 +31,7 @@ class CompiledCode(NamedTuple):
     """The code that numba compiles for one kind of learner."""
 
     name: str
-    """Name of its note."""
+    """Name of the note about this code."""
     sources: tuple[Path, ...]
     """Source files."""
 

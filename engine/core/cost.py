@@ -81,7 +81,7 @@ class Derived:
 class Logarithm(Derived):
     """A loss L with the slopes of the logarithm of its average over the rows, ∇ ln L = ∇L/L.
 
-    Values and measures are those of L; only the gradients of training differ.
+    Values and measures do not change; only the gradients of training differ.
     """
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

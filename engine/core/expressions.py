@@ -319,7 +319,7 @@ class _Parser:
                 return value
 
     def _signed(self) -> tuple[Any, bool]:
-        """Return a factor, and whether it ends in an exponent, so a product without a sign is ambiguous."""
+        """Return a factor, and whether it ends in an exponent: a product without a sign is then ambiguous."""
         if self._take("-"):
             with self._deeper():
                 value, power = self._signed()

@@ -108,7 +108,7 @@ def _begin(folder: Path) -> tuple[Path, int]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the unfinished files of writers that are dead; those of live ones are locked."""
+    """Remove the unfinished files of dead writers; files of live writers are locked."""
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(folder)

@@ -14,9 +14,9 @@ UNCHANGED = 1e-6
 class Group(msgspec.Struct, frozen=True):
     """Orthogonal transformations x → g x of instances x ∈ ℝ^d, the same for all of them.
 
-    Either rotations: all of O(d), or those of the single factors of x = x₁ ⊗ x₂ ⊗ …; or transformations of
-    the coordinates: permutations, sign flips of single ones, or both. Inclusion is ≤. The intersection & is
-    the largest of these groups that is known to lie in both.
+    A group consists of rotations (all of O(d), or rotations of the single factors of x = x₁ ⊗ x₂ ⊗ …), or of
+    permutations of the coordinates, flips of their signs, or both. Inclusion is ≤. The intersection & is the
+    largest of these groups that is known to lie in both.
     """
 
     factors: tuple[int, ...] | None = None

@@ -17,10 +17,10 @@ as long.
 """
 
 WAITING = "OMP_WAIT_POLICY"
-"""Environment variable for how torch's threads wait for one another: asleep, a fifth slower on an idle
-machine.
+"""Environment variable that makes waiting threads of torch sleep. On an idle machine that is a fifth slower.
 
-Awake, each keeps a processor busy: beside one other program a run on 2²⁰ features took ten times as long.
+A thread that waits awake keeps a processor busy: beside one other program, a run on 2²⁰ features took ten
+times as long.
 """
 
 KEPT, LARGEST_KEPT = 1 << 28, 1 << 25

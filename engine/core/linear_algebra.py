@@ -17,7 +17,7 @@ _inside = 0
 
 
 LARGE = 1 << 22
-"""Multiplications in a matrix product from which a call of oneDNN pays."""
+"""Least number of multiplications in a matrix product for which a call of oneDNN pays."""
 
 
 @cache

@@ -20,7 +20,7 @@ from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.texts import message
 
 _MODULE = ""
-"""Key of a module's docstring among those in its source."""
+"""Key of the module's docstring among the docstrings in its source."""
 
 
 @cache
@@ -34,7 +34,7 @@ def docstring(documented: Any) -> str:
 
 
 def restore(documented: Any) -> None:
-    """Set the docstring that Python has dropped, and those of the bases of a class, from the source."""
+    """Set docstrings that Python has dropped from the source: of an object, and of the bases of a class."""
     if sys.flags.optimize < 2:
         return
     for owner in documented.__mro__ if isinstance(documented, type) else (documented,):
@@ -122,7 +122,7 @@ class BadField(ValueError):
 
 
 class Finding(NamedTuple):
-    """Answer that follows from the structure of an experiment, and its reason in one sentence."""
+    """Answer that follows from the structure of an experiment, and the reason in one sentence."""
 
     holds: bool
     reason: str

@@ -28,7 +28,7 @@ LONG_PIECE = 1 << 22
 
 
 class Stream:
-    """The random numbers of one purpose, drawn for all replicas at once but from one generator each.
+    """The random numbers of one purpose: one call draws for all replicas, each from a separate generator.
 
     Replica r draws exactly what a run with the single seed `seeds[r]` would draw. Numbers are made on the
     CPU in float64, so that a seed means the same data on every device and in every dtype.

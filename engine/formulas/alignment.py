@@ -25,7 +25,8 @@ MOST_IMAGES = 1 << 11
 def coefficients(rows: Floats, labels: Floats) -> Floats:
     """Return f̂(S) = E f(x) ∏_{i ∈ S} x_i [2ⁿ] of f = labels [2ⁿ] on the rows [2ⁿ, n] of the cube.
 
-    S is the set of 1 bits of an entry's index. Labels are scaled to E f² = 1; by the fast transform.
+    S is the set of 1 bits of an entry's index. Labels are scaled to E f² = 1. The fast transform computes all
+    coefficients.
     """
     bits = rows.shape[1]
     transformed = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -58,8 +59,8 @@ def sign_flips(rows: Floats, labels: Floats) -> float:
 def permutations(rows: Floats, labels: Floats) -> float:
     """Return C under all permutations, by enumerating the images of the target.
 
-    The largest eigenvalue of E_g f_g ⊗ f_g is that of the products of all different images of f, over their
-    number. NaN for more than MOST_IMAGES images.
+    C is the largest eigenvalue of the matrix of inner products of all different images of f, divided by the
+    number of images. NaN for more than MOST_IMAGES images.
     """
     bits = rows.shape[1]
     first = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())

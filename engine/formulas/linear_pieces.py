@@ -1,4 +1,4 @@
-"""Linear pieces of nets: switches of units on a line, and cells of a plane with the same units on."""
+"""Linear pieces of nets: switches of units on a line, and cells of a plane with equal active units."""
 
 from __future__ import annotations
 

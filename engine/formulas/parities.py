@@ -48,8 +48,9 @@ def first_layer(bits: int, degree: int) -> float:
 def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return 1 − E 2^(rank − n) for as many random vectors of n bits as there are examples, over F₂.
 
-    It is the share of all vectors that are not sums of these: for a parity drawn from all, their labels are
-    fair coins, whatever the labels seen. After r new vectors, a vector is new with probability 1 − 2^(r − n).
+    It is the share of all vectors that are not sums of these: for a parity drawn from all parities, their
+    labels are fair coins, given the labels seen. After r new vectors, a vector is new with probability 1 −
+    2^(r − n).
     """
     ranks = np.zeros(bits + 1)
     ranks[0] = 1.0
@@ -99,7 +100,7 @@ class SignProducts:
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
-        """Take lists of these sizes, with `answers` sets of unknown signs at once."""
+        """Start with lists of these sizes, and `answers` sets of unknown signs."""
         self._first = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
         self._sizes = tuple(sizes)
         self._codes = np.eye(sum(sizes), dtype=bool)

@@ -45,7 +45,7 @@ def least_squares(alpha: float) -> float:
 
 
 def ridge(alpha: float) -> float:
-    """Return the error of ridge regression on labels ±1 with the best penalty, λ = n(π/2 − 1) on the sum."""
+    """Return the error of ridge regression on labels ±1 with the best penalty λ = n(π/2 − 1)."""
     q = SHARE / (1 - SHARE)
     linear = 1 + alpha * q - q
     rest = 2 / (linear + math.sqrt(linear**2 + 4 * q))  # ρ: qρ² + (1 + αq − q)ρ = 1

@@ -21,7 +21,7 @@ class Predictor(Protocol):
 
 
 class Weighted(Predictor, Protocol):
-    """A predictor with weights, as records need it."""
+    """A predictor with weights, which records store."""
 
     def weights(self) -> torch.Tensor | None:
         """Return w [B, d] with predictions xᵀw, or None if predictions are not linear in x.

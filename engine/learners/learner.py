@@ -326,7 +326,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def plain_steps(self) -> bool:
-        """Whether steps are those of the update rule, without additions."""
+        """Whether steps follow the update rule without additions."""
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
@@ -335,9 +335,9 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 
     def departure_from_lr(self, d: int) -> str | None:
-        """Return why its steps are not those of its rule at one constant rate `lr` in all layers.
+        """Return why steps do not follow the rule at one constant rate `lr` in all layers.
 
-        None if they are. Theory lines in which η stands for `lr` use this.
+        None if they do. Theory lines in which η stands for `lr` use this.
         """
         if self.update is None or self.architecture is None:
             return f"it requires steps with a rate, and {self.name} takes none"

@@ -106,7 +106,7 @@ class Probe:
 
     @property
     def start_weights(self) -> torch.Tensor:
-        """Weights [B, d] at the first record: for a solver, those before its first example."""
+        """Weights [B, d] at the first record; for a solver, the weights before the first example."""
         if self.weights is not None and not isinstance(self._hypothesis, Parametrised):
             return torch.zeros_like(self.weights)
         start = self.architecture.weights({**self.tensors, **self.start})
@@ -425,7 +425,7 @@ def measures_in(names: Collection[str]) -> dict[str, Measure]:
 
 
 def needs_teacher(problem: Problem) -> str | None:
-    """Return the condition for labels made of xᵀw*, x as seen, that is not met; None if it is met."""
+    """Return the unmet condition for labels that depend on xᵀw* for the seen x; None if it is met."""
     if not problem.target_structure.has_w_star:
         return "labels depend on xᵀw*, as with the targets feature, sparse and weights"
     if not problem.matrix.structure().features_are_seen:

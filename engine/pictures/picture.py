@@ -304,7 +304,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
-        """Names of the measures whose values of every replica the reductions read."""
+        """Names of the measures for which the reductions read the values of every replica."""
         until = None if self.reading is None else self.reading.until
         ends = () if until is None or until.measure is None else (until.measure,)
         return (self.measure.name, *ends)

@@ -162,7 +162,7 @@ def summary(how: str, values: Floats) -> Floats:
 
 
 def _spread(how: str, samples: Floats) -> Floats:
-    """Return the variance over the squared mean, or that of logarithms; NaN for fewer than two values."""
+    """Return the relative variance, or the variance of logarithms; NaN for fewer than two values."""
     is_present = ~np.isnan(samples)
     count = is_present.sum(0)
     with np.errstate(invalid="ignore", divide="ignore"):  # infinite places, and logarithms of 0
@@ -179,7 +179,7 @@ def has_error(how: str, count: int) -> bool:
 
 
 def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Floats]) -> Floats | None:
-    """Return the standard error of an estimate made of `count` replicas, and of a summary `how` of them.
+    """Return the standard error of an estimate from `count` replicas with the summary `how`.
 
     By the delete-one jackknife, √((R − 1)/R · Σ(θ_r − θ̄)²) of the estimates θ_r without replica r. If there
     are more than MOST_OMITTED replicas, the same formula for R = RESAMPLES groups that are omitted. For a

@@ -8,7 +8,7 @@ TYPICAL = ("median", "geometric")
 """Summaries that describe a typical replica, as a mean does not if few replicas carry it."""
 
 SPREADS = ("relative-variance", "log-variance")
-"""Summaries that compare replicas with one another: a factor of all values does not change them."""
+"""Summaries that compare replicas with one another, so that a common factor does not change them."""
 
 Summary = Literal["mean", "median", "geometric", "relative-variance", "log-variance", "first", "max", "min"]
 

@@ -237,7 +237,7 @@ class HeatView(msgspec.Struct, frozen=True, eq=False):
 
     contours: tuple[ContourView, ...] = ()
     kind_place: KindPlace | None = KindPlace()
-    """Kind of the learner, and its place among those of this kind; None for a reference."""
+    """Kind of the learner, and its place among learners of this kind; None for a reference."""
 
     def contour(self, kind: str) -> ContourView:
         """Return the contour of this name or kind of line. Raises: KeyError."""
@@ -273,10 +273,10 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """Group whose invariant learners the line binds; None for a line that binds by other conditions."""
 
     in_expectation: bool = True
-    """Whether it is about the expectation, from which single runs deviate."""
+    """Whether the line is about the expectation, so that single runs deviate from it."""
 
     summary: str | None = "mean"
-    """Summary over replicas that it is about; None for a line that goes with every summary."""
+    """Summary over replicas that it is about; None for a line about every summary."""
 
     applies_to: tuple[str, ...]
     x: Floats

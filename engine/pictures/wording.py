@@ -94,7 +94,7 @@ def called(view: View, curve: CurveView) -> str:
 
 
 def line(view: View, lines: Sequence[LineView]) -> str:
-    """Return the line of some curves in a sentence, without owner and values if these differ."""
+    """Return words for the line of some curves, without owner and values if these differ."""
     names = {line_in_brief(view, line) for line in lines}
     name = names.pop() if len(names) == 1 else lines[0].called
     return name if name == lines[0].formula else f"the {name}"
@@ -152,7 +152,7 @@ def value_at(curve: CurveView, x: float) -> float | None:
 
 
 def arrival(curve: CurveView, level: float) -> float:
-    """Return the first place from which a curve stays below a level to its end; infinite without one."""
+    """Return the first place after which a curve stays below a level to its end; infinite without one."""
     beyond = np.flatnonzero(~(curve.y < level))
     first = int(beyond[-1]) + 1 if len(beyond) else 0
     return float(curve.x[first]) if curve.ends.complete and first < len(curve.x) else np.inf
@@ -161,7 +161,7 @@ def arrival(curve: CurveView, level: float) -> float:
 def named_values(
     view: View, x: float, curve: CurveView, other_curves: Sequence[CurveView]
 ) -> tuple[Named, list[Named]]:
-    """Return the value of a curve at a place with its name, and those of others with a value there."""
+    """Return the value of a curve at a place with its name, and the values of other curves there."""
     values = [(called(view, named_curve), value_at(named_curve, x)) for named_curve in (curve, *other_curves)]
     first, *more = [(name, y) for name, y in values if y is not None]
     return first, more

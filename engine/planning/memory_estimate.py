@@ -30,7 +30,7 @@ from engine.training.descent import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS, rate
 from engine.updates import Update
 
 KERNELS = 4
-"""Tangent kernels of a net held at once while one is computed and decomposed."""
+"""Number of tangent kernels of a net that are held while one is computed and decomposed."""
 
 
 def needed_bytes(plan: RunPlan) -> int:
@@ -112,7 +112,7 @@ def _trained(planned: LearnerPlan) -> int:
 
 
 def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
-    """Return the bytes of steps beside those held for every parameter.
+    """Return the bytes of steps, besides the bytes for every parameter.
 
     These are matrices over the inputs and the outputs of trained parameters, signals through them for a rule
     that observes these, and, for models side by side, the rows that each of them draws for its mini-batches.
@@ -147,7 +147,7 @@ def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
 
 
 def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
-    """Return the bytes of taking a record; measures of parameters are taken one after the other."""
+    """Return the bytes that a record needs; measures of parameters are computed one after the other."""
     predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
     start = any(measure.needs().start for measure in measures) * sizes.nets * sizes.parameters * sizes.item

@@ -192,7 +192,7 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
 
 
 def is_recorded(measure_name: str, experiment: Experiment) -> bool:
-    """Return whether the measure of this name is recorded of any learner."""
+    """Return whether the measure of this name is recorded for any learner."""
     by_learner = recorded_measures(experiment).by_learner
     return any(measure.name == measure_name for measures in by_learner.values() for measure in measures)
 
@@ -297,13 +297,13 @@ class RunPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Measures recorded of any learner, each once."""
+        """Measures recorded for any learner, each once."""
         by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
         return tuple(by_name.values())
 
     @property
     def all_learners(self) -> tuple[LearnerPlan, ...]:
-        """Learners of side runs, then those of the experiment."""
+        """Learners of side runs, then learners of the experiment."""
         return (*self.side_learners, *self.learners)
 
     @property

@@ -75,7 +75,7 @@ def _split(d: int) -> tuple[int, int]:
 
 
 def _paley_field(order: int) -> tuple[int, int] | None:
-    """Return (p, k) of the field from which a construction of Paley makes a matrix of this order, if any."""
+    """Return (p, k) of the field with which Paley constructs a matrix of this order; None without one."""
     if order % 4 or order < 4:
         return None
     return _prime_power(order - 1) or (_prime_power(order // 2 - 1) if order % 8 == 4 else None)

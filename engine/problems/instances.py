@@ -102,11 +102,11 @@ class Instances:
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, …, d] from the coordinates that learners see, after `rotate`, to those here."""
+        """Convert weights [B, …, d] to these coordinates from the ones that learners see, after `rotate`."""
         return weights
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, d] from the coordinates here to those that learners see, after `rotate`."""
+        """Convert weights [B, d] from these coordinates to the ones that learners see, after `rotate`."""
         return weights
 
 

@@ -87,7 +87,7 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{quantity} {sign} {threshold:g}"
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """Return at which records the value was passed, by replica [S, R] or for all at once [S, 1].
+        """Return the records at which the value was passed, for each replica [S, R] or for all [S, 1].
 
         Args:
             clocks: by name, [S], or [S, R] where replicas differ.
@@ -143,7 +143,7 @@ class ModelGroup(Interface):
     def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
         """Update the models whose training loss was above the tolerance before their last step.
 
-        Gradients are those of the rows `drawn` [R, K, batch], or of all training rows. Makes at most `limit`
+        Gradients are taken on the rows `drawn` [R, K, batch], or on all training rows. Makes at most `limit`
         steps, and returns their number.
         """
 

@@ -169,7 +169,7 @@ class ModelGroup:
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
         """Make one step with the models whose training loss was above the tolerance before the previous step.
 
-        Gradients are those of the rows `drawn` [R, K, batch], or of all training rows.
+        Gradients are taken on the rows `drawn` [R, K, batch], or on all training rows.
         """
         shares = self._shares if drawn is None else self._shares_of(drawn)
         predictions = self.hypothesis.descend(self._instances, self._labels, shares, self._active)

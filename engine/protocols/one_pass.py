@@ -146,7 +146,7 @@ class Pass(InPieces):
         return self._averaged(block) if self._average and len(block.loss) else block
 
     def _averaged(self, block: Block) -> Block:
-        """Return the mean loss and error of hypotheses 0 … k−1 at every k; at k = 0 those of the start.
+        """Return the mean loss and error of hypotheses 0 … k−1 at every k, and at k = 0 of the start.
 
         Errors that are not counted at every record have no mean.
         """

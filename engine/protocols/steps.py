@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engine.learners.learner import Learner
 
 ROUNDING = 1e-9
-"""Relative rounding by which a number of steps may exceed the integer that it stands for."""
+"""Relative rounding by which a number of steps may exceed the intended integer."""
 
 
 AHEAD = 64

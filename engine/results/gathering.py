@@ -296,7 +296,7 @@ def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
 def _places_of_line(
     curve_name: str, point: Point, trace: Trace, steps: PictureSteps
 ) -> list[tuple[Point, str]]:
-    """Return points and owner of a line at every rate of the curve `name`, or of all curves for ""."""
+    """Return points and owner of a line at every rate of the curve `name`; an empty name means all curves."""
     if not (steps.along_rates or steps.over_rates):
         return [(point, curve_name)]
     curves = [curve for curve in trace.curves if curve_name in (curve.name, "")]
@@ -372,7 +372,7 @@ def is_reference(curve: Curve, point: Point) -> bool:
 def _to_come(
     curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """Return the empty view of a curve along records whose run has none yet."""
+    """Return the empty view of a curve whose run has no record yet."""
     return CurveView(
         name=curve_name,
         number=number,

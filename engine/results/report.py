@@ -63,8 +63,8 @@ def encode(
 ) -> bytes:
     """Return one line of JSON: the experiment as given and as resolved, data files, pictures and claims.
 
-    An experiment without pictures has one for each measured number, against the clock. A skipped learner at a
-    point is one whose reading along an axis is known without that point. Non-finite numbers are null.
+    If the experiment has no pictures, there is one for each measured number, against the clock. A learner is
+    skipped at a point if its reading along an axis is known without that point. Non-finite numbers are null.
 
     Args:
         by_replica: add the values of every replica to the curves.

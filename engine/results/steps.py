@@ -216,7 +216,7 @@ class AtPoint(NamedTuple):
 
     point: Point
     x: Floats
-    """[N], a single number if x is made of axes alone."""
+    """[N], a single number if x is computed from axes alone."""
 
     values: Floats
     """[R, N]."""
@@ -234,7 +234,7 @@ class PictureSteps:
         self._reading = picture.reading
 
     def parts(self, sampled: list[tuple[Point, Samples]]) -> list[AtPoint]:
-        """Return the contribution of every point, with readings taken.
+        """Return the contribution of every point after its readings.
 
         Raises: BadInput; ReplicasMissing for samples that have the values of the first replica only.
         """
@@ -345,12 +345,12 @@ class PictureSteps:
         return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
-        """Return x at one reading of the clocks."""
+        """Return x at one value of each clock."""
         x = self.places(point, {clock: np.array([time]) for clock, time in clocks.items()})
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
-        """Return x at records with these clocks [S], or [1] if x is made of axes. Raises: BadInput."""
+        """Return x at records with these clocks [S], or [1] if x is computed from axes. Raises: BadInput."""
         samples = Samples(dict(clocks), {}, np.empty((0, 1)))
         return np.asarray(self._number(self.picture.x, point, samples)).reshape(-1)
 

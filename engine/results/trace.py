@@ -358,7 +358,7 @@ class Statement(NamedTuple):
     """Limit of an asymptotic line, in words."""
 
     summary: str | None = "mean"
-    """Summary over replicas that the line is about; None for a line that goes with every summary."""
+    """Summary over replicas that the line is about; None for a line about every summary."""
 
     running: str | None = None
     """Summary over all records so far that the line is about; None for a line about each record."""
@@ -385,7 +385,7 @@ class TheoryLine:
     per_learner: bool = False
     of_curves: dict[str, Along] = field(default_factory=dict)
     along_runs: Callable[[Curve], Along | None] | None = None
-    """Line of a curve so far, for a line made of measured values; None for other lines."""
+    """Line of a curve so far, for a line computed from measured values; None for other lines."""
 
     by_replica: Floats | None = None
     """Line of every replica [R, S, *index], if replicas differ."""
@@ -436,7 +436,7 @@ class Trace:
     examples: tuple[Floats, Floats] | None = None
     """Instances and labels of the first replica, if a picture shows them and both are single numbers."""
     measures: tuple[Measure, ...] = ()
-    """Measures recorded of any learner, each once."""
+    """Measures recorded for any learner, each once."""
 
     @property
     def ended(self) -> bool:

@@ -285,7 +285,7 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
 def _contours(
     results: Results, picture: Picture, stretches: list[Stretch], x: Floats, y: Floats
 ) -> tuple[ContourView, ...]:
-    """Return the theory lines over a map that have values there."""
+    """Return the theory lines that have values on a map."""
     drawn = (_contour(contour, x, y, results, picture, stretches) for contour in picture.contours)
     return tuple(contour_view for contour_view in drawn if contour_view is not None)
 

@@ -189,7 +189,7 @@ def code() -> str:
 
 
 def _names(planned: LearnerPlan) -> frozenset[str]:
-    """Return the names of the measures recorded of a learner."""
+    """Return the names of the recorded measures of a learner."""
     return frozenset(measure.name for measure in planned.measures)
 
 

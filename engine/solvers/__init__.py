@@ -223,7 +223,7 @@ class Limit:
         self._weights: torch.Tensor | None = None
 
     def __call__(self, counts: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
-        """Return the weights [B, d] by counts of the rows seen [B or 1, n], from weights [B, d] at the start.
+        """Return the weights [B, d] for counts of the rows seen [B or 1, n] and weights [B, d] at the start.
 
         NaN before the first example.
         """

@@ -162,7 +162,10 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {self.name: float(value)} if _is_number(value) else {}
 
     def names_along(self, x: str) -> dict[float, str]:
-        """Return the names of values by their place on an axis x, words at 1, 2, …; empty without names."""
+        """Return the names of values by their place on an axis x; words are at 1, 2, ….
+
+        Empty without names.
+        """
         if self.has_words:
             words = self.names or tuple(map(str, self.grid))
             return {float(place): word for place, word in enumerate(words, 1)} if x == self.name else {}

@@ -17,7 +17,7 @@ from engine.core.texts import listed, quoted
 from engine.spec.experiment import Experiment
 
 NAMES = ("d", "n", "m")
-"""Features, instances and targets: the names in expressions outside matrix and target."""
+"""Names of the numbers of features, instances and targets in expressions outside matrix and target."""
 
 EXACT = 2**53
 """Least number above which floats do not represent every integer."""

@@ -93,10 +93,7 @@ def _check_until(sweep: Sweep) -> None:
 
 
 def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
-    """Check that along a curve of a learner only drawn or read axes vary.
-
-    Raises: BadInput.
-    """
+    """Check that only axes that are drawn or read vary along a learner's curve. Raises: BadInput."""
     named = names_in(picture.x) | (names_in(picture.y) if picture.y is not None else set())
     over = None if picture.reading is None else picture.reading.over
     for number, axis in enumerate(sweep.axes):

@@ -69,7 +69,8 @@ def unknown(name: str, category: str, choices: Iterable[str]) -> BadInput:
 def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
     """Return the experiment of a preset or preset file, with overrides such as `problem.matrix.d=256`.
 
-    With axes it is that of their first point. Raises: BadInput whose place begins with `preset`.
+    If the preset has axes, this is the experiment at their first point. Raises: BadInput whose place begins
+    with `preset`.
     """
     from engine.spec import documents
 

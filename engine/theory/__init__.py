@@ -93,7 +93,7 @@ class OtherRun(NamedTuple):
     learner: Learner
     problem: Problem
     measures: tuple[Measure, ...]
-    """Measures that are recorded of this run, at the records of the experiment."""
+    """Measures that are recorded for this run, at the records of the experiment."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class LineStructure(NamedTuple):
     names, or those of the other training runs that `runs` names."""
 
     running: Literal["mean", "min", "max", "sum"] | None = None
-    """Summary over all evaluation points so far that the line is about; None for a line about each point."""
+    """Summary over all evaluation points so far, for a line about such a summary; None for other lines."""
 
     needs_k_rows: bool = True
     """Whether it requires a hypothesis that has learned from exactly k different rows, measured unchanged.
@@ -437,7 +437,7 @@ def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
 
 
 def shown_once(experiment: Setup) -> Finding | None:
-    """Refuse an experiment that repeats its rows; None if every row comes once."""
+    """Return the refusal of an experiment that repeats its rows; None if every row comes once."""
     if experiment.problem.matrix.repeat is None:
         return None
     return Finding(False, "requires rows that are seen once, and here they are repeated")
@@ -519,13 +519,13 @@ def without_direction(experiment: Setup) -> Finding | None:
 
 
 def only_square(experiment: Setup) -> Finding | None:
-    """Refuse a loss other than square loss; None for square loss."""
+    """Return the refusal of a loss other than square loss; None for square loss."""
     loss = experiment.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
 def only_numbers(experiment: Setup) -> Finding | None:
-    """Refuse instances of more than one number; None for single numbers."""
+    """Return the refusal of instances with more than one entry; None for instances of one entry."""
     d = experiment.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 

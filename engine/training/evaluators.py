@@ -211,7 +211,7 @@ class ByPredictions:
 
     @property
     def takes_known(self) -> bool:
-        """Whether `take` would make these predictions itself, and at once."""
+        """Whether `take` would itself compute these predictions, without delay."""
         return self._blocks is None
 
     def _take(self, predictions: torch.Tensor) -> None:
@@ -270,7 +270,7 @@ def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor
 
 
 class ByWeights:
-    """Mean square loss from the distance of the weights to those that made the labels."""
+    """Mean square loss from the distance between the weights and the weights behind the labels."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -360,7 +360,7 @@ def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
 
 
 def _together(data: Data, records: int) -> int:
-    """Return the number of records whose weights are multiplied by the instances at once."""
+    """Return the number of records whose weights are multiplied by the instances in one product."""
     if not data.instances.better_together:
         return 1
     limit = min(TOGETHER, data.instances.d // SHARE) // len(data.labels)

@@ -155,10 +155,10 @@ class VectorField(Protocol):
 
 
 class Trajectory:
-    """Solution of dθ/dt = F(θ) from t = 0 to an end, as far as it has come.
+    """Solution of dθ/dt = F(θ) from t = 0 to an end, up to the time reached.
 
-    It breaks off, and is NaN from there on, if the field is not finite, or if the tolerances require steps
-    that are too small for float64.
+    If the field is not finite, or the tolerances require steps that are too small for float64, the solution
+    breaks off and is NaN from then on.
     """
 
     def __init__(self, field: VectorField, end: float, accuracy: Accuracy) -> None:

@@ -112,10 +112,10 @@ class UpdateStructure(NamedTuple):
     √L'' of its second derivative. None for a rule that only sees gradients."""
 
     matrices: int = 0
-    """Float64 matrices [d, d] that a step holds for a parameter with d inputs, per batch member."""
+    """Number of float64 matrices [d, d] per batch member that a step holds for a parameter with d inputs."""
 
     output_matrices: int = 0
-    """Float64 matrices [h, h] that a step holds besides, for a parameter with h outputs."""
+    """Number of further float64 matrices [h, h] that a step holds for a parameter with h outputs."""
 
     columns: int | None = None
     """Number of inputs per column block, where every block has its own matrices.
@@ -201,8 +201,8 @@ class Update(Part, frozen=True):
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         """Return whether steps commute with rotations of instances from this family, and why.
 
-        Steps that commute with permutations of the inputs of a layer also commute with those of its units.
-        `single` says that every gradient belongs to a single example.
+        Steps that commute with permutations of the inputs of a layer also commute with permutations of its
+        units. `single` says that every gradient belongs to a single example.
         """
         reason = f"{self.kind} does not declare that its steps rotate with the instances"
         return Verdict(False, reason, undecided=True)
@@ -403,7 +403,7 @@ def as_matrix(w: torch.Tensor) -> torch.Tensor:
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """Refuse architectures other than a linear neuron, for a rule with a start of its own."""
+    """Return why a rule that sets the start of its weights cannot train this architecture; None if it can."""
     if architecture.structure().trains_weights:
         return None
     return (

@@ -15,7 +15,7 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear
 
 LARGEST_EDGE = 1 - 1e-6
-"""Edges beyond it count as this: a perfect weak hypothesis would have an infinite vote."""
+"""Largest edge that is used, because a perfect weak hypothesis would have an infinite vote."""
 
 
 class AdaBoost(Update, frozen=True, tag="adaboost"):

@@ -153,9 +153,9 @@ def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 
 
 def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
-    """Return the dots of the contour lines with their character; an empty one stands for braille.
+    """Return the dots of the contour lines with their character, or an empty text for braille.
 
-    In braille all lines share one plane, so that both are visible where two cross.
+    In braille all lines share one plane, so that both lines are visible at a crossing.
     """
     wide, high = across.size * DOTS_ACROSS, up.size // HALVES * DOTS_DOWN
     planes = []

@@ -129,8 +129,8 @@ STEPS = 8
 DECADES = 8
 """Decades of a logarithmic axis.
 
-An axis that a person chose reaches this far below its top. An axis of a picture contains all of its curves
-except rounding, and lines down to this far below the curves.
+An axis that a person chose reaches this many decades below its top. An axis of a picture contains all of its
+curves except rounding, and theory lines down to this many decades below the curves.
 """
 
 PEAK = 4
@@ -155,7 +155,7 @@ def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[
 
 
 def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
-    """Return the largest value that stands for 0.
+    """Return the largest value that counts as 0.
 
     A gap separates it from larger values, and no curve lies entirely below it.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 FEW = 8
-"""Maximum of visible points of a curve that has its letter at each point."""
+"""Maximum number of visible points of a curve that has its letter at each point."""
 
 ABOVE, BELOW = "↑", "↓"
 """Arrows before the letter of a curve that leaves the chart at an edge."""
@@ -183,7 +183,7 @@ _STEP = 4
 """Cells between the places that are tried for a name, from the end of a line to its start."""
 
 _FAR = 2
-"""Maximum of rows between a line and its name."""
+"""Maximum number of rows between a line and its name."""
 
 _ROW = 2
 """Number of columns that are as wide as a row is high."""
@@ -195,7 +195,7 @@ _REACH = 2 * _ROW * _FAR
 """Columns beyond which other lines are not compared."""
 
 _MOST = 2
-"""Maximum of names for lines that run along each other; the legend names them all."""
+"""Maximum number of names for lines that run along each other; the legend names them all."""
 
 _WIDEST = 2 / 5
 """Maximum width of a name, as a share of the picture's width."""

@@ -22,7 +22,7 @@ WEAK = 2
 """Level below which an edge is dotted, so that strong edges stand out without colour."""
 
 MOST_UNITS = 8
-"""Maximum of drawn units per layer: more edges would merge into one area."""
+"""Maximum number of drawn units per layer: more edges would merge into one area."""
 
 NARROWEST = 24
 """Minimum width of a net in columns."""
@@ -31,7 +31,7 @@ NODE, TARGET, ELLIPSIS = "●", "★", "⋮"
 WORDS = "bright: strong · dots: weak · dashed: negative"
 
 TITLE, NAME, NODES, NOTE = -1, -2, -3, -4
-"""Inks other than those of edges; the ink of an edge is its net's number times LEVELS, plus its level."""
+"""Inks of other parts than edges; the ink of an edge is its net's number times LEVELS, plus its level."""
 
 _BLANK = ord(" ")
 _MARGIN = 6  # columns of the labels of inputs
@@ -130,7 +130,7 @@ def _head(net: Net) -> str:
 
 
 def _places(net: Net, high: int) -> list[NodePlace]:
-    """Return the drawn units of each layer: those with edges from the drawn units below."""
+    """Return the drawn units of each layer: units with edges from the drawn units below."""
     high, room = min(high, MOST_UNITS + 1), high
     among = np.arange(len(net.inputs))
     chosen = among[: max(high - (net.units[0] > high), 1)]

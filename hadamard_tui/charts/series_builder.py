@@ -158,7 +158,7 @@ BOUND_STYLE: LineStyle = "long"
 """Line style of references and of learners that a proved lower bound binds; other curves are solid."""
 
 PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "pairs")
-"""Line styles of pinned runs; those of bounds are dashed and dotted."""
+"""Line styles of pinned runs; bounds have dashed and dotted lines."""
 
 LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩБЖИЛЦЧШЭЮЯ"
 """Letters of learners by number."""

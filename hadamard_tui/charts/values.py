@@ -52,7 +52,7 @@ class ShownValue(msgspec.Struct, frozen=True):
     """Whether the line binds the learner; otherwise the learner may beat it."""
 
     diverged: int = 0
-    """Number of replicas that have diverged by then."""
+    """Number of replicas that have diverged by this place."""
 
     rounding: float = 0.0
     """Size up to which rounding alone may explain the value."""

@@ -169,8 +169,7 @@ def view_series(look: Look) -> list[Series]:
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
     """Return the curves to draw, each reference once.
 
-    References that are equal for all splits of the curves, as far as they reach, are one curve with the
-    learner's name.
+    References that are equal for all splits of the curves are drawn as one curve with the learner's name.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:

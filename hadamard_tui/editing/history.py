@@ -67,7 +67,7 @@ MOST = 200
 """Maximum number of undoable changes; each takes a copy of the set-up."""
 
 MOST_SHOWN = 2
-"""Maximum of displayed differences per change: a changed name may differ in many places."""
+"""Maximum number of displayed differences per change: a changed name may differ in many places."""
 
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
 """Lists of a document, and the word before the name of an item."""
@@ -154,7 +154,7 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
 
 
 def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
-    """Yield the changes of a list, from which items may have been removed or added."""
+    """Yield the changes of a list, including removed and added items."""
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))

@@ -163,7 +163,7 @@ SMALLEST = 0.01
 """Step of a number from 0."""
 
 MOST_TRIED = 8
-"""Maximum of numbers to try until one fits."""
+"""Maximum number of numbers to try until one fits."""
 
 _FACTOR = re.compile(r"\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)\s*([*/]?)\s*(?=[A-Za-z(]|\d)(.*)", re.DOTALL)
 """Pattern of a number, the operator behind it, and the rest of an expression."""

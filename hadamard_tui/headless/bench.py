@@ -69,7 +69,7 @@ def timed(quick: bool, errors: Console) -> Iterator[Timed]:
 
 
 def table(timings: list[Timed]) -> Table:
-    """Return a table with the seconds of each job, beside those of the reference machine."""
+    """Return a table with the seconds of each job, here and on the reference machine."""
     columns = "job", "what", "backend", "seconds", "CPU", "reference", "ratio"
     shown = Table(*columns, box=SIMPLE_HEAD, title="One thread, float32")
     for job, measured in timings:

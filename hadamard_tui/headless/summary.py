@@ -122,7 +122,7 @@ def notes_on_learners(trace: Trace) -> Iterator[Text]:
 
 
 def _rate(losses: View, curve: CurveView) -> str:
-    """Return the oracle-tuned rate, on a line of its own."""
+    """Return the oracle-tuned rate, on a separate line."""
     if curve.training.grid:
         return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
     rivals = sum(other.learner == curve.learner for other in losses.curves)

@@ -22,7 +22,7 @@ MOST_FEATURES = 32
 """Drawn features. With the words beside them they fit into 80 columns."""
 
 MOST_WEIGHED = 1 << 14
-"""Maximum of features for inner products, which need whole rows."""
+"""Maximum number of features for inner products, which need whole rows."""
 
 SHADES = "·░▒▓█"
 """Letters for entries from the least to the largest."""

@@ -83,7 +83,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def loss(self) -> Look:
-        """Look at the loss of all learners."""
+        """The `Look` at the loss of all learners."""
         return self.look("loss")
 
     def headline(self, look: Look) -> str:
@@ -124,7 +124,7 @@ class Lack(NamedTuple):
 
 
 def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
-    """Return the remedy that adds measures to those that a run records."""
+    """Return the remedy that adds measures to the recorded ones."""
     recorded = experiment.run.measures
     missing = [measure for measure in measures if measure not in recorded]
     return Remedy("run.measures", msgspec.to_builtins([*recorded, *missing]), words)

@@ -31,10 +31,10 @@ MOST_LINES = 256
 """Maximum number of drawn weights, about the number of dots of a screen; more weights are thinned."""
 
 MOST_MARKED = 8
-"""Maximum of features of a target that are marked with stars."""
+"""Maximum number of features of a target that are marked with stars."""
 
 MOST_POINTS = 1 << 15
-"""Maximum of points over all lines; a screen has fewer dots."""
+"""Maximum number of points over all lines; a screen has fewer dots."""
 
 
 def show(context: PanelContext) -> Plot | Text:

@@ -67,7 +67,7 @@ class Guesses:
 
 
 def outcome(curve: CurveView) -> float | None:
-    """Return the place from which a curve stays below LEVEL; None if it ends above."""
+    """Return the place after which a curve stays below LEVEL; None if it ends above."""
     places = np.flatnonzero(~np.isnan(curve.y))
     above = np.flatnonzero(curve.y[places] >= LEVEL)
     first = int(above[-1]) + 1 if len(above) else 0

@@ -29,7 +29,7 @@ MOST_BYTES, MOST_RUNS = 128 << 20, 32
 
 @dataclass(eq=False)
 class Kept:
-    """Finished run. While it is pinned, its curves are drawn with those on the screen."""
+    """Finished run. While it is pinned, its curves are drawn together with the curves on the screen."""
 
     name: str
     session: Session
@@ -50,7 +50,7 @@ class Kept:
 
     @property
     def preset(self) -> str | None:
-        """Preset of the set-up; None for a set-up of its own."""
+        """Preset of the set-up; None without one."""
         return self.session.preset
 
     @property

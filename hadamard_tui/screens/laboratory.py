@@ -84,10 +84,10 @@ PATIENCE = 0.2
 """Longest time in seconds without a frame while a run follows a stepped number."""
 
 DOCKED, HUGE = 140, 180
-"""Columns from which the set-up is docked, and from which story and runs are beside the stage."""
+"""Least numbers of columns at which the set-up is docked, and story and runs are beside the stage."""
 
 TALL = 30
-"""Rows from which the table of learners may exceed six rows."""
+"""Least number of rows at which the table of learners may exceed six rows."""
 
 
 ENDED = ("finished", "stopped", "failed")
@@ -195,7 +195,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.refresh_bindings()
 
     def run_changed(self, session: Session) -> None:
-        """Draw the end of a run that follows a stepped number at once, because a person waits for it."""
+        """Draw the end of a run after a stepped number without delay, because a person waits for it."""
         super().run_changed(session)
         if session.at_once and session.ended:
             self.draw_at_once()

@@ -18,7 +18,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from msgspec import Meta, Struct
 
 LARGEST = 1000, 400
-"""Maximum columns and rows of an app, about those of the largest screens."""
+"""Maximum columns and rows of an app, about as many as the largest screens have."""
 
 
 class Size(Struct):
@@ -84,7 +84,7 @@ LEAVING = 2.0
 """Seconds for an app to exit after it has closed its output."""
 
 FILES = 4
-"""Maximum of files that wait for the browser; the oldest are dropped."""
+"""Maximum number of files that wait for the browser; the oldest are dropped."""
 
 FAILED = "The app has failed; the terminal of the server says why."
 

@@ -322,7 +322,7 @@ def _path(tag: str, attributes: dict[str, str]) -> Any:
 
 
 def _outline(words: str) -> Any:
-    """Return a path from SVG commands, of those kinds that the program writes."""
+    """Return a path from SVG commands of the kinds that the program writes."""
     from matplotlib.path import Path
 
     places: list[tuple[float, float]] = []

@@ -64,7 +64,7 @@ class CellView(Widget):
         raise NotImplementedError
 
     def _changed(self) -> None:
-        """Draw the cells that differ from those on the screen."""
+        """Draw the cells that differ from the cells on the screen."""
         if self._stale or not self._in_sight():
             self._forget()
         elif changed := self._redraw():

@@ -1,4 +1,4 @@
-"""Forms of parts, made from the fields of their Structs."""
+"""Forms of parts, built from the fields of their Structs."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ class KindRow(Row):
         self.part = part
 
     def is_about(self, where: str) -> bool:
-        """Return whether a place is that of the part or of its kind; its fields have rows of their own."""
+        """Return whether a place is the place of the part or of its kind; the fields have separate rows."""
         return where.partition(" where ")[0] in (self.part, self.place)
 
     def show_kind(self, kind: str | None) -> None:
@@ -290,7 +290,7 @@ class KindRow(Row):
 
 
 class More(Static, can_focus=True):
-    """Line that stands for the fields that few experiments set."""
+    """Line in place of the fields that few experiments set."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -406,7 +406,7 @@ class PartForm(Fields):
         return Choice([(kind, kind) for kind in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
-        """Replace the fields by those of the present kind."""
+        """Replace the fields by the fields of the present kind."""
         choice, *field_rows = self.children
         self._kind, fields = self._read(values)
         choice.show_kind(self._kind)  # type: ignore[attr-defined]

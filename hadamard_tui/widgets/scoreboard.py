@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 DECIMALS, LONGEST_NUMBER = 5, 1e5
-"""Decimals of numbers below 10, one fewer per further digit; none from LONGEST_NUMBER on."""
+"""Decimals of numbers below 10; every further digit takes one decimal.
+
+Numbers from LONGEST_NUMBER on have none.
+"""
 
 
 def count_text(count: float) -> str:
@@ -388,7 +391,7 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
-    """Yield the meanings of the table's signs, and why the numbers are not those at the end."""
+    """Yield the meanings of the table's signs, and why the numbers are not the final ones."""
     rows = values(look)
     if not line:
         return

@@ -225,7 +225,7 @@ ADD = "+"
 """Value of the line that adds a learner."""
 
 LABELLED = 100
-"""Columns from which the choices have labels."""
+"""Least number of columns at which the choices have labels."""
 
 LEAST_PROGRESS, LEAST_WORDS = 18, 4
 """Minimum width of the progress, and of each choice."""

@@ -98,7 +98,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Message: the set-up has changed, or another learner is selected."""
 
     class Stepped(Message):
-        """Message: a number was stepped, and a run is to follow at once."""
+        """Message: a number was stepped, and a run should follow immediately."""
 
     class Picked(Message):
         """Request to show the fields of the selected learner. Messages serialise changes of panels."""

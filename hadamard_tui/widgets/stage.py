@@ -216,7 +216,7 @@ class Stage(Vertical):
 
     @property
     def picture(self) -> int:
-        """Number of the picture: 0 for the live losses, then those of the experiment.
+        """Number of the picture: 0 for the live losses, then 1, 2, … for the experiment's pictures.
 
         It is the first picture while the stored law of a sweep is shown.
         """

@@ -116,8 +116,8 @@ class CompiledPass:
     def learn_ahead(self, keep: Sequence[bool], count: Sequence[bool]) -> None:
         """Learn the next examples, one per entry.
 
-        Weights are kept after the examples marked in `keep`, and predictions of all rows are counted after
-        those in `count`.
+        Weights are stored after the examples marked in `keep`, and mistakes on all rows are counted after the
+        examples marked in `count`.
         """
         losses, weights, right = self._learn([False, *keep], [False, *count])
         first_weights, counted = iter(weights), iter(right)
@@ -131,7 +131,7 @@ class CompiledPass:
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return losses [K, B] after each of the next K examples, with weights and counts around them.
 
-        Weights are [slots, V, d] for the marks in `keep`, counts [slots, B] for those in `count`.
+        Weights are [slots, V, d] for the marks in `keep`, and counts are [slots, B] for the marks in `count`.
         """
         steps, (members, _, d) = len(keep) - 1, self._halves.shape
         numbers = slice(self._learnt, self._learnt + steps)

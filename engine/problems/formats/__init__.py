@@ -82,7 +82,7 @@ class TableCells(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """Content of a file, as far as its beginning determines it."""
+    """Content of a file that its beginning determines."""
 
     width: int
     """Number of columns."""

@@ -33,7 +33,7 @@ COMMENTS = ("#", "%")
 """Characters at the beginning of comment lines before the table."""
 
 INDEX_NAMES = re.compile(r"(unnamed: \d+(\.\d+)*|__index_level_\d+__|level_\d+|index|id|)", re.IGNORECASE)
-"""Names of a first column that holds an index: those of pandas, or a plain id."""
+"""Names of a first column that holds an index: pandas' names, or a plain id."""
 
 FEW = 3
 """Least number of rows in which repeated values are evidence against a further value."""
@@ -62,7 +62,7 @@ class Dialect:
     """Number of lines before the first row."""
 
     comments: int
-    """Number of these lines that are comments."""
+    """Number of comment lines before the first row."""
 
     rows: tuple[Row, ...]
     """First rows of the table."""

@@ -124,7 +124,7 @@ class MatrixStructure(NamedTuple):
     """
 
     is_scaled_orthogonal: bool = False
-    """Whether the rows, before repetition, are √d times those of an orthogonal matrix of any entries."""
+    """Whether the rows before repetition are √d times the rows of an orthogonal matrix."""
 
     sign_factors: tuple[int, ...] = ()
     """d₁ … d_r if the instances are all x¹ ⊗ … ⊗ xʳ of the rows of Hadamard matrices of these orders.
