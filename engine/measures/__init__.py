@@ -169,12 +169,16 @@ class Probe:
 
         The loss of each of the N = B/outputs nets is the sum over its outputs. NaN where no row was seen.
         """
-        return self.curvature.gradient
+        return self._of_nets(self.curvature)
 
     @property
     def gradient_of_logarithm(self) -> torch.Tensor:
         """Positive multiple of `gradient` that does not underflow where the loss does."""
-        return self._curvature(Logarithm(self.loss)).gradient
+        return self._of_nets(self._curvature(Logarithm(self.loss)))
+
+    def _of_nets(self, curvature: Curvature) -> torch.Tensor:
+        """Return the gradient [N, P] of every net, also of those that a joint loss couples."""
+        return curvature.gradient.view(len(self.data.labels) // self.architecture.outputs, -1)
 
     @property
     def weight_gradient(self) -> torch.Tensor:
@@ -186,7 +190,7 @@ class Probe:
 
     @cached_property
     def curvature(self) -> Curvature:
-        """Hessian of the mean loss over the rows seen, of every net."""
+        """Hessian of the mean loss over the rows seen, of every net; a joint loss makes one net of m."""
         return self._curvature(self.loss)
 
     def _curvature(self, loss: Cost) -> Curvature:
