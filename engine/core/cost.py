@@ -28,6 +28,10 @@ class Cost(Protocol):
     def steady(self) -> bool:
         """Whether a value has the same bits at every place of a tensor."""
 
+    @property
+    def coupled(self) -> int:
+        """Number of adjacent predictions that a value depends on."""
+
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return L(ŷ, y), elementwise."""
 
@@ -56,6 +60,10 @@ class Derived:
     @property
     def steady(self) -> bool:
         return self._loss.steady
+
+    @property
+    def coupled(self) -> int:
+        return self._loss.coupled
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return self._loss.value(predictions, labels)
@@ -110,6 +118,10 @@ class Joint(Derived):
     def __init__(self, loss: Cost, targets: int) -> None:
         super().__init__(loss)
         self._targets = targets
+
+    @property
+    def coupled(self) -> int:
+        return self._targets
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         losses = self._loss.value(by_instance(predictions, self._targets), by_instance(labels, self._targets))

@@ -36,6 +36,9 @@ GRAPH = 8
 EXACT = 100
 """Largest number of parameters for which the whole Hessian is computed; with 400 Lanczos is faster."""
 
+WHOLE = 1000
+"""Parameters up to which many eigenvalues come from the whole Hessian."""
+
 TOLERANCE = 1e-3
 """‖Hv − λv‖ relative to λ at which Lanczos stops; the error of λ is of the order of its square."""
 
@@ -49,6 +52,9 @@ class Curvature:
     L(ŷ, y) is the loss that the program defines: square loss is (ŷ − y)², without a ½. For a net with several
     outputs L is the sum over the outputs; there are N = B/outputs nets. The P parameters θ are the trained
     tensors, one after the other, and λ is the L2 penalty.
+
+    Nets with one output each that a joint loss couples count as one net. Its parameters are those of its
+    members, one member after the other: m linear neurons with cross-entropy are one softmax regression.
     """
 
     def __init__(
@@ -60,7 +66,8 @@ class Curvature:
         shares: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """Store tensors [N, …], labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
+        """Store tensors, labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
+        self._coupled = loss.coupled if architecture.outputs == 1 else 1
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
         self._l2_penalties = architecture.layout(instances.d).l2_penalties
@@ -68,18 +75,18 @@ class Curvature:
     @property
     def size(self) -> int:
         """Number P of parameters."""
-        return sum(self._tensors[layer][0].numel() for layer in self._architecture.layers)
+        return self._coupled * sum(self._tensors[layer][0].numel() for layer in self._architecture.layers)
 
     @property
     def _nets(self) -> int:
-        return len(self._labels) // self._architecture.outputs
+        return len(self._labels) // (self._architecture.outputs * self._coupled)
 
     @cached_property
     def gradient(self) -> torch.Tensor:
         """∇L of every net, [N, P]."""
         gradients = self._architecture.gradient(self._tensors, self._instances, self._slopes)
         gradients = with_penalty(self._l2_penalties, self._tensors, gradients)
-        return flat(gradients[layer] for layer in self._architecture.layers)
+        return flat(gradients[layer] for layer in self._architecture.layers).view(self._nets, -1)
 
     def products(self, vectors: torch.Tensor) -> torch.Tensor:
         """Return ∇²L v of every net for vectors v [N, P]."""
@@ -87,12 +94,25 @@ class Curvature:
 
     def matrices(self) -> torch.Tensor:
         """Return ∇²L of every net, [N, P, P]."""
-        if self._architecture.structure().trains_weights:
+        if self._architecture.structure().trains_weights and self._coupled == 1:
             return self._of_rows()
         basis = torch.eye(self.size, dtype=self._labels.dtype, device=self._labels.device)
         columns = basis[:, None].expand(-1, self._nets, -1)
         pieces = [self._products_of_each(piece) for piece in torch.split(columns, TOGETHER)]
         return torch.cat(pieces).movedim(0, 2)
+
+    @cached_property
+    def eigenpairs(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """All eigenvalues [N, P] of ∇²L, least first, and eigenvectors [N, P, P], in float64.
+
+        NaN where ∇²L is not finite.
+        """
+        matrices = self.matrices().double()
+        finite = matrices.isfinite().all((1, 2))
+        filled = torch.where(finite[:, None, None], (matrices + matrices.mT) / 2, 0.0)
+        eigenvalues, vectors = torch.linalg.eigh(filled)
+        eigenvalues[~finite], vectors[~finite] = torch.nan, torch.nan
+        return eigenvalues, vectors
 
     def _of_rows(self) -> torch.Tensor:
         """Return ∇²L = XᵀCX + λI, [N, d, d], for predictions Xw and the derivatives C of the slopes."""
@@ -109,6 +129,8 @@ class Curvature:
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
         """Return ∇²L v for several vectors v of every net, [S, N, P]."""
         leaves, gradients = self._graph
+        asked = several.shape
+        several = several.reshape(len(several), self._nets * self._coupled, -1)
         lengths = [leaf[0].numel() for leaf in leaves]
         parts = [
             part.reshape(len(several), *leaf.shape)
@@ -117,7 +139,7 @@ class Curvature:
         pairs = [pair for pair in zip(gradients, parts, strict=True) if pair[0].requires_grad]
         penalty = self._penalty * several
         if not pairs:  # a linear function whose loss has no curvature
-            return penalty
+            return penalty.view(asked)
         single = len(several) == 1
         derivatives = torch.autograd.grad(
             [gradient for gradient, _ in pairs],
@@ -130,7 +152,7 @@ class Curvature:
         shape = *several.shape[:2], -1
         by_leaf = zip(derivatives, parts, strict=True)
         images = [(torch.zeros_like(p) if f is None else f).reshape(shape) for f, p in by_leaf]
-        return torch.cat(images, 2) + penalty
+        return (torch.cat(images, 2) + penalty).view(asked)
 
     @cached_property
     def _penalty(self) -> torch.Tensor:
@@ -140,13 +162,14 @@ class Curvature:
 
     def operators(self) -> Iterator[LinearOperator]:
         """Yield ∇²L of every net as an operator, in float64."""
-        nets, outputs = self._nets // self._instances.replicas, self._architecture.outputs
+        nets, outputs = self._nets // self._instances.replicas, self._architecture.outputs * self._coupled
         for net in range(self._nets):
             predicted = slice(net * outputs, (net + 1) * outputs)
+            members = slice(net * self._coupled, (net + 1) * self._coupled)
             yield _operator(
                 Curvature(
                     self._architecture,
-                    {layer: tensor[net : net + 1] for layer, tensor in self._tensors.items()},
+                    {layer: tensor[members] for layer, tensor in self._tensors.items()},
                     self._instances.of_replica(net // nets),
                     self._labels[predicted],
                     self._shares[predicted],
@@ -225,6 +248,37 @@ def _of_operator(operator: LinearOperator, tolerance: float) -> float:
     except ArpackError:  # raised without convergence, too
         return float("nan")
     return float(eigenvalue)
+
+
+def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the `count` largest eigenvalues [N, count] of every Hessian, largest first, and eigenvectors.
+
+    The eigenvectors [N, P, count] are in the same order; both are in float64, NaN where a Hessian is not
+    finite or Lanczos does not converge. Up to WHOLE parameters they come from the whole Hessian.
+    """
+    if curvature.size <= WHOLE:
+        eigenvalues, vectors = curvature.eigenpairs
+        return eigenvalues.flip(1)[:, :count], vectors.flip(2)[:, :, :count]
+    pairs = [_top_of_operator(operator, count) for operator in curvature.operators()]
+    eigenvalues, vectors = (
+        torch.stack(part).to(curvature.gradient.device) for part in zip(*pairs, strict=True)
+    )
+    return eigenvalues, vectors
+
+
+def _top_of_operator(operator: LinearOperator, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    from scipy.sparse.linalg import ArpackError, eigsh
+
+    size = operator.shape[0]
+    start = np.random.default_rng(0).standard_normal(size)  # the same always, so that a run can be repeated
+    failed = torch.full((count,), torch.nan, dtype=torch.float64), torch.full((size, count), torch.nan)
+    if not np.isfinite(operator @ start).all():
+        return failed
+    try:
+        eigenvalues, vectors = eigsh(operator, count, which="LA", v0=start, tol=TOLERANCE**2)
+    except ArpackError:
+        return failed
+    return torch.from_numpy(eigenvalues[::-1].copy()), torch.from_numpy(vectors[:, ::-1].copy())
 
 
 FEW = 64

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from engine.architectures import Architecture
     from engine.core.lazy import torch
     from engine.core.params import Params
+    from engine.formulas.deep_linear_posterior import Posterior
     from engine.problems.instances import Instances
 
 
@@ -68,6 +69,14 @@ class Normed(Protocol):
 
     def squared_norm(self) -> torch.Tensor:
         """Return its squared norm ‖f‖², [B]."""
+
+
+@runtime_checkable
+class WithPosterior(Protocol):
+    """A predictor that is the mean of a posterior of weights."""
+
+    def posteriors(self) -> list[Posterior]:
+        """Return the posterior of every member of the batch."""
 
 
 @runtime_checkable

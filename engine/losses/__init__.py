@@ -54,6 +54,9 @@ class Loss(Part, frozen=True):
     rounded differently.
     """
 
+    coupled: ClassVar[int] = 1
+    """Number of adjacent predictions that a value depends on; `of_targets` tells that of a joint loss."""
+
     def of_targets(self, targets: int) -> Cost:
         """Return the loss of a batch of predictions [B, n] with this number of targets."""
         return Joint(self, targets) if self.joint else self

@@ -18,12 +18,13 @@ from engine.core.lazy import torch
 from engine.core.memory import DERIVED, Sizes
 from engine.core.parts import Part
 from engine.hypotheses.curvature import Curvature
-from engine.hypotheses.hypothesis import Normed, Parametrised
+from engine.hypotheses.hypothesis import Normed, Parametrised, WithPosterior
 from engine.problems.instances import DenseInstances
 
 if TYPE_CHECKING:
     from engine.architectures import Architecture
     from engine.core.params import Params
+    from engine.formulas.deep_linear_posterior import Posterior
     from engine.hypotheses.hypothesis import Weighted
     from engine.learners.learner import Learner
     from engine.problems.data import Data
@@ -89,6 +90,12 @@ class Probe:
         """‖f‖² [B] in the space of the kernel of the fit f."""
         assert isinstance(self._hypothesis, Normed), "only what is fitted by a kernel has it"
         return self._hypothesis.squared_norm()
+
+    @cached_property
+    def posteriors(self) -> list[Posterior]:
+        """The posterior of the weights, for every member of the batch."""
+        assert isinstance(self._hypothesis, WithPosterior), "only solvers with a posterior have it"
+        return self._hypothesis.posteriors()
 
     @cached_property
     def weights(self) -> torch.Tensor | None:
@@ -162,12 +169,16 @@ class Probe:
 
         The loss of each of the N = B/outputs nets is the sum over its outputs. NaN where no row was seen.
         """
-        return self.curvature.gradient
+        return self._of_nets(self.curvature)
 
     @property
     def gradient_of_logarithm(self) -> torch.Tensor:
         """Positive multiple of `gradient` that does not underflow where the loss does."""
-        return self._curvature(Logarithm(self.loss)).gradient
+        return self._of_nets(self._curvature(Logarithm(self.loss)))
+
+    def _of_nets(self, curvature: Curvature) -> torch.Tensor:
+        """Return the gradient [N, P] of every net, also of those that a joint loss couples."""
+        return curvature.gradient.view(len(self.data.labels) // self.architecture.outputs, -1)
 
     @property
     def weight_gradient(self) -> torch.Tensor:
@@ -179,7 +190,7 @@ class Probe:
 
     @cached_property
     def curvature(self) -> Curvature:
-        """Hessian of the mean loss over the rows seen, of every net."""
+        """Hessian of the mean loss over the rows seen, of every net; a joint loss makes one net of m."""
         return self._curvature(self.loss)
 
     def _curvature(self, loss: Cost) -> Curvature:

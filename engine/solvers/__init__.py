@@ -70,6 +70,9 @@ class SolverStructure(NamedTuple):
     None for other solvers.
     """
 
+    has_posterior: bool = False
+    """Whether its hypothesis is the mean of a posterior of weights, whose spread and evidence are known."""
+
     continuous: bool = True
     """Whether small changes of the examples, such as rounding, change predictions little."""
 
@@ -201,10 +204,10 @@ class Refit(SolvedWeights):
 
     def _memo(self) -> dict[Any, torch.Tensor]:
         """Return the memo of the data if the examples are all of its rows in order, else an empty dict."""
-        data, (rows,), (labels,) = self._data, self._rows, self._labels
-        if data is None or labels.shape != data.labels.shape or not torch.equal(labels, data.labels):
+        drawn, (rows,), (labels,) = self._data, self._rows, self._labels
+        if drawn is None or labels.shape != drawn.labels.shape or not torch.equal(labels, drawn.labels):
             return {}
-        return data.memo if torch.equal(rows, data.instances.rows) else {}
+        return drawn.memo if torch.equal(rows, drawn.instances.rows) else {}
 
     def _solution(self, X: Floats, y: Floats) -> Floats:
         return self._alone(X, y) if X.size <= QUICK else aside(partial(self._alone, X, y))
@@ -235,12 +238,12 @@ class Limit:
     def _solved(self, seen: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
         if not seen.any(1).all():
             return torch.full_like(start, torch.nan)
-        data = self._data
-        numbers = _numbers(seen.expand(len(data.labels), -1).view(data.replicas, -1, seen.shape[1])[:, 0])
-        instances, labels = data.examples(numbers)
+        drawn = self._data
+        numbers = _numbers(seen.expand(len(drawn.labels), -1).view(drawn.replicas, -1, seen.shape[1])[:, 0])
+        instances, labels = drawn.examples(numbers)
         if self.solver.structure().from_start:
             labels = labels - instances.products(start)
-        hypothesis = self.solver.begin(data)
+        hypothesis = self.solver.begin(drawn)
         hypothesis.learn(instances, labels)
         weights = hypothesis.weights()
         assert weights is not None, "only solvers of weights are named"

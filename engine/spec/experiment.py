@@ -127,8 +127,6 @@ def missing(measure: Measure, experiment: Setup, learner: Learner) -> str | None
     """Return the unmet condition of a measure, as in "it is measured only where …"; None if it is met."""
     if measure.needs().parameters and learner.architecture is None:
         return "the learner has parameters, as those with an architecture do"
-    if measure.needs().curvature and (reason := no_hessian(experiment, learner)):
-        return reason
     return measure.refuses(learner, experiment.problem)
 
 

@@ -36,15 +36,28 @@ class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
         return of_one_input(experiment)
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        signals = signals_of(learner)
-        if signals is None or signals.activation not in HOMOGENEOUS or any(signals.cb):
-            needed = "a Gaussian start and relu, leaky_relu or identity without biases"
-            return Finding(False, f"it requires {needed}, not {learner.name}")
-        return starts_anew(learner) or Finding(True, f"each layer of {learner.name} multiplies the variance")
+        return is_homogeneous(learner)
 
     def value(self, at: At) -> Floats:
         signals = signals_at(at)
         return only_at_the_start(at, wide_nets.relative_variances(as_function(signals), signals.widths))
+
+
+def is_homogeneous(learner: Learner) -> Finding:
+    """Return whether a learner starts anew as a Gaussian net whose layers multiply the lengths of signals."""
+    signals = signals_of(learner)
+    if signals is None or signals.activation not in HOMOGENEOUS or any(signals.cb):
+        needed = "a Gaussian start and relu, leaky_relu or identity without biases"
+        return Finding(False, f"it requires {needed}, not {learner.name}")
+    return starts_anew(learner) or Finding(True, f"each layer of {learner.name} multiplies the variance")
+
+
+def has_homogeneous_weights(learner: Learner) -> Finding:
+    """Return whether a learner is such a net, and its signals are made of weights, not drawn themselves."""
+    finding, signals = is_homogeneous(learner), signals_of(learner)
+    if signals is not None and signals.joint_inputs is not None:
+        return Finding(False, f"it requires a net with weights, and {learner.name} draws signals")
+    return finding
 
 
 def of_one_input(experiment: Setup) -> Finding:

@@ -81,6 +81,9 @@ BOUND = {
     "layer-recursion-finite": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
     "layer-fluctuation": {"net": gd(0.1, kind="dense", widths=[8], activation="relu")},
     "layer-fluctuation-wide": {"net": NET},
+    "tangent-norm-mean": {"net": NTK},
+    "input-gradient-mean": {"net": NET},
+    "input-gradient-fluctuation": {"net": NTK},
     "layer-log-mean": {"net": NET, "ReLU": gd(0.1, kind="dense", widths=[32], activation="relu")},
     "layer-log-variance": {"net": NET, "ReLU": gd(0.1, kind="dense", widths=[32], activation="relu")},
     "chi-perp": {"net": NET},
@@ -139,7 +142,9 @@ PARITY = {
 }
 
 FLUCTUATIONS = ("layer-fluctuation", "layer-fluctuation-wide", "layer-log-mean", "layer-log-variance")
-OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp")
+OF_ONE_INPUT = (*FLUCTUATIONS, "input-gradient-fluctuation")
+OF_GRADIENTS = ("tangent-norm-mean", "input-gradient-mean")
+OF_NETS = ("layer-recursion", "layer-recursion-finite", "chi-perp", *OF_GRADIENTS)
 """They ask something of the learner alone, and hold on every problem."""
 
 
@@ -263,10 +268,10 @@ HOLDS = [
     ("ridge-limit", HALF_SPACE),
     ("max-margin-limit", HALF_SPACE),
     *((kind, {"protocol": "at-init"}) for kind in OF_NETS),
-    *((kind, {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}) for kind in FLUCTUATIONS),
+    *((kind, {"matrix": {"kind": "sphere", "n": 1}, "protocol": "at-init"}) for kind in OF_ONE_INPUT),
     ("correlation-recursion", {"matrix": "pair", "protocol": "at-init"}),
     ("johnson-lindenstrauss", {"protocol": "at-init"}),
-    *((kind, {"matrix": {"kind": "ball", "d": 2}, "d": None}) for kind in COVERINGS),
+    *((kind, {"matrix": {"kind": "ball", "d": 2}, "target": "coin", "d": None}) for kind in COVERINGS),
     ("covering-volume", {"matrix": {"kind": "ball", "rotate": True}}),
     ("distortion-limit", {"matrix": "gaussian", "protocol": "at-init"}),
     *((kind, NUMBERS) for kind in PIECES),
@@ -442,9 +447,9 @@ HOLDS_NOT = [
     ("distortion-limit", {"matrix": {"kind": "gaussian", "n": 1}, "protocol": "at-init"}, "two points"),
     *((kind, {}, "the matrix is hadamard") for kind in COVERINGS),
     *((kind, {"matrix": {"kind": "ball", "repeat": 1}}, "the matrix is ball") for kind in COVERINGS),
-    ("covering-packing", {"matrix": {"kind": "ball", "d": 3}, "d": None}, "d is 3"),
-    *((kind, {"protocol": "at-init"}, "one input") for kind in FLUCTUATIONS),
-    *((kind, {"matrix": {"kind": "gaussian", "n": 1}}, "same length") for kind in FLUCTUATIONS),
+    ("covering-packing", {"matrix": {"kind": "ball", "d": 3}, "target": "coin", "d": None}, "d is 3"),
+    *((kind, {"protocol": "at-init"}, "one input") for kind in OF_ONE_INPUT),
+    *((kind, {"matrix": {"kind": "gaussian", "n": 1}}, "same length") for kind in OF_ONE_INPUT),
     ("alignment", {"protocol": "at-init"}, "the matrix is hadamard"),
     ("alignment", {**CUBE, "target": "all"}, "there are several"),
     ("alignment", {**CUBE, "protocol": "one-pass"}, "a learner at its start"),
@@ -619,14 +624,16 @@ BINDS_NOT = [
     ("lls-limit", {"solver": "hebb"}, "which it is not"),
     ("ridge-limit", {"solver": {"kind": "ridge", "lam": 2.0}}, "λ = d(π/2 − 1)"),
     ("max-margin-limit", LLS, "which it is not"),
-    *((kind, LLS, "fully connected net") for kind in OF_NETS),
+    *((kind, LLS, "fully connected net") for kind in OF_NETS if kind not in OF_GRADIENTS),
+    *((kind, LLS, "Gaussian start") for kind in OF_GRADIENTS),
+    *((kind, gd(0.1, kind="layer-by-layer"), "draws signals") for kind in OF_GRADIENTS),
     ("correlation-recursion", LLS, "fully connected net"),
     ("correlation-recursion", gd(0.1, kind="layer-by-layer"), "draws each independently"),
     ("johnson-lindenstrauss", LLS, "Gaussian weights"),
     ("distortion-limit", LLS, "Gaussian weights"),
     ("johnson-lindenstrauss", gd(0.1, kind="layer-by-layer", inputs=2), "Gaussian weights"),
-    ("johnson-lindenstrauss", {**NET, "start_seed": 1}, "all replicas of"),
-    *((kind, LLS, "Gaussian start") for kind in (*PIECES, *FLUCTUATIONS)),
+    ("johnson-lindenstrauss", {**NET, "start_seed": [1]}, "all replicas of"),
+    *((kind, LLS, "Gaussian start") for kind in (*PIECES, *OF_ONE_INPUT)),
     *((kind, {**NET, "start_seed": [1]}, "the same one") for kind in FLUCTUATIONS),
     *((kind, gd(0.1, kind="dense", widths=[31], activation="relu"), "has 31") for kind in FLUCTUATIONS[2:]),
     ("layer-fluctuation", BENT_NET, "without biases"),

@@ -41,7 +41,7 @@ def with_pictures(setup, measures):
     from engine.spec import reading
 
     words = msgspec.to_builtins(setup)
-    along = {"layer-variance": "layer"}
+    along = {"layer-variance": "layer", "hessian-spectrum": "j"}
     words["pictures"] = [
         {"measure": measure, "x": along.get(measure["kind"], setup.protocol.clock)} for measure in measures
     ]
@@ -275,6 +275,86 @@ def test_layer_variance_of_wide_linear_layers_is_that_of_the_next_layer_on_avera
     for number in range(2):
         ratios = variances[:, number] / (1.44 ** (number + 2) * lengths / D)
         assert abs(ratios.mean() - 1) < 4.5 * ratios.std() / math.sqrt(len(ratios))
+
+
+CLASSES = {
+    "matrix": {"kind": "clusters", "classes": 3, "n": 9, "sigma": 0.8},
+    "target": "classes",
+    "protocol": {"kind": "steps", "loss": "cross-entropy", "steps": 3, "records": 3, "train": 7},
+}
+
+REGRESSIONS = {
+    "softmax regression": {"kind": "linear"},
+    "nets that the loss couples": {"kind": "dense", "widths": [2], "activation": "tanh"},
+    "one net for all classes": {"kind": "dense", "widths": [3], "activation": "tanh", "outputs": "m"},
+}
+
+
+def cross_entropy(architecture, parameters, x, classes):
+    """Mean cross-entropy of the parameters of a replica in sequence, with torch alone."""
+    d, widths = x.shape[1], architecture.get("widths")
+    if widths is None:
+        scores = x @ parameters.view(3, d).T
+    elif "outputs" in architecture:
+        first, last = parameters[: widths[0] * d].view(widths[0], d), parameters[widths[0] * d :]
+        scores = torch.tanh(x @ first.T) @ last.view(3, widths[0]).T
+    else:
+        nets = [
+            (part[: widths[0] * d].view(widths[0], d), part[widths[0] * d :])
+            for part in parameters.view(3, -1)
+        ]
+        scores = torch.stack([torch.tanh(x @ first.T) @ last for first, last in nets], 1)
+    return torch.nn.functional.cross_entropy(scores, classes)
+
+
+@pytest.mark.parametrize("is_exact", [True, False], ids=["whole Hessian", "Lanczos"])
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_spectrum_and_share_of_the_gradient_are_those_of_torch(name, is_exact, monkeypatch):
+    if not is_exact:
+        monkeypatch.setattr(eigenvalues, "WHOLE", 0)
+    architecture = REGRESSIONS[name]
+    spectra = [
+        {"kind": "hessian-spectrum", "most": 4, "scale": scale} for scale in ("one", "largest", "next")
+    ]
+    share = {"kind": "gradient-share", "directions": 2}
+    setup = described(architecture, 0.4, [*spectra, share], d=3, **CLASSES)
+    curve = run(setup).curves[0]
+    hypothesis, drawn = beginning(setup)
+    for replica in range(2):
+        x = drawn.instances.rows[replica, :7]
+        classes = drawn.labels.view(2, 3, -1)[replica, :, :7].argmax(0)
+        nets = len(next(iter(hypothesis.params.values()))) // 2
+        members = [tensor[replica * nets : (replica + 1) * nets] for tensor in hypothesis.params.values()]
+        parameters = torch.cat(
+            [torch.cat([tensor[net].flatten() for tensor in members]) for net in range(nets)]
+        )
+        for step in range(4):
+
+            def loss(place, x=x, classes=classes):
+                return cross_entropy(architecture, place, x, classes)
+
+            gradient = torch.func.grad(loss)(parameters)
+            eigenvalues_of_hessian, vectors = torch.linalg.eigh(torch.func.hessian(loss)(parameters))
+            top = eigenvalues_of_hessian.flip(0)[:4].numpy()
+            expected = {"one": top, "largest": top / top[0], "next": top[:-1] / top[1:]}
+            if step in (0, 3):
+                for scale, measure in zip(expected, setup.pictures, strict=False):
+                    measured = curve.array(measure.measure.name).values[0 if step == 0 else -1, replica]
+                    np.testing.assert_allclose(measured, expected[scale], rtol=1e-5)
+            share = (vectors[:, -2:].T @ gradient).square().sum() / gradient.square().sum()
+            measured = curve.values(setup.pictures[-1].measure.name)[step, replica]
+            np.testing.assert_allclose(measured, share, rtol=1e-5)
+            parameters = parameters - 0.4 * gradient
+
+
+def test_a_spectrum_has_no_values_beyond_the_parameters_and_a_share_needs_its_directions():
+    pictures = [{"kind": "hessian-spectrum", "most": 5}]
+    curve = run(described("linear", pictures=pictures)).curves[0]
+    spectra = curve.array("hessian-spectrum (most = 5)").values[-1]
+    assert np.isfinite(spectra[:, :D]).all()
+    assert np.isnan(spectra[:, D]).all()
+    with pytest.raises(BadInput, match=f"has {D + 1} parameters or more"):
+        described("linear", pictures=[{"kind": "gradient-share", "directions": D + 1}])
 
 
 def test_measures_of_parameters_are_not_made_of_solvers_and_nets_of_other_kinds():

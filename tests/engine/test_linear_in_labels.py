@@ -46,7 +46,7 @@ def test_predictions_are_affine_in_the_labels_where_that_is_declared():
                 torch.testing.assert_close(
                     predictions[2], 2 * predictions[0] - predictions[1], atol=1e-9, rtol=1e-9
                 )
-    solvers = {"lls", "ridge", "kernel", "random-features", "vaw", "hebb"}
+    solvers = {"lls", "ridge", "kernel", "random-features", "vaw", "hebb", "deep-linear-bayes"}
     assert declared >= solvers | {"gd", "momentum", "sgd"}
 
 

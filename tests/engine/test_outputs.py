@@ -329,11 +329,15 @@ def test_rates_in_units_of_the_start_need_a_net_that_has_a_sharpness_of_its_own(
         with_unit(1)
 
 
-def test_nets_that_a_loss_couples_have_no_sharpness_of_their_own():
+def test_the_rate_of_nets_that_a_loss_couples_has_no_unit_of_their_sharpness():
+    def with_unit(outputs):
+        words = raw(learners={"it": net(outputs=outputs)}, **CLASSES, loss="cross-entropy", protocol=STEPS)
+        words["learners"][0]["rate_unit"] = "start-sharpness"
+        return reading.parse(words)
+
+    assert with_unit("m")
     with pytest.raises(BadInput, match='outputs = "m"'):
-        described(net(outputs=1), ["sharpness"], loss="cross-entropy")
-    assert described(net(outputs=1), ["sharpness"], loss="square")
-    assert described(net(), ["sharpness"], loss="cross-entropy")
+        with_unit(1)
 
 
 def test_one_net_for_all_targets_needs_the_memory_of_one():

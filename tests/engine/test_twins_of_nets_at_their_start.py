@@ -146,6 +146,37 @@ def embedded(described: Experiment) -> Naive:
     return Naive(np.array([least]), 1e-9)
 
 
+def lengths(described: Experiment) -> tuple[Array, Array]:
+    """E ‖a_l‖² of the inputs of all layers of a ReLU net, averaged over rows, and E ‖∂ŷ/∂z_l‖²: [L + 1]."""
+    net, rows = described.learners[0].architecture, instances(described)
+    forward, back = [float(np.mean(np.sum(rows**2, 2)))], [1.0]
+    for width, fan_in in zip(net.widths, (rows.shape[2], *net.widths), strict=False):
+        forward.append(width * net.cw / fan_in * forward[-1] / 2)
+    for _ in net.widths:
+        back.append(net.cw * back[-1] / 2)
+    return np.array(forward), np.array(back[::-1])
+
+
+def tangents(described: Experiment) -> Array:
+    """E ‖∂ŷ/∂θ‖² of a ReLU net without biases: Σ ‖a_l‖² ‖∂ŷ/∂z_l‖², times C_w/n_{l−1} for `ntk`."""
+    net, (forward, back) = described.learners[0].architecture, lengths(described)
+    fans = np.array([instances(described).shape[2], *net.widths])
+    factors = net.cw / fans if net.parametrisation == "ntk" else 1.0
+    return np.array([np.sum(factors * forward * back)])
+
+
+def slopes(described: Experiment) -> Array:
+    """E (∂ŷ/∂x_p)² of a ReLU net: the squared length of ∂ŷ/∂z_1 times the variance of a weight."""
+    net, (_, back), d = described.learners[0].architecture, lengths(described), instances(described).shape[2]
+    return np.full((1, d), back[0] * net.cw / d)
+
+
+def slopes_fluctuating(described: Experiment) -> Naive:
+    """E q²/(E q)² − 1 for q = s²: s is Gaussian given V, so E s⁴ = 3 E V²."""
+    of_layers = fluctuating(described).values[0, -1] + 1
+    return Naive(np.full((1, instances(described).shape[2]), 3 * of_layers - 1), 1e-9)
+
+
 def fluctuating(described: Experiment) -> Naive:
     """Var V/(E V)² of homogeneous layers: E V² is a sum over all pairs of units of each layer."""
     net, second, layers = described.learners[0].architecture, 1.0, []
@@ -248,6 +279,22 @@ TWINS = (
     ),
     Twin("johnson-lindenstrauss", {"d": 4, **AT_INIT, **net(widths=[6])}, embedded),
     Twin("zaslavsky", {"d": 4, **AT_INIT, **net(**RELU, cb=1.0)}, cells),
+    *(
+        Twin(
+            "tangent-norm-mean",
+            {"matrix": {"kind": "gaussian", "n": 3, "d": 4}, "replicas": 2, **AT_INIT}
+            | net(widths=[6, 3], activation="relu", cw=1.4, parametrisation=parametrisation),
+            tangents,
+            parametrisation,
+        )
+        for parametrisation in ("standard", "ntk")
+    ),
+    Twin("input-gradient-mean", {**ONE_INPUT, **net(widths=[6, 3], activation="relu", cw=1.4)}, slopes),
+    Twin(
+        "input-gradient-fluctuation",
+        {**ONE_INPUT, **net(widths=[6, 3], activation="relu", cw=1.4)},
+        slopes_fluctuating,
+    ),
     *(
         Twin(
             "layer-fluctuation",

@@ -75,6 +75,7 @@ They cover every protocol and backend, solvers, replicas, several rates and the 
 and unseen rows, spectra and divergence."""
 
 ARBITRARY = {
+    "gradient-share": ("net, C = 3, s = 1.5, b = 120, eta = 6",),
     "optimizers-judged": ("SOAP", "K-FAC"),
     "optimizers-borderline": ("Muon by SVD", "SOAP as released"),
 }

@@ -1,0 +1,116 @@
+"""Exact posterior of a deep linear net with Gaussian weights, given noiseless examples.
+
+The net predicts θᵀx, θ = W^(L+1) … W¹ ∈ ℝ^d, with weights N(0, σ²/fan-in). ‖θ‖ = R has the Mellin transform
+E R^z = σ^(z(L+1)) ∏(2/n)^(z/2) Γ((n+z)/2)/Γ(n/2) over the fan-ins n of all layers, and the direction of θ is
+uniform. P exact examples fix the part θ* of θ in their span. The rest has a uniform direction and a length t
+with the density t^(m−1) p(R)/R^(d−1), where m = d − P, R² = ‖θ*‖² + t², and p is the density of R. Source:
+Hanin, Zlokapa 2023; theory-nets.md §40.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+NODES, WAVES, REACH = 200, 301, 12.0
+"""Numbers of places along x = ln R and along the vertical line, and their reach in standard deviations."""
+
+ROUNDING = 1e-13
+"""Relative width of the bracket of the saddle point."""
+
+
+class DeepPrior(NamedTuple):
+    """Prior of a net of `depth` hidden layers of `width` units: weights have variance `variance`/fan-in."""
+
+    depth: int
+    width: int
+    variance: float
+
+    def cumulants(self, z: Any, d: int, order: int = 0) -> Any:
+        """Return ln E R^z for d features, or its first or second derivative: for a number z, or an array."""
+        from scipy.special import digamma, loggamma, polygamma  # type: ignore[import-untyped]
+
+        total = z * (self.depth + 1) * math.log(self.variance) / 2
+        if order:
+            total = (self.depth + 1) * math.log(self.variance) / 2 if order == 1 else 0.0
+        for units, layers in ((self.width, self.depth), (d, 1)):
+            if order == 0:
+                of_layer = loggamma((units + z) / 2) - math.lgamma(units / 2) + z / 2 * math.log(2 / units)
+            elif order == 1:
+                of_layer = (digamma((units + z) / 2) + math.log(2 / units)) / 2
+            else:
+                of_layer = polygamma(1, (units + z) / 2) / 4
+            total = total + layers * of_layer
+        return total
+
+
+class Posterior(NamedTuple):
+    """The part of θ that the examples leave open."""
+
+    spread: float
+    """E‖θ_⊥‖²."""
+
+    log_evidence: float
+    """Logarithm of the density of the P coordinates of θ in the span, at their values."""
+
+
+def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
+    """Return the posterior given `count` independent examples, whose least-norm solution has length `norm`.
+
+    The density of x = ln R given the examples is proportional to (t/R)^(m−2) R^(−P) q(x), where q is the
+    density before them. q(x) e^(cx) is inverted on the vertical line with real part c, the saddle point of
+    the product. It needs m ≥ 2.
+    """
+    free = d - count
+    if free < 2:
+        return Posterior(0.0 if free == 0 else math.nan, math.nan)
+    c = _saddle(prior, d, count, norm)
+    centre, deviation = float(prior.cumulants(c, d, 1)), math.sqrt(float(prior.cumulants(c, d, 2)))
+    waves = np.linspace(-REACH, REACH, WAVES)
+    logs = prior.cumulants(c + 1j * waves / deviation, d) - prior.cumulants(complex(c), d)
+    places, widths = _places(math.log(norm) if norm > 0 else -math.inf, centre, deviation)
+    turned = np.exp(logs - 1j * np.outer(places, waves / deviation))
+    tilted = turned.real.sum(1) * (waves[1] - waves[0]) / (2 * np.pi * deviation)
+    inside = np.exp(-2 * places) * norm**2  # ‖θ*‖²/R²
+    weights = widths * tilted * (1 - inside) ** ((free - 2) / 2) * np.exp(-(count + c) * (places - centre))
+    total = float(weights.sum())
+    spread = float(weights @ (np.exp(2 * places) * (1 - inside))) / total
+    spheres = math.lgamma(d / 2) - math.lgamma(free / 2) - count / 2 * math.log(math.pi)
+    scale = float(np.real(prior.cumulants(complex(c), d))) - (count + c) * centre
+    return Posterior(spread, spheres + scale + math.log(total))
+
+
+def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floats]:
+    """Return places x with R > ‖θ*‖ and their weights in an integral, dense where t = 0.
+
+    There the weights go like a power of √(x − ln‖θ*‖).
+    """
+    nodes, widths = np.polynomial.legendre.leggauss(NODES)
+    low, high = max(least, centre - REACH * deviation), max(least, centre) + REACH * deviation
+    root = (nodes + 1) / 2
+    return low + (high - low) * root**2, (high - low) * root * widths
+
+
+def _saddle(prior: DeepPrior, d: int, count: int, norm: float) -> float:
+    """Return the saddle point c of q at the largest (t/R)^(m−2) R^(−P) q(x), by bisection."""
+    if norm == 0:
+        return -float(count)
+    least = -min(prior.width if prior.depth else d, d) + 1e-9
+
+    def excess(c: float) -> float:
+        square = math.exp(2 * min(float(prior.cumulants(c, d, 1)), 300.0))
+        beyond = square / norm**2 - 1
+        return math.inf if beyond <= 0 else (d - count - 2) / beyond - count - c
+
+    low, high = least, 1.0
+    while excess(high) > 0:
+        high = 2 * high + 1
+    while high - low > ROUNDING * max(1.0, abs(high)) * 1e3:
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return high

@@ -1,0 +1,58 @@
+"""The share of a gradient in the top eigenspace of the Hessian."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.parts import Count
+from engine.hypotheses.curvature import top_eigenpairs
+from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
+from engine.measures.hessian_spectrum import bytes_of_hessians
+
+if TYPE_CHECKING:
+    from engine.core.memory import Sizes
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class GradientShare(Measure, frozen=True, tag="gradient-share"):
+    """‖P∇L‖²/‖∇L‖²: the share of the gradient in the top eigenspace of the Hessian of the training loss L.
+
+    P projects onto the eigenvectors of the `directions` largest eigenvalues of ∇²L. Rows, nets and algorithm
+    are those of `hessian-spectrum`; the gradient is that of the whole training loss, also if the steps use
+    mini-batches. NaN where the gradient is 0. Averaged over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer
+    2018; Song, Ahn, Yun 2025; theory-nets.md §28.
+    """
+
+    label: ClassVar[str] = "share of the gradient in the top eigenspace"
+
+    directions: Annotated[
+        Count, Meta(title="directions", description="eigenvectors of the largest eigenvalues")
+    ] = 1
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True, curvature=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="of every net the eigenvectors of its Hessian")
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        if learner.architecture is None:
+            return None
+        shapes = learner.architecture.layout(problem.matrix.shape()[1]).shapes
+        parameters = sum(math.prod(shapes[layer]) for layer in learner.architecture.layers)
+        least = self.directions
+        return f"a net has {least} parameters or more" if parameters < least else None
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        return bytes_of_hessians(sizes)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        gradient = probe.curvature.gradient.double()
+        _, vectors = top_eigenpairs(probe.curvature, self.directions)
+        along = (vectors.mT @ gradient[:, :, None])[:, :, 0].square().sum(1)
+        return probe.data.over_targets((along / gradient.square().sum(1))[None])[0]

@@ -1,0 +1,85 @@
+"""The largest eigenvalues of the Hessian of a training loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.memory import DERIVED
+from engine.core.parts import Count
+from engine.hypotheses.curvature import GRAPH, TOGETHER, WHOLE, top_eigenpairs
+from engine.measures import Index, Measure, MeasureNeeds, MeasureSchedule, Probe
+
+if TYPE_CHECKING:
+    from engine.core.memory import Sizes
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+COPIES = 4
+"""Copies of the Hessian that its eigenvectors take."""
+
+Scale = Literal["one", "largest", "next"]
+
+LABELS: dict[Scale, str] = {
+    "one": "eigenvalue of the Hessian",
+    "largest": "eigenvalue of the Hessian over the largest",
+    "next": "eigenvalue of the Hessian over the next",
+}
+
+
+class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
+    """λ_1 ≥ λ_2 ≥ …: the largest eigenvalues of the Hessian ∇²L of the training loss.
+
+    L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), as for
+    the sharpness, which is λ_1. With `scale` = largest the values are λ_j/λ_1, and with `scale` = next they
+    are λ_j/λ_{j+1}, which peaks at gaps. The Hessian is over all parameters of a net. Nets that a joint loss
+    couples are one net: m neurons with cross-entropy are softmax regression. Up to 1000 parameters all
+    eigenvalues are computed, beyond that the largest by ARPACK's Lanczos on products ∇²L v. NaN beyond the
+    number of parameters. Measured at the start and at the end, averaged over nets. Unit: that of a loss over
+    the square of that of a parameter, or none for ratios. Source: Papyan 2020; theory-nets.md §28.
+    """
+
+    label: ClassVar[str] = LABELS["one"]
+
+    most: Annotated[Count, Meta(title="how many", description="of the largest eigenvalues")] = 30
+
+    scale: Annotated[
+        Scale, Meta(title="scale", description="one: as they are; else over the largest, or over the next")
+    ] = "one"
+
+    def label_with(self, loss: str) -> str:
+        return LABELS[self.scale]
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True, curvature=True)
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="of every net the eigenvalues of its Hessian", ends_only=True)
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        last = self.most - 1 if self.scale == "next" else self.most
+        return (Index("j", np.arange(1.0, last + 1)),)
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        return bytes_of_hessians(sizes)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        eigenvalues, _ = top_eigenpairs(probe.curvature, self.most)
+        missing = self.most - eigenvalues.shape[1]
+        eigenvalues = torch.nn.functional.pad(eigenvalues, (0, missing), value=torch.nan)
+        if self.scale == "largest":
+            eigenvalues = eigenvalues / eigenvalues[:, :1]
+        elif self.scale == "next":
+            eigenvalues = eigenvalues[:, :-1] / eigenvalues[:, 1:]
+        return probe.data.over_targets(eigenvalues.T).movedim(0, -1)
+
+
+def bytes_of_hessians(sizes: Sizes) -> int:
+    """Return the bytes of the Hessians of all nets, and of the graphs behind them."""
+    coupled = sizes.targets if sizes.one_hot and sizes.outputs == 1 else 1
+    parameters, nets = sizes.parameters * coupled, -(-sizes.nets // coupled)
+    graph = GRAPH * TOGETHER * sizes.signals * sizes.nets
+    return DERIVED * (nets * COPIES * min(parameters, WHOLE) * parameters + graph)

@@ -1,0 +1,46 @@
+"""How much of the weights the posterior of a Bayesian net leaves open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.measures import Measure, MeasureSchedule, Probe
+
+if TYPE_CHECKING:
+    from engine.formulas.deep_linear_posterior import Posterior
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class OfPosterior(Measure, frozen=True):
+    """Base of measures of the posterior of weights, given the rows seen."""
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="a numerical inversion of a Mellin transform")
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        has_posterior = learner.solver is not None and learner.solver.structure().has_posterior
+        return None if has_posterior else "the learner has a posterior, as deep-linear-bayes has"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        by_member = [self.of_posterior(member) for member in probe.posteriors]
+        return probe.data.over_targets(torch.tensor(by_member, dtype=torch.float64)[None])[0]
+
+    def of_posterior(self, left_open: Posterior) -> float:
+        """Return the value for a posterior."""
+        raise NotImplementedError
+
+
+class PosteriorSpread(OfPosterior, frozen=True, tag="posterior-spread"):
+    """E‖θ_⊥‖²: the mean square length of the weights orthogonal to all instances seen, over the posterior.
+
+    An unseen unit vector orthogonal to them is predicted with variance E‖θ_⊥‖²/(d − P) after P independent
+    rows. NaN where one direction is open. Averaged over targets. Source: Hanin, Zlokapa 2023; theory-nets.md
+    §40.
+    """
+
+    label: ClassVar[str] = "E‖θ_⊥‖²"
+
+    def of_posterior(self, left_open: Posterior) -> float:
+        return left_open.spread

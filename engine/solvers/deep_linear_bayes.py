@@ -1,0 +1,68 @@
+"""The Bayesian interpolator of deep linear nets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.parts import LARGEST, MOST_LAYERS, Count, Verdict
+from engine.core.streams import Streams
+from engine.formulas.deep_linear_posterior import DeepPrior, Posterior, posterior
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.solvers import Solver, SolverStructure
+from engine.solvers.lls import LeastSquaresFit
+
+
+class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
+    """Posterior of a deep linear net θ = W^(L+1) … W¹ with Gaussian weights, given exact examples.
+
+    Weights have variance σ²/fan-in, and L = 0 is a Gaussian prior N(0, σ²/d) of θ. Given the examples, θ is
+    the solution w of least norm plus a vector orthogonal to all instances, with a uniform direction: w is the
+    posterior mean, and predicts. The measures posterior-spread and log-evidence are about the rest. Source:
+    Hanin, Zlokapa 2023; theory-nets.md §40.
+    """
+
+    depth: Annotated[int, Meta(ge=0, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 1
+    width: Annotated[Count, Meta(title="width n", description="units of every hidden layer")] = 200
+    variance: Annotated[
+        float, Meta(gt=0, le=LARGEST, title="variance σ²", description="of weights times fan-in")
+    ] = 1.0
+
+    def structure(self) -> SolverStructure:
+        return SolverStructure(
+            learner_kind="exact",
+            projects=True,
+            linear_in_labels=True,
+            has_posterior=True,
+        )
+
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
+        return DeepLinearFit(data, DeepPrior(self.depth, self.width, self.variance))
+
+    def size(self, n: int, d: int) -> int:
+        return 2 * d * d + n * d
+
+    def invariance(self) -> Verdict:
+        return Verdict(True, "the minimum-norm solution is a combination of the instances by inner products")
+
+
+class DeepLinearFit(LeastSquaresFit):
+    """The posterior given the examples seen, for every replica and target."""
+
+    def __init__(self, data: Data, prior: DeepPrior) -> None:
+        super().__init__(data)
+        self._prior = prior
+
+    def posteriors(self) -> list[Posterior]:
+        """Return the posterior of every member of the batch."""
+        d = self._projector.shape[1]
+        ranks = self._projector.diagonal(dim1=1, dim2=2).sum(1).round().int().tolist()
+        lengths = torch.linalg.vector_norm(self._w, dim=2).tolist()  # [R, m]
+        return [
+            posterior(self._prior, d, rank, length)
+            for rank, of_targets in zip(ranks, lengths, strict=True)
+            for length in of_targets
+        ]

@@ -1,0 +1,43 @@
+"""The mean of the tangent kernel of an instance with itself at the start."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+from engine.theory.layer_fluctuation import has_homogeneous_weights
+from engine.theory.layer_recursion import infinite, only_at_the_start, signals_at
+
+
+class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
+    """E Θ(x, x) = E ŷ² Σ_l r_l over the L + 1 layers, with r_l = 1 for `ntk` and n_{l−1}/C_w for `standard`.
+
+    At the start, for positively homogeneous σ without biases, at every width, averaged over instances. For
+    ReLU at C_w = 2 it is 2 (L + 1) ‖x‖²/d in the parametrisation `ntk`. ŷ is linear in the weights of a layer
+    while no unit switches, so each of them contributes a share of E ŷ². Source: HN20; theory-nets.md §38.
+    """
+
+    title: ClassVar[str] = "exact mean"
+    measure: ClassVar[str] = "tangent-norm"
+    formula: ClassVar[str] = "E Θ(x, x) = E ŷ² Σ_l r_l, 2 (L + 1) ‖x‖²/d for ReLU"
+    source: ClassVar[str] = "HN20"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)
+
+    def holds(self, experiment: Setup) -> Finding:
+        return Finding(True, "the law of the signals at the start depends on the lengths of instances only")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return has_homogeneous_weights(learner)
+
+    def value(self, at: At) -> Floats:
+        signals = signals_at(at)
+        fans = np.array([at.experiment.d, *signals.widths]) / signals.cw
+        factors = fans if signals.unscaled else np.ones(len(fans))
+        return only_at_the_start(at, float(infinite(at)[-1] * factors.sum()))
