@@ -219,7 +219,7 @@ ACTIONS = (
         "latest",
         "end,dollar_sign",
         "To the end",
-        "Move the playhead to the end, where it follows the run",
+        "Move the playhead to the end, so that it follows the run",
         LOOK,
     ),
     Action("x_log", "x", "Logarithmic x", "Switch the x-axis between logarithmic and linear", LOOK),

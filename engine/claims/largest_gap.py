@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
-    """The largest ratio of neighbouring values of a curve is that of one place to the next.
+    """The largest ratio of neighbouring values of a curve is between one place and the next.
 
-    It holds in a share of the replicas; for a spectrum that ends in noise, the place is its rank.
+    It must hold in a share of the replicas. For a spectrum that ends in noise, the place is the rank.
     """
 
     example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'

@@ -25,9 +25,9 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
 
     example: ClassVar[str] = '{kind = "slope", curve = "GD", between = [0.9, 1.15]}'
 
-    linear: Annotated[bool, Meta(title="linear", description="of y on x, instead of their logarithms")] = (
-        False
-    )
+    linear: Annotated[
+        bool, Meta(title="linear", description="slope of y on x, instead of log y on log x")
+    ] = False
 
     def finding(self, view: View, outcome: Outcome) -> str:
         curve = self.of(view)

@@ -143,9 +143,9 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     The norm does not change when instances are rotated, single entries do. Source: theory-symmetry.md §21.
     """
 
-    norm: Annotated[Most | None, Meta(title="norm", description="longer gradients are shortened to it")] = (
-        None
-    )
+    norm: Annotated[
+        Most | None, Meta(title="norm", description="maximum length of a gradient; longer ones are shortened")
+    ] = None
     value: Annotated[Most | None, Meta(title="value", description="entries are cut to ± it")] = None
 
     def __post_init__(self) -> None:
@@ -261,7 +261,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
     schedule: Annotated[
         AnySchedule | None,
-        Meta(title="schedule", description="what multiplies the rate, step by step", extra=SELDOM),
+        Meta(title="schedule", description="factor of the rate at each step", extra=SELDOM),
     ] = None
     clip: Annotated[
         Clip | None, Meta(title="clip", description="the gradient, by norm or by value", extra=SELDOM)

@@ -16,8 +16,9 @@ class FunctionalMargin(Measure, frozen=True, tag="functional-margin"):
     """min_j y_j f(x_j) over the examples seen so far, of any predictions f, averaged over targets.
 
     For labels ±1. It is positive once all examples are on the right side, and has no value before the first
-    example. Along training on losses with exponential tails it grows without end and measures progress:
-    directions converge like its inverse. Unit: that of a prediction. Source: LL20; theory-bias.md §47.
+    example. Training on losses with exponential tails increases it without bound. It measures progress,
+    because the error of the direction falls as its inverse. Unit: that of a prediction. Source: LL20;
+    theory-bias.md §47.
     """
 
     label: ClassVar[str] = "min y·f(x)"

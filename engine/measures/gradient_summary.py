@@ -20,7 +20,7 @@ class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
     theory-symmetry.md §22.
     """
 
-    label: ClassVar[str] = "G², the size of gradients squared"
+    label: ClassVar[str] = "G², the squared size of all gradients"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)

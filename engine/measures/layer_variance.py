@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LayerVariance(Measure, frozen=True, tag="layer-variance"):
-    """The variance V_l = C_w · mean σ(z^l)² that the units of layer l = 1 … L give to a signal of the next.
+    """V_l = C_w · mean σ(z^l)²: the variance that layer l = 1 … L gives to a signal of layer l + 1.
 
     The mean is over the units of the layer and all rows, z^l are their signals before σ, and C_w is that of
     layer l + 1: over draws of its weights alone, V_l (plus its C_b) is the variance of its signals at the

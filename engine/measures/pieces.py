@@ -29,8 +29,8 @@ class Pieces(Measure, frozen=True, tag="pieces"):
     """Number of linear pieces of a net along a line: between two instances, or on the whole line.
 
     The two instances are the least and the largest, if instances have one entry, else the first two. Pieces
-    are counted exactly: places where units switch are followed up through the layers, and neighbours with
-    equal slopes, up to 10⁻⁹, are one. σ bends at 0 alone. Averaged over targets. Source: Hanin, Rolnick 2019;
+    are counted exactly, from the points where units switch, layer by layer. Neighbours whose slopes are equal
+    up to 10⁻⁹ count as one piece. σ bends at 0 alone. Averaged over targets. Source: Hanin, Rolnick 2019;
     theory-nets.md §39.
     """
 

@@ -16,7 +16,7 @@ class RelativeSharpness(Measure, frozen=True, tag="relative-sharpness"):
     et al. 2020; theory-nets.md §31.
     """
 
-    label: ClassVar[str] = "sharpness / that at the start"
+    label: ClassVar[str] = "sharpness / sharpness at the start"
 
     def needs(self) -> MeasureNeeds:
         return Sharpness().needs()

@@ -23,12 +23,12 @@ TOGETHER = 1 << 20
 class RowGradients(Measure, frozen=True, tag="row-gradients"):
     """(1/n) Σ_j ‖∇L_j‖²: the mean square length of the gradients of the losses of single training rows.
 
-    With respect to all parameters of a net with one output, without its penalty, averaged over nets. A seen
-    row counts as often as it was seen; with the protocol `steps` they are all training rows. ‖∇L‖² is the
-    part that rows share, and the rest is the trace of the covariance of the gradient of a random row. With
-    labels `coins` the labels are ±1 with probability ½ each, independent of the true ones: this is the
-    gradient of junk. Unit: the square of that of a loss over that of a parameter. Source: Yaida 2019; Abbe,
-    Sandon 2020; theory-nets.md §36, theory-bias.md §41.
+    Gradients are with respect to all parameters of a net with one output, without its penalty. The measure is
+    averaged over nets. A seen row counts as often as it was seen; with the protocol `steps`, all training
+    rows count. ‖∇L‖² is the part that rows share, and the rest is the trace of the covariance of the gradient
+    of a random row. With labels `coins` the labels are ±1 with probability ½ each, independent of the true
+    ones: this is the gradient of junk. Unit: the square of that of a loss over that of a parameter. Source:
+    Yaida 2019; Abbe, Sandon 2020; theory-nets.md §36, theory-bias.md §41.
     """
 
     labels: Annotated[

@@ -47,7 +47,7 @@ FROM_BELOW = ("lower", "conjecture")
 DIVERGED, LOST_ACCURACY = "diverged", "lost accuracy"
 
 WHY_INACCURATE = (
-    "from there on the weights change by more than 0.2 % when the tolerances change, so the curve ends: "
+    "beyond this place, other tolerances change the weights by more than 0.2 %, so the curve ends: "
     "take a smaller rtol, another method or an earlier end"
 )
 """Meaning of a loss of accuracy, with remedies."""

@@ -113,9 +113,11 @@ class Flow(Protocol, frozen=True, tag="flow"):
         if not learner.plain_steps:
             return "a flow has no steps: no schedule, and no noise, clipping or decay; leave them out"
         if len(rates_of(learner)) > 1:
-            return "a flow has no rate to choose, for time is η · step; give one rate, which plays no part"
+            return (
+                "a flow has no rate to choose, because time is η · step; give one rate, which has no effect"
+            )
         if learner.rate_unit != "one":
-            return "a flow has no rate, for time is η · step; leave out rate_unit"
+            return "a flow has no rate, because time is η · step; leave out rate_unit"
         return None
 
     def check(self, n: int, labels: Values) -> None:

@@ -101,7 +101,9 @@ class Judgement:
             if change is not None
         ]
         if self.by_rounding is not None and self.unstable:
-            sentences.append(f"perturbations of the size of rounding change them by {self.by_rounding:.2g}")
+            sentences.append(
+                f"perturbations as small as rounding change predictions by {self.by_rounding:.2g}"
+            )
         fits = " (it fits all rows here, as any learner that fits them does)" if self.fits else ""
         return f"{'; '.join(sentences)}{fits}"
 

@@ -417,7 +417,7 @@ class PictureSteps:
         if not self._named & along:
             rest.insert(0, first)
         if rest:
-            reason = f"{' and '.join(rest)} of {self.picture.measure.kind} must be x, read off, or set by at"
+            reason = f"{' and '.join(rest)} of {self.picture.measure.kind} must be x, read, or set by at"
             raise BadInput("pictures", reason)
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:

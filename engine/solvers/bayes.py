@@ -40,7 +40,9 @@ class Bayes(Solver, frozen=True, tag="bayes"):
 
     def invariance(self) -> Verdict:
         return Verdict(
-            False, "a hypothesis is a single feature, which a rotation does not keep", PERMUTATIONS
+            False,
+            "a hypothesis is a single feature, and a rotation of a feature is not a feature",
+            PERMUTATIONS,
         )
 
 

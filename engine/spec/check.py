@@ -209,7 +209,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
         choices = listed([*dimensions.of_axes, *dimensions.indices, *SIZES])
         raise BadInput(
             f"{where}.y",
-            f"y is made of axes or an index, and {misplaced[0]} is neither; it may name {choices}",
+            f"y is an expression of axes or an index, and {misplaced[0]} is neither; it may name {choices}",
         )
     _check_known(up, [*dimensions.of_axes, *dimensions.indices, *SIZES], f"{where}.y")
     _check_numbers(picture.at, dimensions, f"{where}.at")
@@ -270,7 +270,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
     x = _named(picture, "x", where)
     clocks = [dimension for dimension in (*dimensions.clocks, *dimensions.measures) if dimension in x]
     if over == "record" and clocks:
-        fault = f"read takes one evaluation point of each run, so nothing is left along {clocks[0]}"
+        fault = f"read takes one evaluation point of each run, so x cannot be {clocks[0]}"
         raise BadInput(f"{where}.x", f"{fault}; name an axis or an index, or leave out read")
     for key in ("x", "y"):
         named = _named(picture, key, where)
@@ -290,7 +290,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
         if dimension in _named(picture, "y", where) and dimension not in drawn
     ][:1]
     if undrawn := [dimension for dimension in remaining if dimension not in drawn]:
-        fault = f"{' and '.join(undrawn)} of {picture.measure.kind} must be x, read off, or set by at"
+        fault = f"{' and '.join(undrawn)} of {picture.measure.kind} must be x, read, or set by at"
         raise BadInput(where, fault)
     if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*dimensions.of_axes}:
         raise BadInput(

@@ -62,7 +62,9 @@ def _check_texts(sweep: Sweep) -> None:
         for place, text in _texts(point.experiment):
             if text != first[place]:
                 fault = f"it says {quoted(text)} where {point.label}, and another number elsewhere"
-                raise BadInput(place, f"{fault}; name no axis in braces, and nothing that depends on one")
+                raise BadInput(
+                    place, f"{fault}; use no axis in braces, and no number that depends on an axis"
+                )
 
 
 def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
@@ -85,7 +87,7 @@ def _check_until(sweep: Sweep) -> None:
         of_axis = [how for how in readings if how is not None and how.over == axis.name]
         if axis.until is None or (of_axis and all(how.is_threshold for how in of_axis)):
             continue
-        reason = "the minimum, for example, is known only after all values" if of_axis else "there is none"
+        reason = "a minimum, for example, is known only after all values" if of_axis else "there is none"
         right = f"read = {{over = {axis.name!r}, first_below = …}}".replace("'", '"')
         raise BadInput(
             f"axes[{number}].until", f"it is for pictures with {right}, and {reason}; leave it out"
@@ -260,7 +262,7 @@ def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
                     where, f"{bound_name!r} means something else in expressions; take another name"
                 )
             if bound_name in names:
-                raise BadInput(where, f"{bound_name!r} is a name of another axis; take another")
+                raise BadInput(where, f"another axis has the name {bound_name!r}; take a different name")
             names.add(bound_name)
     return axes
 

@@ -110,7 +110,7 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
     """Return why predictions of a learner with an update rule are not linear in the labels."""
     name, (architecture, update) = learner.name, learner.trained
     if experiment.protocol.schedule().of_logarithm:
-        return f"steps go along the logarithm of the loss of {name}, which is not linear in the labels"
+        return f"steps follow the gradient of ln L of {name}, which is not linear in the labels"
     if architecture.structure_at(experiment.d).linear_layers != 1:
         return f"{name} is not a single linear neuron but {architecture.kind}"
     if update.response(1) is None:
@@ -120,7 +120,7 @@ def _bends(learner: Learner, experiment: Setup) -> str | None:
     if learner.schedule is not None and learner.schedule.of_loss:
         return f"the rates of {name} depend on its losses"
     if learner.clip is not None or (learner.decay is not None and learner.decay.p == "1"):
-        return f"the steps of {name} are cut or decay by signs"
+        return f"the steps of {name} are clipped, or its weights decay by signs"
     if learner.rate_choice in (None, BEST):
         return f"the rate of {name} is chosen by the losses"
     if not experiment.protocol.schedule().stops_blindly:

@@ -46,7 +46,7 @@ class CoinLabels(Line, frozen=True, tag="coin-labels"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return knows_unseen_labels(learner, experiment) or Finding(
-            True, f"{learner.name} does not see the coins of unseen rows, as no learner does"
+            True, f"{learner.name} cannot know the coins of unseen rows, and no learner can"
         )
 
     def formula_in(self, experiment: Setup) -> str:

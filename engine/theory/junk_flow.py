@@ -76,7 +76,9 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
         if learner.noise is None or learner.noise.on != "weights" or learner.noise.sigma == 0:
             return Finding(False, f"it requires noise on the weights after every step, and {name} has none")
         if architecture.layout(experiment.d).l2_penalty or architecture.outputs > 1:
-            return Finding(False, f"it requires a net for each target without penalty, and {name} is not one")
+            return Finding(
+                False, f"it requires a separate net without penalty for each target, and {name} is not one"
+            )
         if (lacking := at_rate_lr(structs.replace(learner, noise=None), experiment)) is not None:
             return lacking
         return Finding(True, f"{name} is gradient descent with noise on all of its weights")

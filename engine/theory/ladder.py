@@ -25,7 +25,7 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
     """
 
     title: ClassVar[str] = "F₂-span bound"
-    formula: ClassVar[str] = "c × the share of tuples outside the F₂-span of those seen"
+    formula: ClassVar[str] = "c × the share of tuples outside the F₂-span of seen tuples"
     source: ClassVar[str] = "derived here, theory-open.md §17"
 
     def structure(self) -> LineStructure:

@@ -49,7 +49,7 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
             )
         entries = (*(problem.target_structure.given or ()), 0.0, 0.0, 0.0)[: len(SEEN)]
         if entries != SEEN or problem.labels != "soft" or problem.noise > 0:
-            return Finding(False, "requires the entries 0, 1 and 1 as labels, and here they are others")
+            return Finding(False, "requires the entries 0, 1 and 1 as labels, and here labels are different")
         if not protocol.schedule().flows or protocol.extent(4).most_examples != len(SEEN):
             return Finding(
                 False, f"requires gradient flow on the first three entries, not {protocol.kind} here"

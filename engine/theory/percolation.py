@@ -49,7 +49,7 @@ class OfFactors(Line, frozen=True):
             return Finding(False, f"requires {requirement}, and the matrix is {problem.matrix.kind}")
         if not problem.labels_flip or problem.label_values != "signs":
             return Finding(
-                False, "requires labels ±1 that change sign with their row, and here they are others"
+                False, "requires labels ±1 that change sign with their row, and here labels are different"
             )
         return Finding(True, "labels are products of fair signs, one of every factor of a row")
 

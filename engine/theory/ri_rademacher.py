@@ -42,7 +42,7 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
 
     title: ClassVar[str] = "linear-in-labels bound"
     formula: ClassVar[str] = "(1 − k/n)(1 − k/d)"
-    source: ClassVar[str] = "derived here, for what is linear in the labels; the curve WKA21 §6"
+    source: ClassVar[str] = "derived here, for predictions linear in the labels; the curve is in WKA21 §6"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="lower", group=SIGNED_PERMUTATIONS, needs_k_rows=False)

@@ -44,7 +44,7 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
             return Finding(False, f"requires labels ±1, and here they are {problem.label_values}")
         other = only_square(experiment)
         return other or Finding(
-            True, "a step along a row moves its prediction alone, for rows are orthogonal"
+            True, "a step along a row changes only its prediction, because rows are orthogonal"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

@@ -42,7 +42,9 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
         structure = problem.target_structure
         features = structure.unit and structure.values == "signs"  # products of features have other values
         if not features or problem.labels == "bernoulli" or problem.noise > 0:
-            return Finding(False, "requires features as labels, ±1 without noise, and here they are others")
+            return Finding(
+                False, "requires features as labels, ±1 without noise, and here labels are different"
+            )
         return only_square(experiment) or Finding(
             True, "least squares sees the label ±1 of a new row through noise that becomes Gaussian"
         )

@@ -32,7 +32,7 @@ class WishartInverse(Line, frozen=True, tag="wishart-inverse"):
         return fewer_gaussian_rows(experiment, experiment.d - 2)
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        return Finding(True, f"the eigenvalues are those of the instances, whatever {learner.name} learns")
+        return Finding(True, f"the eigenvalues depend on the instances alone, not on {learner.name}")
 
     def value(self, at: At) -> Floats:
         n, d = at.experiment.n, at.experiment.d

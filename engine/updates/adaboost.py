@@ -29,7 +29,8 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
     """
 
     vote: Annotated[
-        Positive | None, Meta(title="vote α", description="of every weak hypothesis; none: by its edge")
+        Positive | None,
+        Meta(title="vote α", description="vote of every weak hypothesis; none: computed from its edge"),
     ] = None
 
     def structure(self) -> UpdateStructure:

@@ -52,7 +52,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
             ge=0,
             le=LARGEST,
             title="L2 penalty λ",
-            description="of the net, for which the rate allows; 0: it does not",
+            description="penalty that the rate takes into account; 0: none",
             extra=SELDOM,
         ),
     ] = 0.0

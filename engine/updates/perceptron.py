@@ -12,8 +12,8 @@ from engine.updates import Plain, Rate, UpdateStructure, only_mistakes
 class Perceptron(Plain, frozen=True, tag="perceptron"):
     """The Perceptron: after a mistake, y xᵀw ≤ 0, w ← w + η y x, and otherwise no change, from w = 0.
 
-    A rule receives only gradients. Those of the loss `mistake` are −y x after a mistake and 0 otherwise, so
-    no other loss is allowed. η scales all weights and changes no sign of a prediction. Source: Rosenblatt
+    A rule receives only gradients. Gradients of the loss `mistake` are −y x after a mistake and 0 otherwise,
+    so no other loss is allowed. η scales all weights and changes no sign of a prediction. Source: Rosenblatt
     1958; theory.md §4.
     """
 

@@ -33,7 +33,10 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         Literal["none", "sgd", "adam"], Meta(title="grafting", description="rule whose step length is used")
     ] = "none"
     block: Annotated[
-        Count | None, Meta(title="block", description="columns with an L and an R of their own; none: all")
+        Count | None,
+        Meta(
+            title="block", description="number of columns per block, with separate L and R; none: all columns"
+        ),
     ] = None
     eps: Annotated[float, Meta(gt=0, title="ε", description="L and R start at ε I")] = 1e-6
 

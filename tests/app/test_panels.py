@@ -520,7 +520,7 @@ def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = words(verdict.show(replace(one_target, retraining=Retraining(certificates=measuring))))  # type: ignore[arg-type]
     assert "predictions are unstable, and changed by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
-    assert "perturbations of the size of rounding change them by 0.25" in text
+    assert "perturbations as small as rounding change predictions by 0.25" in text
     assert "invariant  undecided" in text
     assert "DISAGREE" not in text
 

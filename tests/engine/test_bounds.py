@@ -324,11 +324,11 @@ HOLDS = [
 HOLDS_NOT = [
     ("missing-entry", {}, "the matrix is hadamard"),
     ("missing-entry", {**THREE_OF_FOUR, "matrix": "entries"}, "row by row"),
-    ("missing-entry", {**THREE_OF_FOUR, "noise": 0.1}, "here they are others"),
+    ("missing-entry", {**THREE_OF_FOUR, "noise": 0.1}, "here labels are different"),
     (
         "missing-entry",
         {**THREE_OF_FOUR, "target": {"kind": "weights", "w": [0, 1, 2]}},
-        "here they are others",
+        "here labels are different",
     ),
     ("missing-entry", {**THREE_OF_FOUR, "protocol": "flow"}, "the first three entries"),
     ("missing-entry", {**THREE_OF_FOUR, "protocol": {"kind": "steps", "train": 3}}, "not steps here"),
@@ -358,11 +358,11 @@ HOLDS_NOT = [
     ("ri-rademacher", {"matrix": "gaussian"}, "the matrix is gaussian"),
     ("ri-rademacher", {"matrix": "rademacher", "loss": "logistic"}, "the loss is logistic"),
     ("tanh-lls-limit", {}, "the matrix is hadamard"),
-    ("tanh-lls-limit", {"matrix": "rademacher", "target": "sparse"}, "here they are others"),
+    ("tanh-lls-limit", {"matrix": "rademacher", "target": "sparse"}, "here labels are different"),
     (
         "tanh-lls-limit",
         {"matrix": "rademacher", "target": {"kind": "parity", "degree": 3}},
-        "here they are others",
+        "here labels are different",
     ),
     ("tanh-lls-limit", {"matrix": {"kind": "rademacher", "repeat": 1}}, "here they are repeated"),
     ("ri-signed", {"matrix": {"kind": "hadamard", "repeat": 1}}, "here they are repeated"),
@@ -476,7 +476,7 @@ HOLDS_NOT = [
         for kind in OF_SOLVERS
         for protocol, reason in (
             (DRAWN, "some come twice"),
-            ({"kind": "one-pass", "batch": 2}, "updates wait for 2 examples"),
+            ({"kind": "one-pass", "batch": 2}, "an update waits for 2 examples"),
             ({"kind": "steps", "batch": 2}, "mini-batches in random order"),
         )
     ),
@@ -578,8 +578,8 @@ BINDS_NOT = [
     ("ri-rademacher", EGU, "not linear in the gradients"),
     ("ri-rademacher", {"update": "adagrad-full"}, "not linear in the gradients"),
     ("ri-rademacher", {"update": {"kind": "gd", "lr": "best"}}, "chosen by the losses"),
-    ("ri-rademacher", {**gd(0.1), "clip": {"norm": 1.0}}, "cut or decay by signs"),
-    ("ri-rademacher", {**gd(0.1), "decay": {"rate": 0.1, "p": "1"}}, "cut or decay by signs"),
+    ("ri-rademacher", {**gd(0.1), "clip": {"norm": 1.0}}, "or its weights decay by signs"),
+    ("ri-rademacher", {**gd(0.1), "decay": {"rate": 0.1, "p": "1"}}, "or its weights decay by signs"),
     ("ri-rademacher", {"solver": "tanh-lls"}, "not known to be linear"),
     ("ri-rademacher", {"solver": "basis-pursuit"}, "not known to be linear"),
     ("tanh-lls-limit", LLS, "which it is not"),

@@ -128,7 +128,7 @@ def test_measures_of_claims_are_recorded_at_every_point():
         ([{"name": "d", "values": [1]}], "axes[0].name", "means something else"),
         ([{"name": "k", "values": [1]}], "axes[0].name", "means something else"),
         ([{"name": "size", "values": [4, 8], "names": ["a", "a"]}], "axes[0].names", "2 values have 1"),
-        ([{"name": "a", "values": [1]}, {"name": "a", "values": [2]}], "axes[1].name", "take another"),
+        ([{"name": "a", "values": [1]}, {"name": "a", "values": [2]}], "axes[1].name", "a different name"),
         ([{"name": "a", "from": 1, "to": 2, "points": 9999}] * 1 + [{"name": "b", "from": 1, "to": 2}],
          "axes", "too many"),
     ],

@@ -272,7 +272,7 @@ def test_structure_and_measurement_together_say_yes_no_or_undecided(
 ):
     judged = Judgement("it", structure, {ROTATIONS: change}, [], by_rounding=by_rounding)
     assert (judged.answer, judged.agrees) == (answer, agrees)
-    told = "perturbations of the size of rounding change them by 0.02" in judged.measurement
+    told = "perturbations as small as rounding change predictions by 0.02" in judged.measurement
     assert told == (judged.effect(ROTATIONS) == "unstable") == (by_rounding == 0.02)
 
 

@@ -107,7 +107,7 @@ def test_the_last_value_of_a_run_that_diverged_in_all_replicas_is_none():
         ("k", STEPS, gd(0.1), {"times": "epoch"}, "pictures[0].times", "there is no 'epoch'"),
         ("k", STEPS, gd(0.1), {"at": {"epoch": 1}}, "pictures[0].at", "there is no 'epoch'"),
         ("k", STEPS, gd(0.1), {"y": "step"}, "pictures[0].y", "axes or an index, and step is neither"),
-        ("k", STEPS, gd(0.1), {"read": "last"}, "pictures[0].x", "nothing is left along k"),
+        ("k", STEPS, gd(0.1), {"read": "last"}, "pictures[0].x", "so x cannot be k"),
     ],
 )
 def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learner, more, where, reason):
@@ -122,7 +122,7 @@ def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learn
     [
         ({"x": "j", "read": {"over": "j", "take": "max"}}, "pictures[0].x", "j is read off"),
         ({"x": "j", "at": {"j": 1}}, "pictures[0].x", "`at` already fixes j"),
-        ({"x": "k"}, "pictures[0]", "j of spectrum must be x, read off, or set by at"),
+        ({"x": "k"}, "pictures[0]", "j of spectrum must be x, read, or set by at"),
     ],
 )
 def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
@@ -170,7 +170,7 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "eta", "values": [1, 2]}],
             {"x": "k", "curves": "eta", "running": "mean", "times": "eta", "read": {"first_below": "eta"}},
             "pictures[0].x",
-            "nothing is left along k",
+            "so x cannot be k",
         ),
         (
             [{"name": "eta", "values": [1, 2]}],

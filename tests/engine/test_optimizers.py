@@ -119,7 +119,7 @@ def test_soap_as_released_is_as_unstable_under_rounding_as_under_rotations_of_on
     assert outcome.change > 1e-3
     assert 0.01 < outcome.change / outcome.by_rounding < 100
     assert outcome.answer == "undecided"
-    assert f"size of rounding change them by {outcome.by_rounding:.2g}" in outcome.measurement
+    assert f"as small as rounding change predictions by {outcome.by_rounding:.2g}" in outcome.measurement
 
 
 def kfac(X, y, first, second, steps, lr, memory=0.95, damping=0.01):

@@ -118,7 +118,7 @@ def test_the_count_of_a_run_is_that_of_its_nets():
 @pytest.mark.parametrize(
     ("picture", "place", "reason"),
     [
-        ({"x": "s", "measure": "cells"}, "", "t of cells must be x, read off, or set by at"),
+        ({"x": "s", "measure": "cells"}, "", "t of cells must be x, read, or set by at"),
         ({"x": "s", "y": "s", "measure": "cells"}, "", "t of cells must be x"),
         ({"x": "s", "y": "step", "measure": "cells"}, ".y", "axes or an index, and step is neither"),
         ({"x": "s", "y": "d", "measure": "cells", "at": {"t": 0}}, ".y", "nothing varies along it"),

@@ -42,7 +42,7 @@ class LinearSpline(Target, frozen=True, tag="linear-spline"):
         super().__post_init__()
         for (x, _), (following, _) in pairwise(self.points):
             if not x < following:
-                raise BadField("points", f"{following:g} comes after {x:g}; give them from the least x on")
+                raise BadField("points", f"{following:g} comes after {x:g}; give the points by increasing x")
 
     def check(self, matrix: Matrix) -> None:
         of_one_entry(matrix)
