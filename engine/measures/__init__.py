@@ -190,7 +190,10 @@ class Probe:
 
     @cached_property
     def curvature(self) -> Curvature:
-        """Hessian of the mean loss over the rows seen, of every net; a joint loss makes one net of m."""
+        """Hessian of the mean loss over the rows seen, of every net.
+
+        Nets that a joint loss couples count as one.
+        """
         return self._curvature(self.loss)
 
     def _curvature(self, loss: Cost) -> Curvature:

@@ -1,4 +1,4 @@
-"""Run that compiles code and keeps it on disk: `python -m engine.runtime.small_run EXPERIMENT`, as JSON."""
+"""Run whose compiled code stays on disk: `python -m engine.runtime.small_run EXPERIMENT`, as JSON."""
 
 from __future__ import annotations
 

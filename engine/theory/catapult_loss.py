@@ -97,7 +97,7 @@ class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
     """r², with r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), γ = 2η, from the values at the start.
 
     The recursion is exact for every replica, up to rounding. λ = ‖∇ŷ‖² is the kernel, z the prediction, and q
-    is 1/m for instances of length √d in the NTK parametrisation. Where γλ > 2 the loss rises until its large
+    is 1/m for instances of length √d in the NTK parametrisation. Where γλ > 2, the loss rises until its large
     λr² reduces λ to γλ < 2. Source: LBD20; theory-nets.md §31.
     """
 

@@ -53,7 +53,7 @@ def is_homogeneous(learner: Learner) -> Finding:
 
 
 def has_homogeneous_weights(learner: Learner) -> Finding:
-    """Return whether a learner is such a net, and its signals are made of weights, not drawn themselves."""
+    """Return whether a learner is such a net, and computes signals from weights instead of drawing them."""
     finding, signals = is_homogeneous(learner), signals_of(learner)
     if signals is not None and signals.joint_inputs is not None:
         return Finding(False, f"it requires a net with weights, and {learner.name} draws signals")

@@ -16,8 +16,8 @@ from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, as_mat
 class Adafactor(Diagonal, frozen=True, tag="adafactor"):
     """Adafactor: u_ij = g_ij / √(R_i C_j / mean R), w ← w − η u / max(1, rms(u)) for every layer.
 
-    R and C are averages of the means of g² + ε over the rows and over the columns of a layer: after t
-    steps a share t^(−c) of them is from the last one. A single row has R_i C_j / mean R = C_j, as RMSProp
+    R and C are averages of the means of g² + ε over the rows and over the columns of a layer. After t steps,
+    the last step has the share t^(−c) in these averages. A single row has R_i C_j / mean R = C_j, as RMSProp
     has. Rates do not depend on weights. Source: Shazeer, Stern 2018 (with ε = 1e-30); theory-symmetry.md §65.
     """
 

@@ -251,7 +251,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
 def _values(curve: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
     """Return the values of a curve for the page, at most one per pixel; None without values.
 
-    `own` states whether it is a learner's curve, at whose places the page reads out.
+    `own` states whether the curve is a learner's. The page reads values at the places of such curves.
     """
     is_drawn = (
         np.isfinite(curve.x)
