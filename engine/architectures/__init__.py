@@ -52,6 +52,9 @@ class HiddenLayers(NamedTuple):
     next_variances: tuple[float, ...]
     """C_w of the layer after each hidden layer: the variance of its weights times their fan-in."""
 
+    first: tuple[float, float] | None = None
+    """C_w and C_b of the first layer, if its weights and biases start Gaussian; else None."""
+
 
 class ArchitectureStructure(NamedTuple):
     """Properties that an architecture declares. With the defaults no theorem binds its learners."""

@@ -266,7 +266,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
             learner_kind="by-rule",
             fixed_input_start=self.init in ("zero", "identity"),
             signals=self._signals_at_start,
-            hidden_layers=HiddenLayers(self.activation, tuple(size**2 for size in self._sizes()[1:])),
+            hidden_layers=HiddenLayers(
+                self.activation, tuple(size**2 for size in self._sizes()[1:]), self._first_at_start
+            ),
             affine=True,
             layered=True,
             is_relu_layer=self._is_relu_layer,
@@ -275,6 +277,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def structure_at(self, d: int) -> StructureAt:
         is_product = self.is_linear and self.outputs == 1
         return super().structure_at(d)._replace(linear_layers=len(self._numbers) if is_product else None)
+
+    @property
+    def _first_at_start(self) -> tuple[float, float] | None:
+        """C_w and C_b of the first layer, if it starts Gaussian."""
+        if self.init != "gaussian" or self.alternating_biases:
+            return None
+        return self._sizes()[0] ** 2, self._each(self.cb)[0] if 1 in self._biased else 0.0
 
     @property
     def _signals_at_start(self) -> Signals | None:
