@@ -152,6 +152,20 @@ def amplified(described: Experiment) -> Naive:
     return Naive(np.array([described.d * mean]), 1e-8)
 
 
+def visited(described: Experiment) -> Naive:
+    """Share of walkers at every site after many steps, half of those at a site going each way."""
+    d = described.d
+    shares = [1.0] + [0.0] * (d - 1)
+    for _ in range(4000):
+        later = [0.0] * d
+        for site, share in enumerate(shares):
+            step = 1 if site < d // 2 else 2
+            for end in (site + step, site - step):
+                later[end % d] += share / 2
+        shares = later
+    return Naive(np.array([shares]), 1e-9)
+
+
 def points(d: int) -> dict[str, Any]:
     return {"matrix": {"kind": "ball", "n": 40, "d": d}, **AT_INIT}
 
@@ -159,6 +173,7 @@ def points(d: int) -> dict[str, Any]:
 TWINS = (
     *(Twin("covering-volume", points(d), too_little_volume, f"d = {d}") for d in (2, 3)),
     Twin("covering-packing", points(2), packed),
+    Twin("expected-features", {"matrix": {"kind": "ring-walk", "n": 3, "d": 12}, **AT_INIT}, visited),
     *(
         Twin(
             "wishart-inverse", {"matrix": {"kind": "gaussian", "n": n, "d": 9}, **AT_INIT}, amplified, f"{n}"

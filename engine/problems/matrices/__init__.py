@@ -148,6 +148,9 @@ class MatrixStructure(NamedTuple):
     on_sphere: bool = False
     """Whether instances are independent uniform points of a sphere around 0."""
 
+    feature_means: tuple[float, ...] | None = None
+    """Expectation of every entry of an instance, if it is known and the same for all rows."""
+
     in_ball: bool = False
     """Whether instances are independent uniform points of the unit ball around 0."""
 

@@ -1,0 +1,42 @@
+"""The mean of the instances, feature by feature."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.parts import Count
+from engine.measures import Index, Measure, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class Occupation(Measure, frozen=True, tag="occupation"):
+    """The mean of every feature over all rows, or with `parts` its sum over each of so many equal blocks.
+
+    If every row is 1 at one place and 0 elsewhere, it is the share of the rows at this place. It is a
+    property of the instances, the same for all learners. Source: theory-nets.md §36.
+    """
+
+    label: ClassVar[str] = "mean over rows"
+
+    parts: Annotated[
+        Count | None, Meta(title="parts", description="blocks of neighbouring features; none: each alone")
+    ] = None
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        return (Index("place", np.arange(1.0, (self.parts or problem.matrix.shape()[1]) + 1)),)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        d = problem.matrix.shape()[1]
+        return None if d % (self.parts or d) == 0 else f"the blocks divide the {d} features evenly"
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        means = probe.data.instances.rows.double().mean(1)  # [R, d]
+        by_part = means.view(len(means), self.parts or means.shape[1], -1).sum(2)
+        return torch.stack([by_part] * probe.data.variants, 1)

@@ -1,0 +1,55 @@
+"""Places of a random walk on a ring."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.parts import Count
+from engine.core.stopping import go_on
+from engine.core.streams import Streams
+from engine.formulas.ring_walk import lengths, stationary
+from engine.problems.matrices import Floats, Matrix, MatrixStructure, Rows
+
+
+class RingWalk(Matrix, frozen=True, tag="ring-walk"):
+    """Places of a walker on a ring of d sites, one row each: 1 at its site, 0 elsewhere.
+
+    A step goes forwards or backwards by a fair coin, by one site if it starts on the first half of the ring,
+    and by two if it starts on the second: the present place decides. The first row is drawn from the
+    stationary distribution, so that all rows have it. Rows are `every` steps apart. Source: theory-nets.md
+    §36.
+    """
+
+    d: Annotated[
+        int, Meta(ge=4, le=1024, multiple_of=2, title="sites d", description="of the ring, even")
+    ] = 60
+    n: Annotated[Count, Meta(title="rows n", description="places along the walk")] = 100
+    every: Annotated[Count, Meta(title="every", description="steps from one row to the next")] = 1
+
+    def size(self) -> tuple[int, int]:
+        return self.n, self.d
+
+    def structure(self) -> MatrixStructure:
+        as_drawn = self.repeat is None and not self.rotate
+        structure = super().structure()
+        return structure._replace(feature_means=tuple(stationary(self.d)) if as_drawn else None)
+
+    @property
+    def second_moment(self) -> Floats:
+        return np.diag(stationary(self.d))
+
+    def rows(self, streams: Streams) -> Rows:
+        stream, steps = streams("matrix"), lengths(self.d)
+        shares = np.cumsum(stationary(self.d))
+        site = np.minimum(np.searchsorted(shares, stream.uniform(1)[:, 0]), self.d - 1)  # [R]
+        signs = stream.signs(self.n, self.every)
+        sites = np.empty((stream.replicas, self.n), np.int64)
+        for number in range(self.n):
+            go_on()
+            sites[:, number] = site
+            for step in range(self.every):
+                site = (site + signs[:, number, step] * steps[site]) % self.d
+        return np.eye(self.d)[sites]

@@ -1,0 +1,41 @@
+"""The expectation of every feature."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+
+
+class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
+    """E x_i, as the matrix declares it: for a walk on a ring the stationary probability of site i.
+
+    Where steps of length σ depend on the place that they start from, a walker is found with probability ∝
+    1/σ²: 4/5 on the half with steps 1, and 1/5 on that with steps 2. On d sites, a multiple of four, the
+    first share is 4d/(5d + 4). Source: theory-nets.md §36.
+    """
+
+    title: ClassVar[str] = "stationary distribution"
+    measure: ClassVar[str] = "occupation"
+    formula: ClassVar[str] = "E x_i"
+    source: ClassVar[str] = "theory-nets.md §36"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="exact", needs_k_rows=False)
+
+    def holds(self, experiment: Setup) -> Finding:
+        matrix = experiment.problem.matrix
+        if matrix.structure().feature_means is None:
+            return Finding(False, f"requires known means of features, and the matrix is {matrix.kind}")
+        return Finding(True, "the mean of every feature is known")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return Finding(True, f"features are those of the instances, whatever {learner.name} learns")
+
+    def value(self, at: At) -> Floats:
+        return np.array(at.experiment.problem.matrix.structure().feature_means)
