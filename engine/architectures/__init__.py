@@ -57,7 +57,7 @@ class HiddenLayers(NamedTuple):
 
 
 class ArchitectureStructure(NamedTuple):
-    """Properties that an architecture declares. With the defaults no theorem binds its learners."""
+    """Properties that an architecture declares. With the defaults, no theorem binds its learners."""
 
     learner_kind: LearnerKind | Literal["by-rule"] = "other"
     """Kind of the learners with this architecture; `by-rule` if the update rule decides."""
@@ -282,7 +282,7 @@ class Architecture(Part, frozen=True):
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         """Return the start that matches `params` if every instance x becomes U x; `turn` maps w to U w.
 
-        For a random start with a rotation-invariant distribution this couples the two starts. A fixed start
+        For a random start with a rotation-invariant distribution, this couples the two starts. A fixed start
         is returned unchanged.
         """
         return params
