@@ -58,10 +58,10 @@ class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
     def value(self, probe: Probe) -> torch.Tensor:
         kernels = torch.stack([*_kernels(probe, probe.tensors)])
         if self.to == "start":
-            others = torch.stack([*_kernels(probe, {**probe.tensors, **probe.start})])
+            references = torch.stack([*_kernels(probe, {**probe.tensors, **probe.start})])
         else:
-            others = _means(probe)
-        norms = torch.linalg.matrix_norm(kernels - others, 2)
+            references = _means(probe)
+        norms = torch.linalg.matrix_norm(kernels - references, 2)
         return probe.data.over_targets(norms[None])[0]
 
 
