@@ -145,7 +145,7 @@ def laboratory(
 ) -> int:
     """Watch learning algorithms train in your terminal, against the lower bounds that theory proves for them.
 
-    Without a command it opens the app.
+    Without a command, it opens the app.
     """
     if context.invoked_subcommand is not None:
         if any((preset, run, settings, device, reset, theme, ascii_only, view)):

@@ -52,9 +52,12 @@ class HiddenLayers(NamedTuple):
     next_variances: tuple[float, ...]
     """C_w of the layer after each hidden layer: the variance of its weights times their fan-in."""
 
+    first: tuple[float, float] | None = None
+    """C_w and C_b of the first layer, if its weights and biases start Gaussian; else None."""
+
 
 class ArchitectureStructure(NamedTuple):
-    """Properties that an architecture declares. With the defaults no theorem binds its learners."""
+    """Properties that an architecture declares. With the defaults, no theorem binds its learners."""
 
     learner_kind: LearnerKind | Literal["by-rule"] = "other"
     """Kind of the learners with this architecture; `by-rule` if the update rule decides."""
@@ -279,7 +282,7 @@ class Architecture(Part, frozen=True):
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
         """Return the start that matches `params` if every instance x becomes U x; `turn` maps w to U w.
 
-        For a random start with a rotation-invariant distribution this couples the two starts. A fixed start
+        For a random start with a rotation-invariant distribution, this couples the two starts. A fixed start
         is returned unchanged.
         """
         return params

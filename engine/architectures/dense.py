@@ -67,7 +67,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     hidden matrix is s·I and every output weight s. `diagonal`: every hidden matrix is diagonal with N(0, s²)
     entries; the output is Gaussian. The last two are not rotation invariant; the others are, in law.
 
-    With `output_signs` the output weights start as ±s/√fan-in by fair coins (not for `identity`); with
+    With `output_signs`, the output weights start as ±s/√fan-in by fair coins (not for `identity`); with
     `balanced_signs` half of them are positive, and one more if their number is odd.
 
     With `biases`, or C_b = `cb` > 0, layers have trained biases b_l that start as N(0, C_b); C_b is one
@@ -75,8 +75,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
     coordinates. With `alternating_biases` their sizes are uniform on [0, √(3C_b)] and their signs alternate
     from unit to unit, starting with +. `output_bias = false` removes the bias of the output.
 
-    With `outputs = "m"` one net predicts all m targets: the hidden layers are shared, and each target has its
-    own weights in the last layer. Training uses the sum of the losses of the outputs, measures use their
+    With `outputs = "m"`, one net predicts all m targets: the hidden layers are shared, and each target has
+    its own weights in the last layer. Training uses the sum of the losses of the outputs, measures use their
     mean; cross-entropy is one loss of all outputs. `l2_penalty` λ adds λ/2 ‖θ‖² to the training loss, θ all
     trained numbers including biases: gradients and Hessians include it, measured losses do not.
 
@@ -266,7 +266,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
             learner_kind="by-rule",
             fixed_input_start=self.init in ("zero", "identity"),
             signals=self._signals_at_start,
-            hidden_layers=HiddenLayers(self.activation, tuple(size**2 for size in self._sizes()[1:])),
+            hidden_layers=HiddenLayers(
+                self.activation, tuple(size**2 for size in self._sizes()[1:]), self._first_at_start
+            ),
             affine=True,
             layered=True,
             is_relu_layer=self._is_relu_layer,
@@ -275,6 +277,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def structure_at(self, d: int) -> StructureAt:
         is_product = self.is_linear and self.outputs == 1
         return super().structure_at(d)._replace(linear_layers=len(self._numbers) if is_product else None)
+
+    @property
+    def _first_at_start(self) -> tuple[float, float] | None:
+        """C_w and C_b of the first layer, if it starts Gaussian."""
+        if self.init != "gaussian" or self.alternating_biases:
+            return None
+        return self._sizes()[0] ** 2, self._each(self.cb)[0] if 1 in self._biased else 0.0
 
     @property
     def _signals_at_start(self) -> Signals | None:

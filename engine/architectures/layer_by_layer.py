@@ -26,7 +26,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     """A dense net at its start, as k instances see it: each unit of a layer draws k signals from N(0, K).
 
     K_ab = C_b + C_w mean σ(z_a)σ(z_b) over the units below; in the first layer x_aᵀx_b/d replaces the mean.
-    The draws are √K g with g ~ N(0, I), and the g are the tensors g_l. For k instances this is exactly the
+    The draws are √K g with g ~ N(0, I), and the g are the tensors g_l. For k instances, this is exactly the
     law of a fully connected net with Gaussian weights, with kn numbers per layer instead of n². More
     instances are drawn in groups of k: each group has this law, but all groups share the g_l. Training
     changes the g_l, which are not weights of a net. Source: theory-nets.md §0.

@@ -32,7 +32,7 @@ SHARE = 0.1
 class Preactivations(Backend):
     """A new net with one hidden layer for every k, by gradient descent on the square loss of all k rows.
 
-    For orthogonal instances along the axes the pre-activations are weights. A step changes only those of the
+    For orthogonal instances along the axes, the pre-activations are weights. A step changes only those of the
     k rows, each along its own error. It is one pass over them, in the cache.
     """
 

@@ -28,7 +28,7 @@ LARGE_RECORD = 1 << 22
 class Structured(Backend):
     """Instances as an operator: a scaled identity, or the rows of a Sylvester matrix.
 
-    On orthogonal instances a rotation-invariant learner gets a scaled identity instead, and the invariant
+    On orthogonal instances, a rotation-invariant learner gets a scaled identity instead, and the invariant
     counterpart of its rule if it is invariant on these data only. Other learners get the rows of a Sylvester
     matrix as an operator, and so do solvers that need only products.
     """

@@ -20,7 +20,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     """Slope of the least-squares line of log y on log x through a curve: the exponent of a power law.
 
     It uses all places at which every replica has a finite number, and a positive one for logarithms. With
-    `linear` it is the slope of y on x.
+    `linear`, it is the slope of y on x.
     """
 
     example: ClassVar[str] = '{kind = "slope", curve = "GD", between = [0.9, 1.15]}'

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 LARGE_PAGES = "THP_MEM_ALLOC_ENABLE"
 """Environment variable that makes torch request pages of 2 MB, if available.
 
-Without it new tensors of 64 MB cost more than the arithmetic on them, and a run on 4096 targets takes twice
-as long.
+Without such pages, new tensors of 64 MB cost more than the arithmetic on them, and a run on 4096 targets
+takes twice as long.
 """
 
 WAITING = "OMP_WAIT_POLICY"

@@ -38,7 +38,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
     """Let numpy and scipy compute with one thread inside the block, until the last such block ends.
 
     Matrices of fewer rows than SMALL leave the threads as they are. For matrices of up to a thousand rows,
-    several threads mostly wait for each other: beside other programs that takes ten times as long.
+    several threads mostly wait for each other. If other programs run, several threads take ten times as long.
     """
     global _inside
     if rows < SMALL:
@@ -61,7 +61,7 @@ def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """Return a xᵀ [R, k, n], for a [R, k, d] and rows x [R, n, d].
 
     torch's `@` uses MKL, whose code for processors of other makers than Intel is that for AVX2. On a core of
-    an AMD EPYC with AVX-512 it makes 90 · 10⁹ float32 operations a second. oneDNN, which torch includes as
+    an AMD EPYC with AVX-512, it makes 90 · 10⁹ float32 operations a second. oneDNN, which torch includes as
     well, makes 170 for k = 64 and 216 for k = 256.
     """
     if _by_onednn() and _is_large(several, rows):

@@ -107,7 +107,7 @@ def _left_to_process() -> Iterator[int]:
 def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
     """Yield the bytes that the limited control groups of this process leave, in the file system below `root`.
 
-    A group has at most what its parents have. In a container the path of a group may be that of the host;
+    A group has at most what its parents have. In a container, the path of a group may be that of the host;
     the group is then where the file system of groups is mounted.
     """
     try:

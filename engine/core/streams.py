@@ -92,7 +92,7 @@ class Streams:
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
-        """With `single` the data of a replica come from one generator, `default_rng(seed)`."""
+        """With `single`, the data of a replica come from one generator, `default_rng(seed)`."""
         self.seeds, self._single = tuple(seeds), single
 
     def __call__(self, name: str) -> Stream:

@@ -52,7 +52,7 @@ def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
 
 
 def sign_flips(rows: Floats, labels: Floats) -> float:
-    """Return C under all sign flips: max_S f̂(S)², as they split L² of the cube into its parities."""
+    """Return C under all sign flips: max_S f̂(S)², as each parity alone spans an invariant space."""
     return float(np.square(coefficients(rows, labels)).max())
 
 

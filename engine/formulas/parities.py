@@ -94,9 +94,9 @@ Numbers = NDArray[np.int64]
 class SignProducts:
     """r lists of unknown signs, and the products of one sign per list that examples determine.
 
-    A product is a vector over F₂ with a 1 for each of its signs; it is known if it is a sum of those seen.
-    Stored are one solution, and a basis of all vectors orthogonal to those seen: `codes` has the entries of
-    every sign in its members, so that a product is known if the codes of its signs add up to 0.
+    A product is a vector over F₂ with a 1 for each of its signs; it is known if it is a sum of products seen.
+    Stored are one solution, and a basis of all vectors orthogonal to the products seen: `codes` has the
+    entries of every sign in its members, so that a product is known if the codes of its signs add up to 0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:

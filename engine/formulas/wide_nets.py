@@ -165,7 +165,8 @@ def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floa
 def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floats]:
     """Return mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
 
-    Without biases, at every width. Each layer multiplies V by χ²_B/E χ²_B, independently of the others.
+    The moments are exact at every width, for nets without biases. Each layer multiplies V by χ²_B/E χ²_B,
+    independently of the others.
 
     Args:
         halved: B ~ Binomial(n, ½) is the number of ReLU units that are on, given that some are; else B = n.

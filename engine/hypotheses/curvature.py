@@ -50,7 +50,7 @@ class Curvature:
     """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) + λ/2 ‖θ‖² of every net of a batch.
 
     L(ŷ, y) is the loss that the program defines: square loss is (ŷ − y)², without a ½. For a net with several
-    outputs L is the sum over the outputs; there are N = B/outputs nets. The P parameters θ are the trained
+    outputs, L is the sum over the outputs; there are N = B/outputs nets. The P parameters θ are the trained
     tensors, one after the other, and λ is the L2 penalty.
 
     Nets with one output each that a joint loss couples count as one net. Its parameters are those of its

@@ -114,7 +114,7 @@ Most = Annotated[float, Meta(gt=0, le=LARGEST)]
 class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Independent N(0, σ²) noise at every step: on the entries of the gradient, or on the weights after it.
 
-    On the weights it is not multiplied by the rate. Replicas draw their own; rates and targets share it.
+    On the weights, it is not multiplied by the rate. Replicas draw their own; rates and targets share it.
     Source: Abbe, Sandon 2020; theory-bias.md §41.
     """
 

@@ -14,7 +14,7 @@ class CrossEntropy(Loss, frozen=True, tag="cross-entropy"):
 
     p_c = e^(ŷ_c)/Σ_b e^(ŷ_b), the softmax, belongs to the loss and not to the learner; ∂L/∂ŷ_c = p_c − y_c.
     It couples the targets, which are the classes of an instance: the outputs of one net, or of K nets (K
-    linear neurons make softmax regression). For two classes it would be logistic loss of ŷ₁ − ŷ₂. Equal
+    linear neurons make softmax regression). For two classes, it would be logistic loss of ŷ₁ − ŷ₂. Equal
     predictions cost ln K. Source: theory-nets.md §§28, 29.
     """
 

@@ -16,7 +16,7 @@ class AngleError(Measure, frozen=True, tag="angle-error"):
     """The probability arccos(cos(w, w*))/π that xᵀw and xᵀw* differ in sign, averaged over targets.
 
     It is exact for a new instance without a preferred direction, as the matrix declares, and needs no rows.
-    For w = 0 it is ½. Labels depend on xᵀw*; if they are noisy, the error is that on labels without noise.
+    For w = 0, it is ½. Labels depend on xᵀw*; if they are noisy, the error is that on labels without noise.
     Source: theory-symmetry.md §19.
     """
 

@@ -22,7 +22,7 @@ class Change(Measure, frozen=True, tag="change"):
 
     The learner is trained a second time on the transformed instances, from the corresponding start (W₁ → W₁gᵀ
     for a start drawn from a law without a preferred direction). One g serves all replicas: a rotation of
-    determinant −1, a permutation that moves every feature, or half of the signs flipped. In float64 the
+    determinant −1, a permutation that moves every feature, or half of the signs flipped. In float64, the
     change is rounding alone if the symmetry holds. Rules that divide by small numbers amplify rounding, so a
     change up to UNCHANGED counts as 0. Source: theory.md §8; theory-symmetry.md §21.
     """

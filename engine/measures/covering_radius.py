@@ -25,8 +25,8 @@ class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
     """r_b: every instance is within r_b of one of 2^b instances, chosen by farthest points, b = 0, 1, ….
 
     The first centre is the first row, and each further one is the instance farthest from all centres before
-    it. No set of as many centres has a radius below r_b/2. It is a property of the instances, which are the
-    same for all learners. Source: Gonzalez 1985; theory-nets.md §37.
+    it. No set of as many centres has a radius below r_b/2. The radius is a property of the instances, so all
+    learners have the same value. Source: Gonzalez 1985; theory-nets.md §37.
     """
 
     label: ClassVar[str] = "covering radius"

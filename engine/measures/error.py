@@ -24,12 +24,12 @@ class Error(OfRows, frozen=True, tag="error"):
     """The share of rows that are misclassified, for labels of two classes or, one-hot, of several.
 
     Labels ±1 are decided by the sign of a prediction, labels 0 and 1 by its side of the loss's boundary. A
-    prediction on the boundary counts one half. For one-hot labels a row is misclassified if another class has
-    the largest prediction; if t predictions are equally large, each counts 1/t. Rounding moves predictions
-    off a boundary, on unseen Hadamard rows even to the right side. So a prediction within √eps of the
-    boundary counts as on it. A seen row counts as often as it was seen. It has no value over rows seen before
-    the first example, nor over unseen rows after the last. If some labels were corrupted, it is measured on
-    these labels, or on the true ones. Source: theory.md §10, theory-bias.md §44.
+    prediction on the boundary counts one half. For one-hot labels, a row is misclassified if another class
+    has the largest prediction; if t predictions are equally large, each counts 1/t. Rounding moves
+    predictions off a boundary, on unseen Hadamard rows even to the right side. So a prediction within √eps of
+    the boundary counts as on it. A seen row counts as often as it was seen. It has no value over rows seen
+    before the first example, nor over unseen rows after the last. If some labels were corrupted, it is
+    measured on these labels, or on the true ones. Source: theory.md §10, theory-bias.md §44.
     """
 
     labels: Annotated[

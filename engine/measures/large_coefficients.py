@@ -17,7 +17,7 @@ LARGE = 0.05
 class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
     """Number of |ŵ_i| above a twentieth of the largest, averaged over targets.
 
-    ŵ_i are the weights, or the coefficients of their discrete Fourier transform. For w = 0 the number is 0.
+    ŵ_i are the weights, or the coefficients of their discrete Fourier transform. For w = 0, the number is 0.
     Unit: none. Source: GLSS18b; theory-bias.md §47.
     """
 

@@ -14,7 +14,7 @@ ROUNDING = 64
 class SignAlignment(Measure, frozen=True, tag="sign-alignment"):
     """cos∠(w, sign(Σ_j y_j x_j)), the sum over the rows seen, averaged over targets; no value for w = 0.
 
-    From 0 the first step of sign descent on the square loss is along these signs, and so is that of Adam,
+    From 0, the first step of sign descent on the square loss is along these signs, and so is that of Adam,
     RMSProp and AdaGrad. In the coordinates that learners see. Source: Wilson, Roelofs, Stern, Srebro, Recht
     2017; theory-symmetry.md §50.
     """

@@ -181,9 +181,9 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     measure take the same steps, all of them, or those that `lines` names; they do not apply to shares and to
     places of extremes. The summary `relative-variance` is the variance over the squared mean, `log-variance`
     that of logarithms; both need two replicas. `marks` are places of interest, drawn as straight lines, and
-    `contours` of a heat map are where a theory line has a level. With `points = "train"` a function over
+    `contours` of a heat map are where a theory line has a level. With `points = "train"`, a function over
     inputs is shown with the examples that it was learned from, those of the first replica. With `draw =
-    "bars"` every place of x has a bar; x may be an axis of words, whose values stand at 1, 2, 3, …
+    "bars"`, every place of x has a bar; x may be an axis of words, whose values stand at 1, 2, 3, …
     """
 
     name: Annotated[

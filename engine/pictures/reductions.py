@@ -183,7 +183,7 @@ def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Flo
 
     By the delete-one jackknife, √((R − 1)/R · Σ(θ_r − θ̄)²) of the estimates θ_r without replica r. If there
     are more than MOST_OMITTED replicas, the same formula for R = RESAMPLES groups that are omitted. For a
-    median this does not converge: there it is the standard deviation of estimates from RESAMPLES draws of R
+    median, this does not converge: there it is the standard deviation of estimates from RESAMPLES draws of R
     replicas with replacement. None for a single replica, for the first of them, and for the least and the
     greatest, whose errors they do not determine. Source: Efron, Tibshirani 1993 ch. 10–11.
     """

@@ -171,7 +171,7 @@ class Batches(NamedTuple):
 
 
 class ProtocolSchedule(NamedTuple):
-    """Declared properties of the steps and records of a protocol. With the defaults no theorem applies."""
+    """Declared properties of the steps and records of a protocol. With the defaults, no theorem applies."""
 
     single: bool = False
     """Whether every gradient belongs to a single example."""

@@ -36,7 +36,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
     """A number of steps on the first `train` rows, measured after some of them, on average over all n rows.
 
     A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows. By default
-    mini-batches are the next rows in passes through the rows, each pass in a new order. With `fresh` each is
+    mini-batches are the next rows in passes through the rows, each pass in a new order. With `fresh`, each is
     a subset drawn independently of earlier ones, and with `replacement` its rows are independent draws. A
     mini-batch may continue in the next pass; with `drop_last` the rest of a pass is dropped instead. Replicas
     draw their own mini-batches. Rates and targets share them, and so do learners, unless `own_batches` lets
@@ -156,7 +156,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
     def place(self, number: Any, n: int) -> NDArray[np.int64]:
         """Return the numbers of steps before records by number.
 
-        On a logarithmic grid they start at 1 and grow by 1 until a constant factor is the larger growth.
+        On a logarithmic grid, they start at 1 and grow by 1 until a constant factor is the larger growth.
         """
         extent = self.extent(n)
         count, last = extent.records - 1, int(extent.last)

@@ -44,7 +44,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 
     Its direction has the largest margin min_j y_j x_jᵀw/‖w‖, which is 1/‖w‖. Labels are ±1, and the model has
     no bias. ‖w‖ is ‖w‖₁ = Σ|w_i|, ‖w‖_∞ = max|w_i|, or Σ_f |c_f| over the coefficients c of the unitary
-    discrete Fourier transform. The first two need one linear program. For the third every |c_f| is the
+    discrete Fourier transform. The first two need one linear program. For the third, every |c_f| is the
     largest of Re(e^(−ia) c_f) over angles a: programs with more and more angles follow, until their optimum,
     a lower bound, agrees with Σ|c_f| up to 1e-9. ArithmeticError if a share of 1e-4 is left in the end.
     Solved by HiGHS, anew for every k. Once no w separates the examples, w is NaN, and the learner has

@@ -30,12 +30,12 @@ EVERY = 20
 class Nuclear(Solver, frozen=True, tag="nuclear"):
     """The W of least nuclear norm ‖W‖_* = Σ_i s_i(W) with x_tᵀWz_t = y_t on the examples so far.
 
-    Instances are x zᵀ, entry by entry along the rows of W, which has `factors` rows and columns. Douglas and
-    Rachford's alternation between the W that fit and shrunken singular values, anew for every k, from the
-    shortest W that fits. Of several minimisers it is the limit of this alternation, which rotates with the
-    instances. The dual gives a lower bound on ‖W‖_* throughout. Labels that no W fits are replaced by the fit
-    of least squares. Raises ArithmeticError if the final gap is above a thousandth. Source: Fazel 2002;
-    Candès, Recht 2009; Douglas, Rachford 1956; theory-open.md §17.
+    Instances are x zᵀ, entry by entry along the rows of W, which has `factors` rows and columns. The solver
+    is Douglas and Rachford's alternation between the W that fit and shrunken singular values. It begins anew
+    for every k, from the shortest W that fits. Of several minimisers, the solution is the limit of this
+    alternation, which rotates with the instances. The dual gives a lower bound on ‖W‖_* throughout. Labels
+    that no W fits are replaced by the fit of least squares. Raises ArithmeticError if the final gap is above
+    a thousandth. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956; theory-open.md §17.
     """
 
     factors: Pair = None

@@ -30,12 +30,12 @@ SAME = {4: 1e-3, 8: 1e-6}
 class PathRule(Solver, frozen=True, tag="path-rule"):
     """The labels of products x¹ ⊗ … ⊗ xʳ that the seen labels determine, and 0 for all other products.
 
-    It assumes that labels ±1 are products of one unknown sign for every factor. With two factors a label is
+    It assumes that labels ±1 are products of one unknown sign for every factor. With two factors, a label is
     known if a path of examples leads from x¹ to x², alternately with the same first and the same second
-    factor. It is then the product of the labels along the path. With r factors a label is known if the
+    factor. It is then the product of the labels along the path. With r factors, a label is known if the
     indicator vector of its tuple is a sum, over F₂, of indicator vectors of seen tuples (Gaussian
     elimination). Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors
-    change nothing. For two factors the prediction is sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), M = Σ_t y_t x¹_t x²_tᵀ, with
+    change nothing. For two factors, the prediction is sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), M = Σ_t y_t x¹_t x²_tᵀ, with
     sgn 0 = 0. Source: theory-open.md §17.
     """
 

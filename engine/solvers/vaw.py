@@ -34,7 +34,7 @@ LARGE = 1e4
 class VAW(Solver, frozen=True, tag="vaw"):
     """The Vovk–Azoury–Warmuth forecaster: ridge regression that counts the instance it predicts as seen.
 
-    After k examples a row x gets ŷ = bᵀ(A + x xᵀ)⁻¹x with A = εI + Σ_{j≤k} x_j x_jᵀ, b = Σ_{j≤k} y_j x_j. By
+    After k examples, a row x gets ŷ = bᵀ(A + x xᵀ)⁻¹x with A = εI + Σ_{j≤k} x_j x_jᵀ, b = Σ_{j≤k} y_j x_j. By
     Sherman and Morrison that is xᵀw/(1 + xᵀA⁻¹x) with the ridge solution w for λ = ε = `eps`: it is not
     linear in x. It is computed example by example in float64: x_k changes the products xᵀw and the leverages
     xᵀA⁻¹x of all rows by multiples of xᵀA⁻¹x_k and of its square. If the examples are the rows in their

@@ -34,7 +34,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Values are numbers, or tables that give several names a number each. With `set` they replace a value of
     the preset, and may be words and parts as well. A range goes from `from` to `to` in equal steps, or with
     `log` in equal factors: of 2 or of 10 if the ends allow it and `points` is not set. Charts show values
-    with `names` by name, and tables without names by one of their numbers. With `until = "read"` it is an
+    with `names` by name, and tables without names by one of their numbers. With `until = "read"`, it is an
     inner axis: for every place on the others a learner follows it upwards, only until all readings of
     pictures along it are known with their errors, such as the number of rows that suffice.
     """

@@ -88,8 +88,13 @@ def _texts(listed: Any, key: str) -> tuple[str, ...]:
 
 
 def digest(raw: reading.Raw) -> str:
-    """Return the digest of a preset without its texts."""
+    """Return the digest of a preset without its texts, and without those of its claims."""
     content = {key: part for key, part in raw.items() if key not in WORDS}
+    if isinstance(claims := content.get("claims"), list):
+        content["claims"] = [
+            {key: part for key, part in claim.items() if key != "text"} if isinstance(claim, dict) else claim
+            for claim in claims
+        ]
     written = msgspec.json.encode(content, order="deterministic")
     return hashlib.sha256(written).hexdigest()[:16]
 

@@ -278,7 +278,7 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
 
     A part that is given by its kind alone becomes a table. The matrix is resolved first; its expressions may
     use its own d. The target is resolved next; its expressions may use d, n and the sizes that the matrix
-    defines. All other expressions may also use m. Without update rules the protocol is optional. Without
+    defines. All other expressions may also use m. Without update rules, the protocol is optional. Without
     training the target is optional, too, and labels are then 0.
 
     Raises: BadInput for an expression without a value, and for an invalid matrix or target.

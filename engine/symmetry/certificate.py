@@ -59,8 +59,8 @@ def certificate(
     Trains on (X, y) and on (Xgᵀ, y) in float64 on the CPU with coupled starts, for two random g that nearly
     generate the group; one of two rotations has determinant −1. Compares the predictions on all rows at every
     record of the first replica, as long as they are finite: max |Δŷ| / max |ŷ|. Below UNCHANGED the learner
-    is invariant on these data. Under rotations a rule with an invariant counterpart is compared with that, as
-    diagonal AdaGrad with the rule that shares a rate among all inputs: rotated ±1 data are not ±1, so
+    is invariant on these data. Under rotations, a rule with an invariant counterpart is compared with that,
+    as diagonal AdaGrad with the rule that shares a rate among all inputs: rotated ±1 data are not ±1, so
     invariance on these data means that the learner equals that rule here. None for a matrix of more than
     MOST_ENTRIES. Source: theory.md §8.
     """
@@ -196,8 +196,8 @@ def _predictions(
 ) -> Iterator[torch.Tensor]:
     """Yield predictions on all instances at every record, or once for records that are complete together.
 
-    They are clipped to `limits` if the protocol clips them. With `ends` they end at the record by which every
-    variant has ended.
+    They are clipped to `limits` if the protocol clips them. With `ends`, they end at the record by which
+    every variant has ended.
     """
     complete, ended = 0, False
     while complete < records and not ended:

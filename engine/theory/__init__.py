@@ -353,7 +353,7 @@ class RotationInvariant(Line, frozen=True):
 def bound_by_turning(learner: Learner, predicate: str) -> Finding:
     """Return that randomly rotated data bind a learner to a bound for rotation-invariant learners.
 
-    On such data a learner has the same law of results as the learner that first rotates all data at random,
+    On such data, a learner has the same law of results as the learner that first rotates all data at random,
     and the latter is rotation invariant.
     """
     return Finding(
@@ -396,8 +396,8 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
     """Return whether an unknown sign of a row's label costs c on average over rows, with `reason` if it does.
 
     The sign is unknown if the label is an independent fair coin, or changes sign with a row of unknown sign.
-    For labels ±1 it costs c. For square loss it costs y²; the mean of y² over rows in random order is ‖w*‖² =
-    1 on orthogonal rows of length √d. Label noise only raises the cost.
+    For labels ±1, it costs c. For square loss, it costs y²; the mean of y² over rows in random order is ‖w*‖²
+    = 1 on orthogonal rows of length √d. Label noise only raises the cost.
     """
     problem = experiment.problem
     if problem.labels_are_coins:

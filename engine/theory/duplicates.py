@@ -30,10 +30,10 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
     rows, t of which are copies of h, no copy has been drawn with probability at least C(T − t, k)/C(T, k) =
     ∏_(i<t) (1 − k/(T − i)).
 
-    With examples drawn independently (`replacement`) a row is still unseen with probability (1 − 1/d)^k. The
+    With examples drawn independently (`replacement`), a row is still unseen with probability (1 − 1/d)^k. The
     bound is then c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have only one
     sign. The labels of a target of several features do not all have size 1; then both bounds hold for square
-    loss, in expectation over the order. For an invariant learner all orthogonal rows of length √d are
+    loss, in expectation over the order. For an invariant learner, all orthogonal rows of length √d are
     equivalent to Hadamard rows. Least squares attains both. Source: WKA21 App. A.
     """
 

@@ -23,8 +23,8 @@ ROUNDING = {4: 6, 8: 12}
 class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     """V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1}): the variance that layer l gives to the next, as n → ∞.
 
-    It is measured at the start and averaged over the instances. For ReLU or linear σ it equals E V_l at every
-    width. The mean over N(0, K) is taken by Gauss–Hermite quadrature at 200 points. Source: RYH ch. 2;
+    It is measured at the start and averaged over the instances. For ReLU or linear σ, it equals E V_l at
+    every width. The mean over N(0, K) is taken by Gauss–Hermite quadrature at 200 points. Source: RYH ch. 2;
     theory-nets.md §24.
     """
 

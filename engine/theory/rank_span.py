@@ -23,7 +23,7 @@ from engine.theory import (
 class RankSpan(Line, frozen=True, tag="rank-span"):
     """k: the maximal rank of the weights of all targets for one linear neuron started at 0.
 
-    After k examples every weight vector is in the span of k instances, on any matrix, for any loss and any
+    After k examples, every weight vector is in the span of k instances, on any matrix, for any loss and any
     labels. Source: WKA21 Thm 9; theory.md §7.
     """
 

@@ -73,7 +73,7 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
     A rotation-invariant learner has the same expected error for every w*, and therefore for w* drawn
     uniformly from the sphere. So its error is at least the Bayes risk of that prior, at any d. The line is
     the limit d, k → ∞ at α = k/(d − 1), which tends to 0.4417/α: an error of ε takes 0.44 d/ε examples. At a
-    small d the risk may be slightly below its limit. Source: Györgyi, Tishby 1990; Barbier et al. 2019;
+    small d, the risk may be slightly below its limit. Source: Györgyi, Tishby 1990; Barbier et al. 2019;
     theory-symmetry.md §19.
     """
 

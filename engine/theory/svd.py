@@ -13,8 +13,8 @@ from engine.theory import At, Floats, Line, LineStructure, several_targets, stay
 class SVD(Line, frozen=True, tag="svd"):
     """(1/nm) Σ_{i>k} s_i(Y)²: one linear neuron started at 0, averaged over m targets, on any matrix.
 
-    After k examples the m weight vectors lie in the span of k instances, so their predictions are a matrix of
-    rank k, and no rank-k matrix is closer to the labels Y. It holds for the given labels, not only in
+    After k examples, the m weight vectors lie in the span of k instances, so their predictions are a matrix
+    of rank k, and no rank-k matrix is closer to the labels Y. It holds for the given labels, not only in
     expectation, and for any feature map. All d Hadamard targets give 1 − k/d. Source: WV05; WKA21 Thm 9.
     """
 

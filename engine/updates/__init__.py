@@ -57,7 +57,7 @@ Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: 
 
 
 class UpdateStructure(NamedTuple):
-    """Properties that a rule declares of its steps. With the defaults no theorem applies to it."""
+    """Properties that a rule declares of its steps. With the defaults, no theorem applies to it."""
 
     learner_kind: LearnerKind = "other"
     """Kind of the learners that the rule trains, unless their architecture decides."""

@@ -24,7 +24,7 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
     The d weights D are those of d training examples, and a step brings a weak hypothesis h. Its margin on
     example i, 1 where it is right and −1 where it is wrong, is g_i: −y x_i for hinge loss on ±1. Its edge is
     γ = Σ_i D_i g_i, and its vote α = ½ ln((1 + γ)/(1 − γ)), after which the edge of h is 0. With a constant
-    `vote` it is EG at this rate. The rule `coordinate` on exponential loss is AdaBoost on the side of the
+    `vote`, it is EG at this rate. The rule `coordinate` on exponential loss is AdaBoost on the side of the
     votes. Source: Freund, Schapire 1997; Schapire, Singer 1999; theory.md §4.
     """
 

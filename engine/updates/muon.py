@@ -34,7 +34,7 @@ ITERATIONS = 5
 class Muon(Update, frozen=True, tag="muon"):
     """Muon: M ← μM + G, W ← W − η √max(1, h/d) O(G + μM) for a layer of h outputs and d inputs, from M = 0.
 
-    O sets all singular values to about 1. With `newton-schulz` it applies five steps X ← aX + (bA + cA²)X
+    O sets all singular values to about 1. With `newton-schulz`, it applies five steps X ← aX + (bA + cA²)X
     with A = XXᵀ, from the direction X = ·/‖·‖_F: an odd polynomial of the matrix. With `svd` it is exact, UVᵀ
     of the singular vectors, which are arbitrary for a matrix without full rank. With `hidden` only hidden
     layers take these steps, as recommended; the first layer, the last layer and all biases take steps of Adam

@@ -13,7 +13,7 @@ class Polyak(Update, frozen=True, tag="polyak"):
     """Polyak's step towards a level that is η below the loss: w ← w − η g/‖g‖², ‖g‖ over all layers.
 
     To first order every step lowers the loss by η. With steps along ∇ ln L of the exponential loss the
-    smallest margin grows by about η a step, however fast the weights of a deep net grow. Where g = 0 the
+    smallest margin grows by about η a step, however fast the weights of a deep net grow. Where g = 0, the
     weights stay. Source: Polyak 1969; Lyu, Li 2020; theory-bias.md §47.
     """
 

@@ -18,7 +18,7 @@ from engine.updates.adam import Adam
 class Shampoo(Update, frozen=True, tag="shampoo"):
     """Shampoo: L ← L + GGᵀ, R ← R + GᵀG, W ← W − η L^(−1/4) G R^(−1/4), from L = R = εI, layer by layer.
 
-    If x becomes Ux, then G becomes GUᵀ, R becomes URUᵀ, and L stays. With `factors` = left the step is
+    If x becomes Ux, then G becomes GUᵀ, R becomes URUᵀ, and L stays. With `factors` = left, the step is
     L^(−1/2) G. `grafting` keeps the direction and takes the length of another rule's step: of G (sgd) or of
     Adam with its usual constants. `block` splits G into blocks of that many columns, each with its own L and
     R, as is usual for large d. Each step requires an eigendecomposition of each factor, in float64. Source:

@@ -42,7 +42,7 @@ def within(names: Sequence[str], width: int) -> list[str]:
 def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
     """Shorten names such as "net, C_w = 1" to "net, 1" if all names have the same key at that place.
 
-    With `once` the first of them keeps its key.
+    With `once`, the first of them keeps its key.
     """
     split = [name.split(", ") if name else [] for name in names]
     longest = max(map(len, split), default=0)

@@ -325,7 +325,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def rounding(self) -> float:
-        """Size up to which a value counts as 0. On a log axis this requires a gap between values."""
+        """Size up to which a value counts as 0. On a log axis, this requires a gap between values."""
         view = self.view
         if not self.resolved.y_log:
             return max(view.quantity.rounding, negligible(view))

@@ -94,7 +94,7 @@ def ticks(
 ) -> tuple[Tick, ...]:
     """Return at most `most_ticks` pairs of value and label within the limits, increasing.
 
-    On a log axis these are decades. If it has fewer than `least`, some of the 1-2-5 multiples are added, or
+    On a log axis, these are decades. If it has fewer than `least`, some of the 1-2-5 multiples are added, or
     the ticks are linear.
 
     Args:

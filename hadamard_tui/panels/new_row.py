@@ -19,7 +19,7 @@ ROWS_BEFORE = 4
 """Drawn rows before the new one: enough to see that their inner products are alike."""
 
 MOST_FEATURES = 32
-"""Drawn features. With the words beside them they fit into 80 columns."""
+"""Drawn features. With the words beside them, they fit into 80 columns."""
 
 MOST_WEIGHED = 1 << 14
 """Maximum number of features for inner products, which need whole rows."""

@@ -253,7 +253,7 @@ class Page(SvgSheet):
     def _cut(self, clip_name: str, x: float, width: float, top: float = 0) -> Element:
         """Add the clip rectangle for groups with this name.
 
-        Without `top` the rectangle extends beyond the area.
+        Without `top`, the rectangle extends beyond the area.
         """
         height = AREA_HEIGHT if top else self.bottom + EDGE
         place = {"x": f"{x:.2f}", "y": f"{top:.2f}"}

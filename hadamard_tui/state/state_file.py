@@ -73,7 +73,7 @@ def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
 
 
 class Memory(msgspec.Struct):
-    """The saved set-up and view. Without a set-up this is the first start."""
+    """The saved set-up and view. Without a set-up, this is the first start."""
 
     view: KeptView = msgspec.field(default_factory=KeptView)
     experiment: dict[str, Any] | None = None

@@ -94,7 +94,7 @@ def echo(text: str | bytes, nl: bool = True) -> None:
 class Delivery:
     """Delivery of results to standard output and files; an error does not stop the other results.
 
-    At the end of the `with` block it raises the first error other than bad input. Without such an error, it
+    At the end of the `with` block, it raises the first error other than bad input. Without such an error, it
     raises a BadInput that names everything that was not delivered, or else ReaderGone.
     """
 

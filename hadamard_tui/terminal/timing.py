@@ -1,7 +1,7 @@
 """Time in the app: calls after a delay, temporary messages, and frames per second.
 
 A timer of Textual never fires if its time is over before it starts to wait, as on a busy machine. With a
-negative time it uses the processor without end.
+negative time, it uses the processor without end.
 """
 
 from __future__ import annotations

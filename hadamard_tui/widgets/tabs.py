@@ -13,9 +13,6 @@ from textual.widget import Widget
 from hadamard_tui.charts.raster import elided
 from hadamard_tui.keyboard import key
 
-UNNAMED = "·"
-"""Sign of a picture whose name does not fit."""
-
 LEAST = 8
 """Least width of a cut name."""
 
@@ -48,7 +45,7 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
     """Return the names within `width` cells.
 
     Names that fit stay as they are. Otherwise all but the chosen one are replaced by short names, then cut;
-    if they are many, only neighbours of the chosen one keep names, and the rest become signs.
+    if they are many, only neighbours of the chosen one keep names, and the rest become their numbers.
     """
     room = width - (len(names) - 1)
     if sum(map(cell_len, names)) <= room:
@@ -71,19 +68,21 @@ def _most(lengths: Sequence[int], room: int) -> int | None:
 
 
 def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """Return the chosen name, as many neighbours as fit, and signs."""
-    room = width - 2 * (len(names) - 1)  # beside signs and blanks
-    shown = [UNNAMED] * len(names)
-    shown[chosen] = elided(names[chosen], max(room - 2 * (LEAST - 1), width // 3))
+    """Return the chosen name, as many neighbours as fit, and the numbers of all others."""
+    shown = [str(number) for number in range(1, len(names) + 1)]
+    digits = [len(text) for text in shown]
+    room = width - (len(names) - 1) - sum(digits) + digits[chosen]
+    shown[chosen] = elided(names[chosen], max(room - 2 * LEAST, width // 4))
     remaining = room - cell_len(shown[chosen])
     around = sorted(range(len(names)), key=lambda number: abs(number - chosen))[1:]
     near = [number for number in around if abs(number - chosen) == 1]
-    max_length = _most([cell_len(short[number]) for number in near], remaining + len(near)) or 1
+    room_near = remaining + sum(digits[number] for number in near)
+    max_length = _most([cell_len(short[number]) for number in near], room_near) or 1
     for number in around:
         text = elided(short[number], max_length) if number in near else short[number]
-        if max_length == 1 or cell_len(text) - 1 > remaining:
+        if max_length == 1 or cell_len(text) - digits[number] > remaining:
             break
-        shown[number], remaining = text, remaining - (cell_len(text) - 1)
+        shown[number], remaining = text, remaining - (cell_len(text) - digits[number])
     return shown
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import tomllib
 
 import msgspec
 import pytest
@@ -176,6 +177,16 @@ def test_lists_of_presets_say_texts_with_their_numbers_and_their_digests_are_tho
     assert mine.claims == other.claims == ("Of 8 rows",)
     assert mine.digest == other.digest
     assert presets.load("mine.toml") == presets.load("plain.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "differs"),
+    [("{2*steps} steps", "T", False), ("Of {n} rows", "Of all rows", False), ("1 + 1", "3", True)],
+    ids=["title", "text of a claim", "number of a claim"],
+)
+def test_a_digest_changes_with_numbers_and_not_with_texts(old: str, new: str, differs: bool):
+    before, after = (preset_index.digest(tomllib.loads(text)) for text in (PRESET, PRESET.replace(old, new)))
+    assert (before != after) is differs
 
 
 PRESET = """

@@ -80,7 +80,7 @@ class NetBatch(NamedTuple):
     """B nets Σ_i a_i σ(w_iᵀx) of h units, for the first k of the instances c·e_1, c·e_2 and so on."""
 
     first: Array
-    """[B, K, h], w_ij for every instance j: its pre-activations over c. Of each net the first k move."""
+    """[B, K, h], w_ij for every instance j: its pre-activations over c. Of each net, the first k move."""
     last: Array
     """[B, h], a."""
     labels: Array

@@ -68,7 +68,7 @@ class RowNumbers(NamedTuple):
 
 
 class MatrixStructure(NamedTuple):
-    """Properties that a matrix declares of its instances. With the defaults no theorem binds a learner.
+    """Properties that a matrix declares of its instances. With the defaults, no theorem binds a learner.
 
     `Matrix.structure` fills in the fields that follow from the fields and methods of every family, down to
     `features_made`. A family adds the others.

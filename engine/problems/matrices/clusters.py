@@ -18,8 +18,8 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
 
     The K·C centres c are uniform on the unit sphere, one draw per replica. The length r of a centre is 1 or
     √d, and σ is the spread of a cluster relative to r; for r = √d it is the standard deviation of every
-    entry. With `spread` = ball no instance is farther from its centre than rσ: v is uniform on the unit
-    sphere, and U uniform in [0, 1]. With `normalised` every instance is scaled to the length r. Clusters
+    entry. With `spread` = ball, no instance is farther from its centre than rσ: v is uniform on the unit
+    sphere, and U uniform in [0, 1]. With `normalised`, every instance is scaled to the length r. Clusters
     alternate, and so do classes; their sizes are as equal as n allows. The target `classes` uses the classes
     as labels. Source: Oymak, Fabian, Li, Soltanolkotabi 2019; theory-bias.md §§44–46, theory-nets.md §§28,
     29.

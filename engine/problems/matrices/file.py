@@ -35,7 +35,7 @@ class File(Matrix, frozen=True, tag="file"):
     index are detected, and every run reports how the file was read. An ambiguous file is refused, with the
     setting that resolves the ambiguity. `label` names the column of labels, which is then not a feature. The
     target `file` without a path uses it as label: two words become −1 and +1, and more words become one
-    target each. The target `classes` uses its words or whole numbers as classes. With `permute` the rows are
+    target each. The target `classes` uses its words or whole numbers as classes. With `permute`, the rows are
     in random order, each with its label. Every replica sees the same rows.
     """
 

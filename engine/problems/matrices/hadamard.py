@@ -18,8 +18,8 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
     """A Hadamard matrix: d orthogonal rows of ±1, HᵀH = d·I.
 
     For d a power of two it is Sylvester's, entry (i, j) = (−1)^popcount(i & j); other orders, 12, 20, 24, 28,
-    36 …, are Sylvester's times one of Paley's. With `permute` the rows come in a uniformly random order; with
-    `row_signs` every instance and its label are flipped together by a fair coin, (s h, s y). Column 0 is
+    36 …, are Sylvester's times one of Paley's. With `permute`, the rows come in a uniformly random order;
+    with `row_signs` every instance and its label are flipped together by a fair coin, (s h, s y). Column 0 is
     constant 1 up to the row signs. Source: WKA21 §3; Paley 1933; theory.md §2.
     """
 

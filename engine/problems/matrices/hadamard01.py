@@ -18,7 +18,7 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     """The Hadamard problem shifted to features 0 and 1: X = ½(diag(s) H + 1) without the constant row of H.
 
     The remaining n = d − 1 rows are orthogonal to the constant one, so XXᵀ = ¼ d (I + 1) for all signs s:
-    inner products of instances contain no information on labels. With `permute` the rows are in a uniformly
+    inner products of instances contain no information on labels. With `permute`, the rows are in a uniformly
     random order; with `row_signs` every s_i is a fair coin, otherwise 1. The label is shifted with its row:
     feature j is ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory.md §2.
     """

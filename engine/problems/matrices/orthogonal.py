@@ -16,8 +16,8 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     """Scaled unit vectors, X = √d·I: orthogonal rows as long as those of a Hadamard matrix.
 
     A rotation-invariant learner cannot distinguish them from Hadamard rows: H = √d·I·(H/√d). The label of a
-    feature is √d on one row and 0 on the others. With `permute` the rows are in a uniformly random order;
-    with `row_signs` every instance and its label are flipped together by a fair coin. With `rotate` they are
+    feature is √d on one row and 0 on the others. With `permute`, the rows are in a uniformly random order;
+    with `row_signs` every instance and its label are flipped together by a fair coin. With `rotate`, they are
     the rows of a random orthogonal matrix. Source: WKA21 §3; theory.md §2.
     """
 

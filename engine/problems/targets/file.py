@@ -33,8 +33,8 @@ PLACE = "problem.target"
 class File(Target, frozen=True, tag="file"):
     """Your own labels: one row per instance, one column per target, of a file or the file of the instances.
 
-    Without a path they are the column `label` of the matrix `file`. A path is relative to the preset file,
-    and the file is read as that of a matrix. Of two words the first in sorted order is −1 and the other +1;
+    Without a path, they are the column `label` of the matrix `file`. A path is relative to the preset file,
+    and the file is read as that of a matrix. Of two words, the first in sorted order is −1 and the other +1;
     more words are one target each, 1 for their own instances and 0 for the rest. Labels belong to the rows of
     a matrix file, in the order of that file; other matrix families draw their own rows and refuse external
     labels.
