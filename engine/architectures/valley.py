@@ -30,7 +30,7 @@ class Valley(Architecture, frozen=True, tag="valley"):
     ] = 1.0
 
     def structure(self) -> ArchitectureStructure:
-        return super().structure()._replace(starts_alike=True, fixed_input_start=True, valley_start=self.v0)
+        return super().structure()._replace(fixed_input_start=True, valley_start=self.v0)
 
     @property
     def layers(self) -> tuple[str, ...]:
