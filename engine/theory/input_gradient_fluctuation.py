@@ -23,7 +23,7 @@ class InputGradientFluctuation(Line, frozen=True, tag="input-gradient-fluctuatio
     grows exponentially with depth over width. Source: HN20; theory-nets.md §38.
     """
 
-    title: ClassVar[str] = "product over layers"
+    title: ClassVar[str] = "spread of squared slopes"
     measure: ClassVar[str] = "input-gradient"
     formula: ClassVar[str] = "3 ∏(1 + 5/n_l) − 1 for ReLU, 3 ∏(1 + 2/n_l) − 1 for linear nets"
     source: ClassVar[str] = "HN20"

@@ -23,7 +23,7 @@ class InputGradientMean(Line, frozen=True, tag="input-gradient-mean"):
     the weights. Source: HN20; theory-nets.md §38.
     """
 
-    title: ClassVar[str] = "exact mean"
+    title: ClassVar[str] = "exact mean of squared slopes"
     measure: ClassVar[str] = "input-gradient"
     formula: ClassVar[str] = "(1/d) ∏_l C_w E σ′², 2/d for ReLU at C_w = 2"
     source: ClassVar[str] = "HN20"
