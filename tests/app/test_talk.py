@@ -127,6 +127,8 @@ async def test_the_words_of_every_stop_stand_whole_beside_the_numbers_over_a_big
     tour = Tour(stops)
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: stops[0].predict in banner(app))
+        await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None)
         await pilot.press("f")
         await until(pilot, lambda: "64" in banner(app) and "0.023" in banner(app))
