@@ -202,6 +202,7 @@ def test_the_mean_of_a_product_is_the_double_integral_for_tanh(variance):
     assert wide_nets.product_mean(np.tanh, of_pair(0.6, variance))[0] == pytest.approx(expected, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_correlations_are_those_of_the_page():
     (of_relu,) = wide_nets.layer_correlations(relu, of_pair(0.0, 2.0), [2.0] * 100, [0.0] * 100)
     assert of_relu[[0, 1, 9, 99]] == pytest.approx([1 / np.pi, 0.49373, 0.87154, 0.996423], abs=5e-6)
