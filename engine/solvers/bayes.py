@@ -33,7 +33,7 @@ class Bayes(Solver, frozen=True, tag="bayes"):
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         targets = len(data.labels) // data.replicas
-        return Posterior(data.labels.new_zeros(data.replicas, targets, data.instances.d), self.flip)
+        return FeaturePosterior(data.labels.new_zeros(data.replicas, targets, data.instances.d), self.flip)
 
     def size(self, n: int, d: int) -> int:
         return d
@@ -46,7 +46,7 @@ class Bayes(Solver, frozen=True, tag="bayes"):
         )
 
 
-class Posterior:
+class FeaturePosterior:
     """The posterior over features given the examples it has seen, for every replica and target."""
 
     def __init__(self, agreements: torch.Tensor, flip: float) -> None:

@@ -5,7 +5,7 @@ import pytest
 from building import data_of, experiment
 
 from engine.core.parts import BadInput
-from engine.formulas.ring_walk import stationary
+from engine.problems.matrices.ring_walk import stationary
 from engine.runtime.run import run
 
 
