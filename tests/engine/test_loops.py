@@ -67,6 +67,36 @@ def test_a_loop_on_disk_serves_other_processes_until_a_file_that_it_includes_cha
     assert call(folder) == ["8", "0", file], "the value of the former file would be 6"
 
 
+OF_A_CLASS = """
+from pathlib import Path
+from typing import NamedTuple
+from numba import njit
+from engine.backends.loops import keep, kept_at
+
+class Point(NamedTuple):
+    x: float
+
+@njit
+def of_point(point):
+    return 3 * point.x
+
+keep(of_point)
+
+def scaled(x):
+    return of_point(Point(x))
+
+scaled.stats, scaled._cache = of_point.stats, of_point._cache
+"""
+
+
+def test_a_loop_on_disk_that_knows_a_class_by_a_former_name_is_compiled_anew(folder: Path) -> None:
+    (folder / "loop.py").write_text(OF_A_CLASS)
+    first, second = call(folder), call(folder)
+    assert (first[:2], second[:2]) == (["6", "0"], ["6", "1"])
+    (folder / "loop.py").write_text(OF_A_CLASS.replace("Point", "Place"))
+    assert call(folder) == ["6", "0", first[2]], "an AttributeError would end the program"
+
+
 def test_a_loop_is_kept_nowhere_unless_asked_for() -> None:
     loop = njit(lambda x: x)
     assert kept_at(loop) == ()
