@@ -8,6 +8,7 @@ import numpy as np
 from view_fields import curve_view
 
 from engine.pictures.picture import Picture
+from engine.pictures.summaries import summaries_agree
 from engine.pictures.view import CurveView, LineView, View
 from engine.planning.run_plan import plan_run
 from engine.results.results import Results
@@ -45,6 +46,8 @@ def _named(sweep: Sweep, picture: Picture) -> View:
             line = planned.line
             asked = picture.lines is None or line.kind in picture.lines
             if not asked or line.measure != picture.measure.name or not planned.on_problem.holds:
+                continue
+            if not summaries_agree(line.structure().summary, picture.summary):
                 continue
             bound = [learner.name for learner in point.experiment.learners if planned.binds(learner)]
             for learner_of_line in bound if line.structure().per_learner else [""]:

@@ -26,9 +26,9 @@ class RingWalk(Matrix, frozen=True, tag="ring-walk"):
     §36.
     """
 
-    d: Annotated[
-        int, Meta(ge=4, le=1024, multiple_of=2, title="sites d", description="of the ring, even")
-    ] = 60
+    d: Annotated[int, Meta(ge=2, le=256, multiple_of=2, title="sites d", description="of the ring, even")] = (
+        60
+    )
     n: Annotated[Count, Meta(title="rows n", description="places along the walk")] = 100
     every: Annotated[Count, Meta(title="every", description="steps from one row to the next")] = 1
 
