@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from engine.learners.learner import Learner
     from engine.problems.problem import Problem
 
+ALIKE = 1e-6
+"""Gap over the largest eigenvalue up to which two eigenvalues count as equal, as float32 rounds."""
+
 
 class GradientShare(Measure, frozen=True, tag="gradient-share"):
     """‖P∇L‖²/‖∇L‖²: the share of the gradient in the top eigenspace of the Hessian of the training loss L.
 
     P projects onto the eigenvectors of the `directions` largest eigenvalues of ∇²L. Rows, nets and algorithm
     are those of `hessian-spectrum`; the gradient is that of the whole training loss, also if the steps use
-    mini-batches. NaN where the gradient is 0. Averaged over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer
-    2018; Song, Ahn, Yun 2025; theory-nets.md §28.
+    mini-batches. NaN where the gradient is 0, or where the next eigenvalue equals the last of these. Averaged
+    over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer 2018; Song, Ahn, Yun 2025; theory-nets.md §28.
     """
 
     label: ClassVar[str] = "share of the gradient in the top eigenspace"
@@ -52,7 +55,11 @@ class GradientShare(Measure, frozen=True, tag="gradient-share"):
         return bytes_of_hessians(sizes)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        gradient = probe.curvature.gradient.double()
-        _, vectors = top_eigenpairs(probe.curvature, self.directions)
-        along = (vectors.mT @ gradient[:, :, None])[:, :, 0].square().sum(1)
-        return probe.data.over_targets((along / gradient.square().sum(1))[None])[0]
+        gradient, count = probe.curvature.gradient.double(), self.directions
+        eigenvalues, vectors = top_eigenpairs(probe.curvature, min(count + 1, probe.curvature.size))
+        along = (vectors[:, :, :count].mT @ gradient[:, :, None])[:, :, 0].square().sum(1)
+        shares = along / gradient.square().sum(1)
+        if count < probe.curvature.size:
+            gaps = eigenvalues[:, count - 1] - eigenvalues[:, count]
+            shares = shares.where(gaps > ALIKE * eigenvalues[:, 0].abs(), torch.nan)
+        return probe.data.over_targets(shares[None])[0]

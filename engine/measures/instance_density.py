@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from engine.learners.learner import Learner
     from engine.problems.problem import Problem
 
+DECIMALS = 6
+"""Decimals to which eigenvalues are rounded: more have no meaning in float32."""
+
 
 class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
     """Share of the min(n, d) eigenvalues of XXᵀ/d in each bin, divided by its width: a histogram.
@@ -39,6 +42,8 @@ class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
         return (Index("eigenvalue", (self.ends[1:] + self.ends[:-1]) / 2),)
 
     def of_eigenvalues(self, eigenvalues: torch.Tensor, ratio: float) -> torch.Tensor:
-        counts = [torch.histc(of_replica, self.bins, 0, self.last) for of_replica in eigenvalues]
+        # Rounding must not move the eigenvalues of orthogonal rows, which lie at the end of a bin.
+        rounded = eigenvalues.double().round(decimals=DECIMALS)
+        counts = [torch.histc(of_replica, self.bins, 0, self.last) for of_replica in rounded]
         width = self.last / self.bins
         return torch.stack(counts) / (eigenvalues.shape[1] * width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.measures import OfLayers, Probe
+from engine.measures import MeasureNeeds, OfLayers, Probe
 
 
 class LayerMean(OfLayers, frozen=True, tag="layer-mean"):
@@ -15,6 +15,9 @@ class LayerMean(OfLayers, frozen=True, tag="layer-mean"):
     """
 
     label: ClassVar[str] = "mean weight of the layer"
+
+    def needs(self) -> MeasureNeeds:
+        return super().needs()._replace(coordinates=True)
 
     def value(self, probe: Probe) -> torch.Tensor:
         means = [layer.double().flatten(1).mean(1) for layer in probe.layers.values()]

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from engine.core.lazy import torch
 from engine.core.parts import Count
-from engine.measures import Index, Measure, Probe
+from engine.measures import Index, Measure, MeasureNeeds, Probe
 
 if TYPE_CHECKING:
     from engine.learners.learner import Learner
@@ -29,6 +29,9 @@ class Occupation(Measure, frozen=True, tag="occupation"):
         Count | None, Meta(title="parts", description="blocks of neighbouring features; none: each alone")
     ] = None
 
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(coordinates=True)
+
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         return (Index("place", np.arange(1.0, (self.parts or problem.matrix.shape()[1]) + 1)),)
 
@@ -37,6 +40,8 @@ class Occupation(Measure, frozen=True, tag="occupation"):
         return None if d % (self.parts or d) == 0 else f"the blocks divide the {d} features evenly"
 
     def value(self, probe: Probe) -> torch.Tensor:
-        means = probe.data.instances.rows.double().mean(1)  # [R, d]
+        instances, labels = probe.data.instances, probe.data.labels
+        shares = torch.full_like(labels, 1 / labels.shape[1])
+        means = instances.turn_back(instances.combine(shares)).double()  # [B, d]
         by_part = means.view(len(means), self.parts or means.shape[1], -1).sum(2)
-        return torch.stack([by_part] * probe.data.variants, 1)
+        return probe.data.over_targets(by_part.T).movedim(0, -1)

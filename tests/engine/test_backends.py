@@ -335,9 +335,9 @@ def test_a_backend_that_there_is_not_is_refused_with_the_reason():
         (
             "structured",
             {"matrix": {"kind": "hadamard", "d": 12}, "learners": {"E": {"update": "egu"}}},
-            "tells the features",
+            "distinguishes features",
         ),
-        ("one-by-one", {"learners": {"E": {"update": "egu"}}}, "tells the features"),
+        ("one-by-one", {"learners": {"E": {"update": "egu"}}}, "distinguishes features"),
         ("one-by-one", {"learners": {"M": {"update": "momentum"}}}, "multiples of single examples"),
         ("one-by-one", {"learners": {"S": gd(0.01, kind="neuron")}}, "multiples of single examples"),
         ("one-by-one", {"protocol": "epochs"}, "single examples"),
