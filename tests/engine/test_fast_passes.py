@@ -215,11 +215,11 @@ def test_errors_counted_by_a_compiled_pass_are_those_of_predictions(monkeypatch)
     [
         ({"learners": {"GD": {"update": "gd"}}}, "its step is not one of"),
         ({"learners": {"LLS": {"solver": "lls"}}}, "its step is not one of"),
-        ({"matrix": "rademacher"}, "no ±1 rows of a Sylvester matrix"),
-        ({"matrix": "hadamard01"}, "no ±1 rows of a Sylvester matrix"),
+        ({"matrix": "rademacher"}, "not ±1 rows of a Sylvester matrix"),
+        ({"matrix": "hadamard01"}, "not ±1 rows of a Sylvester matrix"),
         ({"noise": 0.1}, "not linear in the instances"),
         ({"labels": "sign"}, "not linear in the instances"),
-        ({"loss": "logistic"}, "only square loss"),
+        ({"loss": "logistic"}, "requires square loss"),
         ({"train_loss": True}, "does not measure train"),
         (
             {"target": {"kind": "sparse", "r": 3}, "protocol": {"kind": "one-pass", "clip": 1.0}},
