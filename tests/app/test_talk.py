@@ -14,7 +14,7 @@ from hadamard_tui import tours
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.screens.modal import Blank
 from hadamard_tui.tours import Tour
-from hadamard_tui.widgets.banner import fitting
+from hadamard_tui.widgets.banner import Banner, fitting
 from hadamard_tui.widgets.chart_view import ChartView
 
 from .conftest import SMALL, WIDE, until
@@ -127,7 +127,7 @@ async def test_the_words_of_every_stop_stand_whole_beside_the_numbers_over_a_big
     tour = Tour(stops)
     app = HadamardApp(tour.editable, tour=tour)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: stops[0].predict in banner(app))
+        await until(pilot, lambda: app.laboratory.query(Banner) and stops[0].predict in banner(app))
         await pilot.press("r")
         await until(pilot, lambda: app.laboratory.session is not None)
         await pilot.press("f")
