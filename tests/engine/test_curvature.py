@@ -352,8 +352,8 @@ def test_a_gradient_has_no_share_in_an_eigenspace_that_is_not_determined():
     for directions, is_determined in ((1, False), (D, True)):
         share = {"kind": "gradient-share", "directions": directions}
         curve = run(described("linear", pictures=[share], **words)).curves[0]
-        values = curve.values(curve.measures[-1])
-        assert np.isfinite(values).all() == is_determined, "all eigenvalues of a Hadamard matrix are equal"
+        shares = curve.values(curve.measures[-1])
+        assert np.isfinite(shares).all() == is_determined, "all eigenvalues of a Hadamard matrix are equal"
 
 
 def test_a_spectrum_has_no_values_beyond_the_parameters_and_a_share_needs_its_directions():
