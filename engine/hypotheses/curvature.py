@@ -271,7 +271,10 @@ def _top_of_operator(operator: LinearOperator, count: int) -> tuple[torch.Tensor
 
     size = operator.shape[0]
     start = np.random.default_rng(0).standard_normal(size)  # the same always, so that a run can be repeated
-    failed = torch.full((count,), torch.nan, dtype=torch.float64), torch.full((size, count), torch.nan)
+    failed = (
+        torch.full((count,), torch.nan, dtype=torch.float64),
+        torch.full((size, count), torch.nan, dtype=torch.float64),
+    )
     if not np.isfinite(operator @ start).all():
         return failed
     try:

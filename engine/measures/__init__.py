@@ -177,7 +177,7 @@ class Probe:
         return self._of_nets(self._curvature(Logarithm(self.loss)))
 
     def _of_nets(self, curvature: Curvature) -> torch.Tensor:
-        """Return the gradient [N, P] of every net, also of those that a joint loss couples."""
+        """Return the gradient [N, P] with a row for every net, coupled or not."""
         return curvature.gradient.view(len(self.data.labels) // self.architecture.outputs, -1)
 
     @property

@@ -117,7 +117,7 @@ class Training(msgspec.Struct, frozen=True, eq=False):
     """Rate, if it is one of several or the best, and constant along the curve."""
 
     grid: Mapping[float, float] = msgspec.field(default_factory=dict)
-    """Rates of which this one is the best, with the mean of each curve."""
+    """Mean of the curve of every tried rate, if the rate of this curve is the best of them."""
 
     oracle_tuned: bool = False
     """Whether the curve appears once the best of several rates is known."""

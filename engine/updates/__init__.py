@@ -383,6 +383,13 @@ def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
     return {layer: 0 * w + (w0 or total / w.shape[-1]) for layer, w in params.items()}
 
 
+def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
+    """Return w ⊙ exp(exponents), divided by its sum over the last dimension."""
+    largest = exponents.amax(-1, keepdim=True)  # a common factor, which keeps exp within range
+    products = w * torch.exp(exponents - largest)
+    return products / products.sum(-1, keepdim=True)
+
+
 def identities(params: Params, size: float) -> Params:
     """Return size · I over the inputs of every parameter, in float64, [B, d, d]."""
     matrices = {}

@@ -12,7 +12,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Positive, Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear
+from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear, reweighted
 
 LARGEST_EDGE = 1 - 1e-6
 """Largest edge that is used, because a perfect weak hypothesis would have an infinite vote."""
@@ -46,10 +46,7 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
         new = {}
         for layer, w in params.items():
             margins = gradients[layer]
-            exponents = -self._votes(w, margins) * margins
-            largest = exponents.amax(-1, keepdim=True)  # a common factor, which keeps exp within range
-            products = w * torch.exp(exponents - largest)
-            new[layer] = products / products.sum(-1, keepdim=True)
+            new[layer] = reweighted(w, -self._votes(w, margins) * margins)
         return new, state
 
     def _votes(self, w: torch.Tensor, margins: torch.Tensor) -> float | torch.Tensor:

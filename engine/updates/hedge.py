@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from msgspec import Meta
 
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
-from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import Verdict
 from engine.problems.matrices import Matrix
-from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear
+from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear, reweighted
 
 
 class Hedge(Update, frozen=True, tag="hedge"):
@@ -37,12 +37,8 @@ class Hedge(Update, frozen=True, tag="hedge"):
         return even(params), {}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
-        new = {}
-        for layer, w in params.items():
-            losses = (1 + gradients[layer]) / 2
-            least = losses.amin(-1, keepdim=True)  # a common factor, which keeps one power at 1
-            products = w * torch.pow(self.beta, losses - least)
-            new[layer] = products / products.sum(-1, keepdim=True)
+        exponent = math.log(self.beta)
+        new = {layer: reweighted(w, exponent * (1 + gradients[layer]) / 2) for layer, w in params.items()}
         return new, state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:

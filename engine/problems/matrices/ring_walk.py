@@ -14,7 +14,7 @@ from engine.core.streams import Streams
 from engine.problems.matrices import Floats, Matrix, MatrixStructure, Rows
 
 LONG = 2
-"""Length of the steps that start on the second half; those that start on the first have length 1."""
+"""Length of steps from the second half; steps from the first half have length 1."""
 
 
 class RingWalk(Matrix, frozen=True, tag="ring-walk"):
