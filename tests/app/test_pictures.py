@@ -365,6 +365,7 @@ def visible(app: HadamardApp, widget: Widget) -> str:
     return " ".join(line[region.x : region.right].strip() for line in lines[region.y : region.bottom])
 
 
+@pytest.mark.slow
 async def test_claims_about_a_picture_whose_marks_name_an_axis_are_about_it() -> None:
     picture = {**CURVES, "marks": [{"name": "d", "y": "size"}], "name": "examples"}
     claims = [{"kind": "value", "text": "many", "curve": "GD", "at": 8, "above": 8, "picture": "examples"}]

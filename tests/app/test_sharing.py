@@ -34,6 +34,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 async def test_the_command_line_is_copied_and_written_to_a_file_that_is_named(
     app: HadamardApp, own_folders: Path
 ):
@@ -50,6 +51,7 @@ async def test_the_command_line_is_copied_and_written_to_a_file_that_is_named(
         assert app.clipboard.endswith(" --theme light --run")
 
 
+@pytest.mark.slow
 async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)
