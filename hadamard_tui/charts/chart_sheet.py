@@ -14,7 +14,7 @@ from hadamard_tui.charts.frame import Frame, FrameLayout, Layer, arrange, draw, 
 from hadamard_tui.charts.legend import Piece, legend
 from hadamard_tui.charts.marks import edge_marks
 from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint_series
-from hadamard_tui.charts.series_builder import BOUND_STYLE
+from hadamard_tui.charts.series import BOUND_STYLE
 from hadamard_tui.charts.spans import lay, left_out, remark
 from hadamard_tui.colours.contrast import faded, legible, triplet
 
