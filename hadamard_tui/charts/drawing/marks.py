@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rich.cells import cell_len
 
+from hadamard_tui.charts.drawing.spans import beyond
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import FEW, is_line
-from hadamard_tui.charts.spans import beyond
 
 if TYPE_CHECKING:
+    from hadamard_tui.charts.drawing.spans import Spans
     from hadamard_tui.charts.series import Axes, Series
-    from hadamard_tui.charts.spans import Spans
 
 
 ABOVE, BELOW = "↑", "↓"

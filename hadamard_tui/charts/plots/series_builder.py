@@ -12,7 +12,7 @@ import numpy as np
 
 from engine.pictures.view import increases
 from engine.pictures.wording import short_name
-from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.plots.look import Look
 from hadamard_tui.charts.series import BOUND_STYLE, Axes, LineStyle, Series
 from hadamard_tui.colours import palette
 
