@@ -9,7 +9,7 @@ from textual.widgets import ContentSwitcher
 
 from engine.results.views import view
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.look import ChartOptions
+from hadamard_tui.charts.plots.look import ChartOptions
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.state.state_file import KeptView

@@ -11,8 +11,8 @@ from textual.widgets import Input, Static
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.look import ChartOptions
-from hadamard_tui.charts.series_builder import pinned_style
+from hadamard_tui.charts.plots.look import ChartOptions
+from hadamard_tui.charts.plots.series_builder import pinned_style
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
