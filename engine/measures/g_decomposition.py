@@ -145,8 +145,8 @@ def _roots(jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor)
     gradients = (chances[..., None] * jacobian).sum(0) - jacobian  # [c′, n, P]
     weights = chances / n  # [c′, n]
     members = torch.nn.functional.one_hot(classes, count).T.to(weights)  # [c, n]
-    others = (1 - torch.eye(count)).to(weights)
-    of_pairs = others * (members @ weights.T)  # [c, c′]
+    off_diagonal = (1 - torch.eye(count)).to(weights)
+    of_pairs = off_diagonal * (members @ weights.T)  # [c, c′]
     sums = torch.einsum("cn,dn,dnp->cdp", members, weights, gradients)
     means = sums / (members @ weights.T)[..., None]  # g_cc′
     of_classes = of_pairs.sum(1)

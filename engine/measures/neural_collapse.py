@@ -72,17 +72,17 @@ class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
             case "weights":
                 weights = probe.parameters[f"W{len(hidden.next_variances) + 1}"].double()
                 deviations = _unit(weights) - _unit(_centred(means))
-                values = torch.linalg.matrix_norm(deviations)
+                numbers = torch.linalg.matrix_norm(deviations)
             case "centres":
                 predictions = probe.predictions.view(members.shape).argmax(1)
                 nearest = torch.cdist(features, means).argmin(2)
-                values = (nearest != predictions).double().mean(1)
+                numbers = (nearest != predictions).double().mean(1)
             case "angles":
-                values = _largest_deviation(_centred(means))
+                numbers = _largest_deviation(_centred(means))
             case _:
                 around = features - members.mT @ means
-                values = (_in_units if self.quantity == "within" else _over)(around, _centred(means))
-        return probe.data.over_targets(values[None])[0]
+                numbers = (_in_units if self.quantity == "within" else _over)(around, _centred(means))
+        return probe.data.over_targets(numbers[None])[0]
 
 
 def _centred(means: torch.Tensor) -> torch.Tensor:
@@ -92,7 +92,8 @@ def _centred(means: torch.Tensor) -> torch.Tensor:
 
 def _unit(matrices: torch.Tensor) -> torch.Tensor:
     """Return matrices divided by their Frobenius norms."""
-    return matrices / torch.linalg.matrix_norm(matrices, keepdim=True)
+    norms: torch.Tensor = torch.linalg.matrix_norm(matrices, keepdim=True)
+    return matrices / norms
 
 
 def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
@@ -100,7 +101,8 @@ def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
     count = centred.shape[1]
     directions = centred / torch.linalg.vector_norm(centred, dim=2, keepdim=True)
     deviations = (directions @ directions.mT + 1 / (count - 1)).abs()
-    return deviations.masked_fill(torch.eye(count, dtype=torch.bool, device=centred.device), 0).amax((1, 2))
+    largest: torch.Tensor = (deviations * (1 - torch.eye(count).to(deviations))).amax((1, 2))
+    return largest
 
 
 def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
@@ -108,7 +110,8 @@ def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
     singular_values, directions = torch.linalg.svd(centred, full_matrices=False)[1:]
     between = min(centred.shape[1] - 1, centred.shape[2])  # centred rows sum to 0
     along = around @ directions[:, :between].mT / singular_values[:, None, :between]
-    return along.square().sum(2).mean(1)
+    mean: torch.Tensor = along.square().sum(2).mean(1)
+    return mean
 
 
 def _over(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:

@@ -43,13 +43,15 @@ def parts_of(tensors, rows, classes):
             gradients[row, label] = slopes.T @ (chances - np.eye(CLASSES)[label])
             weights[row, label] = chances[label] / ROWS
     for label in range(CLASSES):
-        members, others = np.flatnonzero(classes == label), [c for c in range(CLASSES) if c != label]
-        shares = {c: sum(weights[row, c] for row in members) for c in others}
-        means = {c: sum(weights[row, c] * gradients[row, c] for row in members) / shares[c] for c in others}
+        members, other_labels = np.flatnonzero(classes == label), [c for c in range(CLASSES) if c != label]
+        shares = {c: sum(weights[row, c] for row in members) for c in other_labels}
+        means = {
+            c: sum(weights[row, c] * gradients[row, c] for row in members) / shares[c] for c in other_labels
+        }
         total = sum(shares.values())
-        mean = sum(shares[c] * means[c] for c in others) / total
+        mean = sum(shares[c] * means[c] for c in other_labels) / total
         parts[0] += total * np.outer(mean, mean)
-        for c in others:
+        for c in other_labels:
             parts[1] += shares[c] * np.outer(means[c] - mean, means[c] - mean)
             for row in members:
                 apart = gradients[row, c] - means[c]

@@ -97,9 +97,9 @@ def test_instances_without_constraints_have_a_coordinate_each_and_classes_in_tur
     assert catalogue.make("matrices", "unconstrained", rotate=True).structure().unconstrained is None
 
 
-def least_cross_entropy(classes, each, width, rate):
+def least_cross_entropy(classes, rows, width, rate):
     """The cross-entropy at the minimum over weights and features, by quasi-Newton steps."""
-    labels = np.eye(classes)[np.arange(classes * each) % classes].T  # [C, N]
+    labels = np.eye(classes)[np.arange(classes * rows) % classes].T  # [C, N]
 
     def objective(numbers):
         weights = numbers[: classes * width].reshape(classes, width)
@@ -109,16 +109,16 @@ def least_cross_entropy(classes, each, width, rate):
         logarithms = logarithms - np.log(np.exp(logarithms).sum(0))
         cost = -(labels * logarithms).sum() / labels.shape[1]
         slopes = (np.exp(logarithms) - labels) / labels.shape[1]
-        penalty = rate / 2 * (weights**2).sum() + rate / (2 * each) * (features**2).sum()
+        penalty = rate / 2 * (weights**2).sum() + rate / (2 * rows) * (features**2).sum()
         gradient = np.concatenate(
             [
                 (slopes @ features.T + rate * weights).ravel(),
-                (weights.T @ slopes + rate / each * features).ravel(),
+                (weights.T @ slopes + rate / rows * features).ravel(),
             ]
         )
         return cost + penalty, gradient
 
-    size = classes * width + width * classes * each
+    size = classes * width + width * classes * rows
     start = np.random.default_rng(0).standard_normal(size)
     options = {"maxiter": 10**5, "maxfun": 10**6, "ftol": 1e-16, "gtol": 1e-11}
     best = minimize(objective, start, jac=True, method="L-BFGS-B", options=options).x
