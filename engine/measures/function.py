@@ -23,7 +23,7 @@ PLACES = 101
 class Function(Measure, frozen=True, tag="function"):
     """f(x): the predictions for instances of one entry x, from the least x to the largest.
 
-    If all replicas have the same instances, such as given or equally spaced points, it is measured at these.
+    If all replicas have the same instances, such as given or equally spaced points, f is measured at these.
     Otherwise it is measured at 101 equally spaced points of the interval. There must be a single target.
     Unit: that of a label. Source: SESS19; theory-bias.md §51, theory-nets.md §32.
     """

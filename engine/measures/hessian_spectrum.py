@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 COPIES = 4
-"""Copies of the Hessian that its eigenvectors take."""
+"""Memory that eigenvectors take, in copies of the Hessian."""
 
 Scale = Literal["one", "largest", "next"]
 
@@ -36,10 +36,10 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
     L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), as for
     the sharpness, which is λ_1. With `scale` = largest the values are λ_j/λ_1, and with `scale` = next they
     are λ_j/λ_{j+1}, which peaks at gaps. The Hessian is over all parameters of a net. Nets that a joint loss
-    couples are one net: m neurons with cross-entropy are softmax regression. Up to 1000 parameters all
-    eigenvalues are computed, beyond that the largest by ARPACK's Lanczos on products ∇²L v. NaN beyond the
-    number of parameters. Measured at the start and at the end, averaged over nets. Unit: that of a loss over
-    the square of that of a parameter, or none for ratios. Source: Papyan 2020; theory-nets.md §28.
+    couples count as one net: m neurons with cross-entropy are softmax regression. Up to 1000 parameters, all
+    eigenvalues are computed. Beyond that, ARPACK's Lanczos method computes the largest from products ∇²L v.
+    NaN beyond the number of parameters. Measured at the start and at the end, averaged over nets. Unit: that
+    of a loss over a squared parameter, or none for ratios. Source: Papyan 2020; theory-nets.md §28.
     """
 
     label: ClassVar[str] = LABELS["one"]
