@@ -425,7 +425,7 @@ _others: Mapping[str, str] = {}
 
 
 def use(keys: Mapping[str, str]) -> None:
-    """Use other keys from now on, by ids of actions and motions."""
+    """Change the keys of actions and motions, given by their ids."""
     global _others
     _others = keys
 
@@ -455,5 +455,5 @@ def panel_key(panel: str) -> str:
 
 
 def action_of(key: str) -> Action | None:
-    """Return the action of a key; None without one."""
+    """Return the action of a key; None if the key has no action."""
     return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)

@@ -355,8 +355,7 @@ class Measure(Part, frozen=True):
         return DERIVED * self.numbers(sizes.parameters, sizes.signals, sizes.nets)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        """Return the values [R, V, *index] for replicas and variants; [1, V, *index] for the first
-        replica."""
+        """Return values [R, V, *index] for replicas and variants, or [1, V, *index] for the first replica."""
         raise NotImplementedError
 
 

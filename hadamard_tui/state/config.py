@@ -110,7 +110,7 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
 
 
 def _unfit(setting_name: str, value: object) -> str:
-    """Return why a setting cannot have this value; empty if it can."""
+    """Return the reason why a setting cannot have this value; empty if it can."""
     try:
         msgspec.convert({setting_name: value}, Config)
     except msgspec.ValidationError as error:
@@ -141,7 +141,7 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> tuple[str, str, str] | None:
-    """Return the last action whose key is taken, that key, and the other action; None without a clash.
+    """Return the last action whose key is already used, the key, and the other action; None without a clash.
 
     Keys of the focused widget take precedence over keys of actions, so motions clash with motions only.
     """
