@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
-    """A heat map is below a number where a theory line is below its level, and above it where it is above.
+    """A heat map is below a number where a line is below its level, and above it where the line is above.
 
-    With `falls`, it is the other way round: the map falls where the line rises. At least a share of the
+    With `falls`, the sides are exchanged: the map falls where the line rises. At least a given share of the
     places satisfy the claim; places where the line equals its level do not count. A place without a value is
     on neither side.
     """

@@ -320,8 +320,7 @@ class _Parser:
                 return value
 
     def _signed(self) -> tuple[Any, bool]:
-        """Return a factor, and whether it ends in an exponent, which makes a product without a sign
-        ambiguous."""
+        """Return a factor, and whether it ends in an exponent: a product without a sign is then ambiguous."""
         if self._take("-"):
             with self._deeper():
                 value, power = self._signed()

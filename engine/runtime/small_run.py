@@ -1,4 +1,4 @@
-"""Run whose compiled code stays on disk: `python -m engine.runtime.small_run EXPERIMENT`, as JSON."""
+"""Program that runs an experiment, given as JSON, so that its compiled code stays on disk."""
 
 from __future__ import annotations
 

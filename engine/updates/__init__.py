@@ -279,8 +279,7 @@ class Diagonal(Update, frozen=True):
         return super().structure()._replace(learner_kind="gradient" if self.shared else "coordinate")
 
     def squares(self, gradients: Params) -> Params:
-        """Return the squares g² that scale the rates, shaped like the gradients, or one per unit if
-        shared."""
+        """Return the squares g² that scale the rates, shaped like the gradients, or one per unit."""
         squared = {layer: g.square() for layer, g in gradients.items()}
         if self.shared:
             first = next(iter(squared))

@@ -20,8 +20,9 @@ MOST_WEIGHTS = 4096
 class Weights(Target, frozen=True, tag="weights"):
     """The label is a given combination of the first features, y = Σ_i w_i x_i; all other weights are 0.
 
-    As in the fixed draws of the theory: w = (1, .5, .8), or 1/√5 on the first five features. With `copies` r
-    the weights come r times, one after the other. Source: theory-bias.md §§34, 47; theory-symmetry.md §19.
+    The theory uses fixed draws of this kind: w = (1, .5, .8), or 1/√5 on the first five features. With
+    `copies` r, the weights are repeated r times in succession. Source: theory-bias.md §§34, 47;
+    theory-symmetry.md §19.
     """
 
     w: Annotated[
@@ -68,6 +69,6 @@ class Weights(Target, frozen=True, tag="weights"):
 
 
 def _never_cancel(sizes: list[float]) -> bool:
-    """Return whether no signs of these sizes add up to 0: one exceeds all others, or oddly many are equal."""
+    """Return whether signs never make the sum of these sizes 0: one dominates, or an odd number are equal."""
     dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
     return dominated or (len(sizes) % 2 == 1 and len(set(sizes)) == 1)
