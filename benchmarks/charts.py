@@ -21,10 +21,10 @@ from rich.console import Console
 from rich.table import Table
 from textual.app import App, ComposeResult
 
-from hadamard_tui.charts import heat_sheet
-from hadamard_tui.charts.frame import frame
+from hadamard_tui.charts.drawing import heat_sheet
+from hadamard_tui.charts.drawing.frame import frame
+from hadamard_tui.charts.drawing.raster import paint_series
 from hadamard_tui.charts.heat_map import HeatMap, value_scale
-from hadamard_tui.charts.raster import paint_series
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.colours.palette import colour_map
 from hadamard_tui.widgets.chart_view import ChartView

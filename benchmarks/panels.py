@@ -24,7 +24,7 @@ from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.spec import presets
 from engine.spec.experiment import RUN, Experiment
 from engine.training.descent import kept_records
-from hadamard_tui.charts.look import ChartOptions
+from hadamard_tui.charts.plots.look import ChartOptions
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.panels.panel import PanelContext
 from hadamard_tui.widgets.stage import PanelView, Stage

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import tomli_w
@@ -54,7 +53,9 @@ def names_by_room() -> dict[str, Counter[str]]:
     for top in TOPS:
         for path in sorted((ROOT / top).rglob("*.py")):
             room = "/".join(path.relative_to(ROOT).parent.parts[:2])
-            rooms.setdefault(room, Counter()).update(_names(ast.parse(path.read_text("utf-8"))))
+            names = _Names()
+            names.visit(ast.parse(path.read_text("utf-8")))
+            rooms.setdefault(room, Counter()).update(names.counts)
     return rooms
 
 
@@ -69,21 +70,24 @@ def limits() -> dict[str, int]:
     return limits
 
 
-def _names(tree: ast.Module) -> Iterator[str]:
-    """Every parameter and every assignment to a name, but for fields of classes."""
-    fields = {
-        target
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-        for statement in node.body
-        if isinstance(statement, ast.Assign | ast.AnnAssign)
-        for target in ast.walk(statement)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg) and node.arg not in ("self", "cls"):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in fields:
-            yield node.id
+class _Names(ast.NodeVisitor):
+    """Counts every parameter and every assignment to a name, but for fields of classes."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for statement in node.body:
+            if not isinstance(statement, ast.Assign | ast.AnnAssign):
+                self.visit(statement)
+
+    def visit_arg(self, node: ast.arg) -> None:
+        if node.arg not in ("self", "cls"):
+            self.counts[node.arg] += 1
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self.counts[node.id] += 1
 
 
 def lower() -> None:

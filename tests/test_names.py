@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import pytest
+
 from tests.names import NEVER, limits, names_by_room, vague
 
-ROOMS = names_by_room()
+
+@pytest.fixture(scope="module")
+def rooms() -> dict[str, Counter[str]]:
+    """How often each room of the code assigns each name."""
+    return names_by_room()
 
 
-def test_no_name_is_a_word_that_says_nothing() -> None:
-    used = {room: sorted(NEVER & names.keys()) for room, names in ROOMS.items()}
+def test_no_name_is_a_word_that_says_nothing(rooms: dict[str, Counter[str]]) -> None:
+    used = {room: sorted(NEVER & names.keys()) for room, names in rooms.items()}
     assert {room: words for room, words in used.items() if words} == {}
 
 
-def test_no_room_has_more_vague_names_than_before() -> None:
+def test_no_room_has_more_vague_names_than_before(rooms: dict[str, Counter[str]]) -> None:
     allowed = limits()
     risen = {
         room: (vague(names), allowed.get(room, 0))
-        for room, names in ROOMS.items()
+        for room, names in rooms.items()
         if vague(names) > allowed.get(room, 0)
     }
     assert risen == {}, "say what the new names hold (tests/names.py has the words), or measure the room anew"

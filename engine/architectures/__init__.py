@@ -98,6 +98,12 @@ class ArchitectureStructure(NamedTuple):
     valley_start: float | None = None
     """Start of v if predictions are √(1 + v²) u x₁ with trained u and v, from u = 0; otherwise None."""
 
+    perturbation: float | None = None
+    """ε if predictions are xᵀw, w = (Φᵀθ + (ε/2) θᵀΨθ)/√d, of the trained `theta` alone, which starts at 0.
+
+    `Phi` [B, P, d] and `Psi` [B, d, P, P] are fixed, and Ψ is symmetric. None for other architectures.
+    """
+
     signals: Signals | None = None
     """Distribution of the signals at the start, for fully connected Gaussian nets; None for other nets."""
 

@@ -7,14 +7,35 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
 from engine.architectures import Architecture, ArchitectureStructure, Edges, Layout, Start, StructureAt
-from engine.core.groups import PERMUTATIONS
+from engine.core.groups import PERMUTATIONS, TRIVIAL
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import MOST_LAYERS, Positive, Verdict
+from engine.core.parts import MOST_LAYERS, SELDOM, Positive, Verdict
 from engine.core.streams import Stream
 from engine.problems.instances import Instances
+
+MOST_SHAPE = 4096
+"""Largest number of starting weights that are given one by one."""
+
+Shape = Annotated[
+    tuple[Annotated[float, Meta(ge=0.01, le=100)], ...],
+    Meta(
+        max_length=MOST_SHAPE,
+        title="shape θ",
+        description="starts of the first features, relative to all others",
+        extra=SELDOM,
+    ),
+]
+
+
+def filled(shape: tuple[float, ...], d: int) -> NDArray[np.float64]:
+    """Return the shape of a start for d features, [d]: the given numbers, then ones."""
+    numbers = np.ones(d)
+    numbers[: len(shape)] = shape[:d]
+    return numbers
 
 
 def chains(parts: Sequence[torch.Tensor], depth: int) -> list[Edges]:
@@ -35,24 +56,30 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
     """A spindly net, one edge per input: ŷ = Σ_i x_i u_i^L or, if `signed`, Σ_i x_i (u_i^L − v_i^L).
 
     Depth L = 2 is the talk's two-layer net w = u ⊙ u: gradient descent on it follows EGU with four times the
-    rate. It starts at u^L = w0, by default 1/d; if `signed`, at u^L = v^L = w0, by default 1/(2d).
-    Source: AW20; WKA21 §5; theory.md §§1, 3.
+    rate. It starts at u^L = w0, by default 1/d; if `signed`, at u^L = v^L = w0, by default 1/(2d). With a
+    `shape` θ, these are the starts of u/θ and v/θ, entry by entry. Source: AW20; WKA21 §5; theory.md §§1, 3;
+    theory-nets.md §34.
     """
 
     depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="layers; w = u^L")] = 2
     signed: Annotated[bool, Meta(title="signed", description="w = u^L − v^L can be negative")] = False
     w0: Annotated[Positive | None, Meta(title="start w₀", description="none: 1/d, signed 1/(2d)")] = None
+    shape: Shape = ()
 
     def structure(self) -> ArchitectureStructure:
         declared = super().structure()
         return declared._replace(
             learner_kind="sparse",
-            rate_of_weights=4.0 if self.depth == 2 and not self.signed and self.w0 is None else None,
+            rate_of_weights=4.0 if self.depth == 2 and self._has_usual_start else None,
             power=self.depth,
-            starts_alike=True,
+            starts_alike=not self.shape,
             fixed_input_start=True,
-            exchanges_on_flips=self.signed,
+            exchanges_on_flips=self.signed and not self.shape,
         )
+
+    @property
+    def _has_usual_start(self) -> bool:
+        return not self.signed and self.w0 is None and not self.shape
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -60,16 +87,16 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
 
     def structure_at(self, d: int) -> StructureAt:
         slope = self.depth * self._alpha(d) ** (self.depth - 1)
-        kernel = dict.fromkeys(self.layers, slope**2) if self.signed else None
+        kernel = dict.fromkeys(self.layers, slope**2) if self.signed and not self.shape else None
         return super().structure_at(d)._replace(kernel_at_start=kernel)
 
     def _alpha(self, d: int) -> float:
-        """Return the starting value of every parameter."""
+        """Return the starting value of every parameter, without the shape."""
         w0 = self.w0 or (0.5 / d if self.signed else 1.0 / d)
         return float(w0 ** (1.0 / self.depth))
 
     def start(self, stream: Stream, d: int) -> Start:
-        start = np.full((stream.replicas, d), self._alpha(d))
+        start = np.tile(self._alpha(d) * filled(self.shape, d), (stream.replicas, 1))
         return {"u": start, "v": start} if self.signed else {"u": start}
 
     def layout(self, d: int) -> Layout:
@@ -98,4 +125,5 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
         return w if exponent == 1 else w**exponent
 
     def invariance(self, d: int) -> Verdict:
-        return Verdict(False, "every input has a separate edge, which distinguishes features", PERMUTATIONS)
+        group = TRIVIAL if self.shape else PERMUTATIONS
+        return Verdict(False, "every input has a separate edge, which distinguishes features", group)

@@ -62,7 +62,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
     def training_run(self, inputs: TrainingInputs, begin: Any = None) -> TrainingRun:
         if inputs.learner.solver is not None:
             return SolverFits(self, inputs)
-        return FreshModels(self, inputs, begin or ModelGroup)
+        return FreshModels(self, inputs, begin or BatchedModels)
 
 
 class FreshModels(InPieces):
@@ -139,7 +139,7 @@ class Models(NamedTuple):
             model.rotate(rotation)
 
 
-class ModelGroup:
+class BatchedModels:
     """The models for consecutive k as one batch, restricted to the rows on which any of them trains."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:

@@ -10,7 +10,7 @@ from engine.planning.run_plan import LearnerPlan, RunPlan
 from engine.training.recorder import Block
 from engine.training.training_run import Recording
 
-MODULE = "engine.runtime.small_run"
+MODULE = "engine.runtime.run"
 """Module that the separate process runs."""
 
 

@@ -1,8 +1,12 @@
-"""The main loop: an experiment becomes a trace."""
+"""The main loop: an experiment becomes a trace.
+
+`python -m engine.runtime.run EXPERIMENT`, as JSON, runs it for the compiled code that it leaves on disk.
+"""
 
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -10,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -512,3 +517,12 @@ def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
     limit = DIVERGED * np.where(start > 0, start, 1.0)
     bad = ~(np.isfinite(loss) & (loss <= limit)) | ~np.isnan(curve.divergences)
     return np.where(bad.any(0), bad.argmax(0), len(loss))
+
+
+def run_json(words: str) -> None:
+    """Run an experiment in JSON."""
+    run(msgspec.json.decode(words, type=Experiment))
+
+
+if __name__ == "__main__":
+    run_json(sys.argv[1])

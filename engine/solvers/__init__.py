@@ -60,7 +60,7 @@ class SolverStructure(NamedTuple):
     """Whether the solver constrains the margins of the examples instead of fitting their labels."""
 
     names_norm: bool = False
-    """Whether solutions have the least `norm`."""
+    """Whether solutions have the least `norm`, which may also be another function of the weights."""
 
     from_start: bool = False
     """Whether the solution nearest to a start w₀ is w₀ plus the solution for the labels y − Xw₀."""
@@ -88,7 +88,7 @@ class Solver(Part, frozen=True):
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the norm [B] of weights [B, d] that its solutions minimise, in float64."""
+        """Return the norm, or potential, [B] of weights [B, d] that solutions minimise, in float64."""
         raise NotImplementedError
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:

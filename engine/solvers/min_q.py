@@ -8,6 +8,8 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
+from engine.architectures.spindly import Shape, filled
+from engine.core.lazy import torch
 from engine.core.parts import Verdict
 from engine.core.stopping import go_on
 from engine.core.streams import Streams
@@ -28,7 +30,7 @@ STEPS = 200
 """Maximum number of Newton steps at one scale; 0 to 11 are usual."""
 
 EASY = 100.0
-"""Scale c = α^D at which the search begins, for solutions of size 1; Q is quadratic there, up to 1e-5."""
+"""Scale c = α^D, for solutions of size 1, at which the search begins: Q is quadratic there, up to 1e-5."""
 
 NEAREST = 0.05
 """Least share of the distance of a z_i to ±1 that remains after a step (D ≥ 3)."""
@@ -44,28 +46,40 @@ Point = tuple[Floats, Floats, Floats, Floats]
 class MinQ(Solver, frozen=True, tag="min-q"):
     """The minimiser of Q_α, which is the limit of gradient flow on a diagonal net, w = u^D − v^D.
 
-    If the flow on square loss fits the examples from the start u = v = α·1, it ends at the w of least Q_α(w)
-    = Σ_i q(w_i/α^D) among all w with Xw = y. For D = 2, q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) =
-    (1 − z)^(−p) − (1 + z)^(−p), p = D/(D − 2). As α → ∞, it becomes `lls`, the least ‖w‖₂; as α → 0,
-    `basis-pursuit`, the least ‖w‖₁. Newton's method solves the dual from a large α down to this α, anew for
-    every k, until Xw = y up to 1e-10 and the duality gap is below 1e-9 of the objective; otherwise it raises
-    ArithmeticError. If no w fits the labels, the least-squares fit replaces them. α has the unit of the
-    weights of the net. Source: WGL20 Thm 1; theory-bias.md §34.
+    If the flow on square loss fits the examples from the start u = v = α θ, it ends at the w of least Q_α(w)
+    = Σ_i α_i² q(w_i/α_i^D), α_i = α θ_i, among all w with Xw = y. For D = 2, q(b) = 2 − √(4 + b²) + b
+    asinh(b/2) and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1 − z)^(−p) − (1 + z)^(−p), p = D/(D −
+    2). As α → ∞, it becomes the w of least Σ_i w_i²/θ_i^(2D−2), for θ = 1 that of `lls`. As α → 0, it becomes
+    the w of least Σ_i |w_i|/θ_i^(D−2), for θ = 1 or D = 2 that of `basis-pursuit`. Newton's method solves the
+    dual from a large α down to this α, anew for every k, until Xw = y up to 1e-10 and the duality gap is
+    below 1e-9 of the objective; otherwise it raises ArithmeticError. If no w fits the labels, the
+    least-squares fit replaces them. α has the unit of the weights of the net. Source: WGL20 Thm 1;
+    theory-bias.md §34; theory-nets.md §34.
     """
 
     alpha: Annotated[
-        float, Meta(ge=1e-6, le=1e3, title="scale α", description="of the start; small: rich, large: kernel")
+        float, Meta(ge=1e-30, le=1e3, title="scale α", description="of the start; small: rich, large: kernel")
     ] = 0.01
     depth: Annotated[int, Meta(ge=2, le=8, title="depth D", description="of the diagonal net")] = 2
+    shape: Shape = ()
 
     def structure(self) -> SolverStructure:
-        return SolverStructure(learner_kind="exact")
+        return SolverStructure(learner_kind="exact", names_norm=self.depth == 2)
+
+    def norm(self, weights: torch.Tensor) -> torch.Tensor:
+        weights = weights.double()
+        scales = weights.new_tensor(self.alpha**2 * filled(self.shape, weights.shape[1]) ** 2)
+        ratios = weights / scales
+        # 2 − √(4 + b²) without cancellation at small b
+        rest = ratios.square() / (2 + (4 + ratios.square()).sqrt())
+        return (scales * (ratios * torch.asinh(ratios / 2) - rest)).sum(1)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        paths: list[Path] = data.memo.setdefault((self.kind, self.depth), [])
+        paths: list[Path] = data.memo.setdefault((self.kind, self.depth, self.shape), [])
+        shape = filled(self.shape, data.instances.d)
 
         def solve(X: Floats, y: Floats) -> Floats:
-            path = next((old for old in paths if old.is_of(X, y)), None) or Path(X, y, self.depth)
+            path = next((old for old in paths if old.is_of(X, y)), None) or Path(X, y, self.depth, shape)
             if len(X) == data.instances.n and path not in paths:
                 paths.append(path)
             return path.at(self.alpha)
@@ -73,7 +87,8 @@ class MinQ(Solver, frozen=True, tag="min-q"):
         return Refit(data, solve)
 
     def size(self, n: int, d: int) -> int:
-        decades = max(0.0, math.log10(EASY) - self.depth * math.log10(self.alpha))
+        least = self.alpha * min((1.0, *self.shape))
+        decades = max(0.0, math.log10(EASY) - self.depth * math.log10(least))
         passed = math.ceil(decades / -math.log10(_ratio(self.depth)))
         return 8 * n * d + 3 * n * n + passed * (3 * d + n)
 
@@ -88,9 +103,11 @@ class Path:
     values of α are requested.
     """
 
-    def __init__(self, X: Floats, y: Floats, depth: int) -> None:
-        """Store instances X [k, d], labels y [k], and the depth D ≥ 2 of the net."""
-        self._examples, self._depth = (X, y), depth
+    def __init__(self, X: Floats, y: Floats, depth: int, shape: Floats) -> None:
+        """Store instances X [k, d], labels y [k], the depth D ≥ 2 of the net, and the shape θ [d] of its
+        start."""
+        self._examples, self._depth, self._shape = (X, y), depth, shape
+        self._easy = EASY / float(shape.min()) ** depth
         left_vectors, sizes, right_vectors = np.linalg.svd(X, full_matrices=False)
         rank = int((sizes > DEPENDENT * sizes[:1]).sum())
         self._rows = right_vectors[:rank]  # orthonormal; rows · w = labels is equivalent to Xw = XX⁺y
@@ -99,7 +116,7 @@ class Path:
         self._unit = float(abs(self._shortest).max(initial=0.0))
         self._is_only = self._unit == 0 or rank == X.shape[1]
         self._passed: list[tuple[float, Point]] = []
-        """Scales, falling by equal factors from EASY, and the solutions there."""
+        """Scales, falling by equal factors from the first, easy one, and the solutions there."""
 
     def is_of(self, X: Floats, y: Floats) -> bool:
         """Return whether this path belongs to these examples."""
@@ -111,8 +128,9 @@ class Path:
         if self._is_only:
             return self._shortest
         scale = alpha**self._depth / self._unit
-        search = Dual(self._rows, self._labels / self._unit, max(scale, EASY), self._depth)
-        if scale >= EASY:
+        labels = self._labels / self._unit
+        search = Dual(self._rows, labels, max(scale, self._easy), self._depth, self._shape)
+        if scale >= self._easy:
             search.solve()
         else:
             self._pass_to(scale, search)
@@ -144,20 +162,23 @@ def _ratio(depth: int) -> float:
 
 
 class Dual:
-    """Newton's method on G(ν) = ν·b − c Σ_i H(z_i), z = Aᵀν, for A [r, d] with orthonormal rows.
+    """Newton's method on G(ν) = ν·b − c Σ_i θ_i² H(z_i), z_i = θ_i^(D−2) (Aᵀν)_i, A [r, d] orthonormal.
 
-    Its gradient is b − Aw for w = c h(z), H′ = h, and its maximum is the least Q over all w with Aw = b. For
-    D ≥ 3, every z_i lies in (−1, 1). Near the ends, the distances 1 − z and 1 + z matter, and z alone is not
-    exact enough for them. So both are stored, too, and moved by the same steps.
+    Its gradient is b − Aw for w_i = c θ_i^D h(z_i), H′ = h, and its maximum is the least Q over all w with Aw
+    = b. For D ≥ 3, every z_i lies in (−1, 1). Near the ends, the distances 1 − z and 1 + z matter, and z
+    alone is not exact enough for them. So both are stored, too, and moved by the same steps.
     """
 
-    def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int) -> None:
-        """Start at a scale c so large that h is linear: w = c h′(0) z is the minimum-norm solution."""
+    def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int, shape: Floats) -> None:
+        """Start at a scale c so large that h is linear, and w = c θ^D h′(0) z fits the labels."""
         self.scale = scale
         self._rows, self._labels = rows, labels
         self._power = 0.0 if depth == 2 else depth / (depth - 2)
-        self._nu = labels / (scale * (2 * self._power or 2.0))
-        self._z = self._nu @ rows
+        self._shape, self._sizes, self._factors = shape, shape**depth, shape ** (depth - 2)
+        gram = (rows * self._sizes * self._factors) @ rows.T
+        slope = scale * (2 * self._power or 2.0)
+        self._nu: Floats = np.asarray(np.linalg.solve(gram, labels / slope), np.float64)
+        self._z = self._factors * (self._nu @ rows)
         self._below, self._above = 1 - self._z, 1 + self._z
         self._evaluate()
 
@@ -206,9 +227,9 @@ class Dual:
 
     def _step(self) -> bool:
         """Step to a larger G, or a smaller residual if rounding hides G; return whether a step was found."""
-        half = self._rows * np.sqrt(self._slopes)
+        half = self._rows * np.sqrt(self._slopes * self._factors)
         direction, gain = self._direction(half @ half.T)  # symmetric: half the cost of a general product
-        change = direction @ self._rows
+        change = self._factors * (direction @ self._rows)
         size = self._longest(change)
         before, objective, missed = self.point, self._objective, self._missed
         rounding = 1e-12 * abs(objective)
@@ -250,8 +271,8 @@ class Dual:
         self._evaluate()
 
     def _evaluate(self) -> None:
-        """Compute w = c h(z), c h′(z), the residual and G at this point."""
-        c, p, z = self.scale, self._power, self._z
+        """Compute w, its slopes in z, the residual and G at this point."""
+        c, p, z = self.scale * self._sizes, self._power, self._z
         if not p:
             self._w, self._slopes = 2 * c * np.sinh(z), 2 * c * np.cosh(z)
             total = self._slopes.sum()
@@ -261,6 +282,7 @@ class Dual:
             without_loss = 2 * (1 - near**2) ** (-p / 2) * np.sinh(p * np.arctanh(near))
             self._w = c * np.where(near == z, without_loss, up - down)
             self._slopes = c * p * (up / self._below + down / self._above)
-            total = c / (p - 1) * (self._below ** (1 - p) + self._above ** (1 - p)).sum()
+            weights = self.scale * self._shape**2 / (p - 1)
+            total = (weights * (self._below ** (1 - p) + self._above ** (1 - p))).sum()
         self._residual = self._labels - self._rows @ self._w
         self._objective = float(self._nu @ self._labels - total)

@@ -22,9 +22,9 @@ from rich.text import Text
 
 from engine.core import files
 from hadamard_tui.browsing.preset_list import NEW
-from hadamard_tui.charts.frame import frame
-from hadamard_tui.charts.heat_sheet import BLACK, DIGITS, GROUND, INKS, WHITE, compose
-from hadamard_tui.charts.raster import elided, paint_series, runs, write_text
+from hadamard_tui.charts.drawing.frame import frame
+from hadamard_tui.charts.drawing.heat_sheet import BLACK, DIGITS, GROUND, INKS, WHITE, compose
+from hadamard_tui.charts.drawing.raster import elided, paint_series, runs, write_text
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import faded, parse_colour
 from hadamard_tui.colours.palette import STEPS, colour_map, hex_colour

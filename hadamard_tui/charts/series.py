@@ -13,6 +13,12 @@ from engine.core.expressions import briefer
 LineStyle = Literal["solid", "dashed", "dotted", "dash-dot", "sparse", "long", "pairs", "points"]
 Limits = tuple[float, float]
 
+BOUND_STYLE: LineStyle = "long"
+"""Line style of references and of learners that a proved lower bound binds; other curves are solid."""
+
+FEW = 8
+"""Maximum number of visible points of a curve that has its letter at each point."""
+
 # Beyond this the padded range of the data would overflow float64; such points are clipped at the border.
 _LARGEST = 8e307
 # Narrower ranges (relative to the values) are rounding noise and treated as constant data.

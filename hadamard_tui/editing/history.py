@@ -11,7 +11,7 @@ import msgspec
 from engine.core.texts import cut
 from engine.spec.fields import fields_of
 from engine.spec.presets import name_of
-from hadamard_tui.charts.series_builder import mark
+from hadamard_tui.charts.plots.series_builder import mark
 from hadamard_tui.editing.differences import between
 
 if TYPE_CHECKING:

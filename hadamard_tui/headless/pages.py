@@ -22,7 +22,7 @@ from engine.results.headlines import headline
 from engine.results.views import view
 from engine.spec import presets
 from engine.spec.experiment import drawn
-from hadamard_tui.charts.series_builder import mark
+from hadamard_tui.charts.plots.series_builder import mark
 from hadamard_tui.headless import summary
 from hadamard_tui.headless.compute import computed
 from hadamard_tui.running.guesses import LEVEL

@@ -21,14 +21,14 @@ from engine.results import views
 from engine.results.headlines import headline
 from engine.results.outcomes import about
 from engine.spec.experiment import drawn
-from hadamard_tui.charts.chart_sheet import printed
-from hadamard_tui.charts.heat_sheet import BLACK, GROUND, INKS, WHITE, compose
+from hadamard_tui.charts.drawing.chart_sheet import printed
+from hadamard_tui.charts.drawing.heat_sheet import BLACK, GROUND, INKS, WHITE, compose
+from hadamard_tui.charts.drawing.raster import runs
 from hadamard_tui.charts.line_heads import DIRECTIONS
-from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.raster import runs
+from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.plots.series_builder import colour_of, letter_of
+from hadamard_tui.charts.plots.view_plot import different_lines, heat_map, plot
 from hadamard_tui.charts.scales import x_ticks
-from hadamard_tui.charts.series_builder import colour_of, letter_of
-from hadamard_tui.charts.view_plot import different_lines, heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import legible
 from hadamard_tui.colours.palette import colour_map

@@ -23,7 +23,7 @@ from engine.results.results import of_one
 from engine.results.views import view
 from engine.spec.experiment import of_run
 from hadamard_tui.charts.line_heads import head, whole_name
-from hadamard_tui.charts.series_builder import colour_of, letter_of
+from hadamard_tui.charts.plots.series_builder import colour_of, letter_of
 from hadamard_tui.colours.contrast import legible
 from hadamard_tui.headless.pictures import chart, claims, pictures, said_of
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from engine.core.groups import ROTATIONS
 from engine.results.judgement import Judgement, judgement
-from hadamard_tui.charts.series_builder import RESPECT_STYLES
+from hadamard_tui.charts.plots.series_builder import RESPECT_STYLES
 from hadamard_tui.headless import console
 
 if TYPE_CHECKING:

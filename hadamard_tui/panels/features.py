@@ -8,7 +8,7 @@ import numpy as np
 from rich.text import Text
 
 from hadamard_tui.charts.heat_map import Column, HeatMap
-from hadamard_tui.charts.series_builder import letter_of
+from hadamard_tui.charts.plots.series_builder import letter_of
 from hadamard_tui.panels.panel import Panel, nothing
 from hadamard_tui.panels.weights import target_feature, uncached, weight_limits
 

@@ -11,9 +11,9 @@ from rich.text import Text
 from engine.core import catalogue
 from engine.pictures.bounds import bound_heights
 from engine.pictures.view import FROM_BELOW
+from hadamard_tui.charts.plots.series_builder import Pen, Plot, smoothing, theory
+from hadamard_tui.charts.plots.view_axes import twice_the_start
 from hadamard_tui.charts.series import Series
-from hadamard_tui.charts.series_builder import Pen, Plot, smoothing, theory
-from hadamard_tui.charts.view_axes import twice_the_start
 from hadamard_tui.panels.panel import Lack, Panel, plot
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hadamard_tui.charts.series_builder import Plot, smoothing
+from hadamard_tui.charts.plots.series_builder import Plot, smoothing
 from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot
 
 if TYPE_CHECKING:

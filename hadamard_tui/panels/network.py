@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from hadamard_tui.charts.nets import Net, Nets
-from hadamard_tui.charts.series_builder import colour_of, letter_of
+from hadamard_tui.charts.drawing.nets import Net, Nets
+from hadamard_tui.charts.plots.series_builder import colour_of, letter_of
 from hadamard_tui.panels.panel import Panel, nothing
 from hadamard_tui.panels.weights import target_feature
 

@@ -11,9 +11,9 @@ import numpy as np
 from msgspec.structs import replace
 from rich.text import Text
 
-from hadamard_tui.charts.look import Look, y_limits
+from hadamard_tui.charts.plots.look import Look, y_limits
+from hadamard_tui.charts.plots.series_builder import Pen, Plot
 from hadamard_tui.charts.series import Axes, Series, limits
-from hadamard_tui.charts.series_builder import Pen, Plot
 from hadamard_tui.running.guesses import scored
 from hadamard_tui.running.viewed import Retraining, Viewed, headline_of_look
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from engine.results.results import Results
     from engine.results.trace import Curve, Trace
     from engine.spec.experiment import Experiment
+    from hadamard_tui.charts.drawing.nets import Nets
     from hadamard_tui.charts.heat_map import HeatMap
-    from hadamard_tui.charts.look import ChartOptions
-    from hadamard_tui.charts.nets import Nets
+    from hadamard_tui.charts.plots.look import ChartOptions
     from hadamard_tui.editing.document_edits import LeftOutClaim
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from rich.text import Text
 
-from hadamard_tui.charts import view_plot
+from hadamard_tui.charts.plots import view_plot
 from hadamard_tui.panels.panel import Panel, nothing
 from hadamard_tui.panels.spectrum import lacks, no_spectrum
 
 if TYPE_CHECKING:
-    from hadamard_tui.charts.series_builder import Plot
+    from hadamard_tui.charts.plots.series_builder import Plot
     from hadamard_tui.panels.panel import PanelContext
 
 

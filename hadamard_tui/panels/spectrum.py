@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
+from hadamard_tui.charts.plots.series_builder import Plot, colour_of, others
 from hadamard_tui.charts.series import Series
-from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.panels.panel import Lack, Panel, nothing, plot, recording
 
 if TYPE_CHECKING:

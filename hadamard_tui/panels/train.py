@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from rich.text import Text
 
-from hadamard_tui.charts.series_builder import Pen, Plot, smoothing
-from hadamard_tui.charts.view_axes import twice_the_start
+from hadamard_tui.charts.plots.series_builder import Pen, Plot, smoothing
+from hadamard_tui.charts.plots.view_axes import twice_the_start
 from hadamard_tui.panels.panel import Lack, Panel, measured, nothing, plot, recording
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.text import Text
 
-from hadamard_tui.charts.series_builder import RESPECT_STYLES, colour_of, letter_of
+from hadamard_tui.charts.plots.series_builder import RESPECT_STYLES, colour_of, letter_of
 from hadamard_tui.colours.contrast import legible
 from hadamard_tui.panels.panel import Panel
 

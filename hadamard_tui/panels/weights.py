@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from engine.core.streams import Streams
-from hadamard_tui.charts.look import still_limits
+from hadamard_tui.charts.plots.look import still_limits
+from hadamard_tui.charts.plots.series_builder import Plot, colour_of, others
 from hadamard_tui.charts.series import Axes, Series, are_whole, limits
-from hadamard_tui.charts.series_builder import Plot, colour_of, others
 from hadamard_tui.panels.panel import Panel, nothing
 
 if TYPE_CHECKING:

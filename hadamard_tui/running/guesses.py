@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.pictures.wording import short_name
-from hadamard_tui.charts.series_builder import letter_of
-from hadamard_tui.charts.view_plot import GUESSED
+from hadamard_tui.charts.plots.series_builder import letter_of
+from hadamard_tui.charts.plots.view_plot import GUESSED
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View

@@ -19,7 +19,7 @@ from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
 from engine.runtime.sweep_run import Begun
 from engine.spec.experiment import drawn, of_run
-from hadamard_tui.charts.look import ChartOptions, Look, Pinned
+from hadamard_tui.charts.plots.look import ChartOptions, Look, Pinned
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.progress import EngineTime, skipped
 from hadamard_tui.running.viewed import Retraining, Viewed

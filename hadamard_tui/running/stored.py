@@ -15,9 +15,9 @@ import numpy as np
 
 from engine.core import files
 from engine.spec import preset_index, presets
-from hadamard_tui.charts.look import STORED
+from hadamard_tui.charts.plots.look import STORED
+from hadamard_tui.charts.plots.series_builder import Plot, others
 from hadamard_tui.charts.series import Axes, LineStyle, Series
-from hadamard_tui.charts.series_builder import Plot, others
 from hadamard_tui.colours import palette
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.results.results import Results
     from engine.results.trace import Trace
     from engine.spec.experiment import Experiment
-    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.running.workers import CertificateWorker, SnapshotWorker
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hadamard_tui.charts.plots.series_builder import colour, mark, theory
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.series_builder import colour, mark, theory
 from hadamard_tui.keyboard import key
 from hadamard_tui.running.guesses import LEVEL, Guesses, in_words
 from hadamard_tui.screens.view_control import LEAPS, ViewControl

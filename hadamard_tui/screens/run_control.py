@@ -18,7 +18,7 @@ from textual.types import NoActiveAppError
 
 from engine.core.parts import BadInput
 from engine.pictures.view import DIVERGED, WHY_INACCURATE
-from hadamard_tui.charts.look import ChartOptions
+from hadamard_tui.charts.plots.look import ChartOptions
 from hadamard_tui.keyboard import key
 from hadamard_tui.running.runs import Runs
 from hadamard_tui.terminal.textual_internals import forget_drawn_widgets

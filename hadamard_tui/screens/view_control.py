@@ -11,9 +11,9 @@ from textual import on
 
 from engine.core.parts import BadInput
 from engine.pictures.view import along_records
-from hadamard_tui.charts.look import ChartOptions, Pinned, why_not_log
-from hadamard_tui.charts.view_axes import view_axes
-from hadamard_tui.charts.view_plot import view_series
+from hadamard_tui.charts.plots.look import ChartOptions, Pinned, why_not_log
+from hadamard_tui.charts.plots.view_axes import view_axes
+from hadamard_tui.charts.plots.view_plot import view_series
 from hadamard_tui.colours import palette
 from hadamard_tui.panels import ABOUT, verdict
 from hadamard_tui.running.runs import compare
@@ -25,7 +25,7 @@ from hadamard_tui.widgets.stage import HEAT, PanelView, Stage
 
 if TYPE_CHECKING:
     from engine.spec.reading import Raw
-    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.charts.series import Series
     from hadamard_tui.colours.palette import Palette
     from hadamard_tui.editing.editable_experiment import EditableExperiment

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import replace
 
-from hadamard_tui.charts.chart_sheet import ChartSheet, compose
-from hadamard_tui.charts.raster import runs, write_text
+from hadamard_tui.charts.drawing.chart_sheet import ChartSheet, compose
+from hadamard_tui.charts.drawing.raster import runs, write_text
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import faded, legible, triplet
 from hadamard_tui.sharing.rendering import png

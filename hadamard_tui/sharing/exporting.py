@@ -23,9 +23,9 @@ from engine.results.results import Results, of_one
 from engine.results.views import view
 from engine.spec.document_expressions import as_document
 from engine.spec.experiment import drawn, of_run
-from hadamard_tui.charts.derived_plots import difference, has_multiples, is_difference, multiples
-from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.view_plot import heat_map, plot
+from hadamard_tui.charts.plots.derived_plots import difference, has_multiples, is_difference, multiples
+from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.plots.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.running.viewed import headline_of_look
 from hadamard_tui.sharing import tables
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.plots.series_builder import Plot
     from hadamard_tui.charts.series import Axes, Series
-    from hadamard_tui.charts.series_builder import Plot
     from hadamard_tui.sharing.svg_page import SvgSheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})

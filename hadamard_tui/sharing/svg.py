@@ -9,15 +9,15 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from hadamard_tui.charts.coincidence import drawn_once
+from hadamard_tui.charts.drawing.coincidence import drawn_once
+from hadamard_tui.charts.drawing.heat_sheet import bar_ticks
+from hadamard_tui.charts.drawing.legend import legend_entries
+from hadamard_tui.charts.drawing.marks import zeros_of
+from hadamard_tui.charts.drawing.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint_series
+from hadamard_tui.charts.drawing.spans import drawable, drawable_band, lay
 from hadamard_tui.charts.heat_map import ValueScale, cell_borders, cells_at, value_scale
-from hadamard_tui.charts.heat_sheet import bar_ticks
-from hadamard_tui.charts.legend import legend_entries
-from hadamard_tui.charts.marks import zeros_of
-from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint_series
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Limits, is_line
-from hadamard_tui.charts.spans import drawable, drawable_band, lay
 from hadamard_tui.colours.palette import STEPS, colour_map, hex_colour
 from hadamard_tui.sharing.svg_page import (
     AREA_HEIGHT,

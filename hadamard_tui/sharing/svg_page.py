@@ -10,8 +10,8 @@ import numpy as np
 from rich.cells import cell_len
 
 from engine.core.texts import printable
-from hadamard_tui.charts.frame import labels, ticks_along, ticks_up
-from hadamard_tui.charts.raster import elided
+from hadamard_tui.charts.drawing.frame import labels, ticks_along, ticks_up
+from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.charts.scales import Scale
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from engine.results.outcomes import about
 from engine.results.views import view
 from engine.spec.experiment import SUBJECTS, drawn, of_run
 from hadamard_tui.charts.line_heads import DIRECTIONS, meaning, whole_name
-from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.plots.view_plot import heat_map, plot
 from hadamard_tui.charts.scales import Scale
-from hadamard_tui.charts.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.palette import DARK, LIGHT, colour_map, hex_colour
 from hadamard_tui.sharing.command_line import command_line

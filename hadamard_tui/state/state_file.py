@@ -16,7 +16,7 @@ from engine.core.parts import BadInput
 from engine.core.texts import LONGEST_QUOTE, cut
 from engine.spec import raw_values
 from hadamard_tui import NAME
-from hadamard_tui.charts.look import ChartOptions
+from hadamard_tui.charts.plots.look import ChartOptions
 from hadamard_tui.colours.palette import ThemeName
 from hadamard_tui.running.playback import FASTEST_PACE, SLOWEST_PACE
 from hadamard_tui.serving import served

@@ -13,12 +13,12 @@ from textual.widgets import Digits, Label, Static
 
 from engine.core.expressions import number
 from engine.pictures.wording import x_name
-from hadamard_tui.charts.values import looked_at
+from hadamard_tui.charts.plots.values import looked_at
 from hadamard_tui.keyboard import key
 
 if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
-    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.tours import Tour
 
 NOTHING = "–"

@@ -15,8 +15,8 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from hadamard_tui.charts.nets import LEVELS, NAME, NODES, NOTE, TITLE, Nets, draw
-from hadamard_tui.charts.raster import runs, write_text
+from hadamard_tui.charts.drawing.nets import LEVELS, NAME, NODES, NOTE, TITLE, Nets, draw
+from hadamard_tui.charts.drawing.raster import runs, write_text
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import mixed, parse_colour
 

@@ -11,16 +11,16 @@ from textual import events
 from textual.containers import Grid
 from textual.message import Message
 
-from hadamard_tui.charts.chart_sheet import compose
-from hadamard_tui.charts.raster import DOTS_ACROSS, PLAYHEAD, Raster
+from hadamard_tui.charts.drawing.chart_sheet import compose
+from hadamard_tui.charts.drawing.raster import DOTS_ACROSS, PLAYHEAD, Raster
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.colours.contrast import faded, legible, parse_colour
 from hadamard_tui.widgets.cell_view import CellView
 
 if TYPE_CHECKING:
-    from hadamard_tui.charts.frame import Frame
+    from hadamard_tui.charts.drawing.frame import Frame
+    from hadamard_tui.charts.plots.series_builder import Plot
     from hadamard_tui.charts.series import Axes, Series
-    from hadamard_tui.charts.series_builder import Plot
 
 
 MOST_LEGEND_LINES = 2

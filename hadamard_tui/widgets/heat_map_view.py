@@ -11,8 +11,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
-from hadamard_tui.charts.heat_map import Reading, read_cell
-from hadamard_tui.charts.heat_sheet import (
+from hadamard_tui.charts.drawing.heat_sheet import (
     BLACK,
     GROUND,
     INKS,
@@ -24,6 +23,7 @@ from hadamard_tui.charts.heat_sheet import (
     cell_under,
     compose,
 )
+from hadamard_tui.charts.heat_map import Reading, read_cell
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.palette import ColourMap, colour_map
 from hadamard_tui.keyboard import motions

@@ -16,7 +16,7 @@ from textual.widgets import Button, OptionList, Static
 
 from engine.spec.axis import Axis
 from engine.spec.fields import fields_of
-from hadamard_tui.charts.series_builder import colour, mark
+from hadamard_tui.charts.plots.series_builder import colour, mark
 from hadamard_tui.colours.contrast import legible
 from hadamard_tui.editing.typed_text import text_of
 from hadamard_tui.keyboard import key

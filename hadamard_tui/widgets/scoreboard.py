@@ -14,16 +14,16 @@ from textual.widgets import DataTable, Static
 from engine.core.expressions import WHOLE, written
 from engine.pictures.view import DIVERGED, FROM_BELOW, LOST_ACCURACY, CurveView, View, along_records
 from engine.pictures.wording import x_name
-from hadamard_tui.charts.legend import BETWEEN, within
-from hadamard_tui.charts.raster import elided
-from hadamard_tui.charts.series_builder import colour, mark
-from hadamard_tui.charts.values import ShownValue, values
+from hadamard_tui.charts.drawing.legend import BETWEEN, within
+from hadamard_tui.charts.drawing.raster import elided
+from hadamard_tui.charts.plots.series_builder import colour, mark
+from hadamard_tui.charts.plots.values import ShownValue, values
 from hadamard_tui.colours.contrast import legible
 from hadamard_tui.keyboard import key, motions
 
 if TYPE_CHECKING:
     from engine.pictures.view import KindPlace
-    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.plots.look import Look
 
 
 DECIMALS, LONGEST_NUMBER = 5, 1e5

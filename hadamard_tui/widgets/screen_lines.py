@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from engine.core.parts import BadInput
-from hadamard_tui.charts.raster import elided
+from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.editing.history import place_in_words
 from hadamard_tui.keyboard import AT_REST, FOOTER, IN_A_RUN
 

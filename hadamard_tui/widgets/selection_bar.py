@@ -19,14 +19,14 @@ from textual.widgets import Static
 from engine.core.expressions import number
 from engine.pictures.view import along_records
 from engine.spec import presets
-from hadamard_tui.charts.series_builder import mark
+from hadamard_tui.charts.plots.series_builder import mark
 from hadamard_tui.keyboard import key, motions
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.widgets.controls import Choice, PresetChoice
 
 if TYPE_CHECKING:
     from engine.results.trace import Trace
-    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.session import Session
 

@@ -12,12 +12,12 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import ContentSwitcher, Static
 
-from hadamard_tui.charts.derived_plots import difference, has_multiples, is_difference, multiples
+from hadamard_tui.charts.drawing.nets import Nets
 from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.charts.look import STORED
-from hadamard_tui.charts.nets import Nets
-from hadamard_tui.charts.series_builder import Plot
-from hadamard_tui.charts.view_plot import heat_map, plot
+from hadamard_tui.charts.plots.derived_plots import difference, has_multiples, is_difference, multiples
+from hadamard_tui.charts.plots.look import STORED
+from hadamard_tui.charts.plots.series_builder import Plot
+from hadamard_tui.charts.plots.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.keyboard import key, printed_key, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from engine.pictures.picture import Picture
     from engine.pictures.view import KindPlace
     from engine.spec.experiment import Experiment
-    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.panels.panel import PanelContext
     from hadamard_tui.running.stored import Stored, StoredPicture
 

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from hadamard_tui.charts.raster import elided
+from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.keyboard import key
 
 LEAST = 8

@@ -52,6 +52,7 @@ def test_the_list_begins_with_fifteen_presets_and_the_paths_and_has_all_others_b
     assert sorted(names) == presets.names()
 
 
+@pytest.mark.slow
 def test_a_path_is_found_by_its_questions_and_shows_its_stops():
     assert "large-steps" in matching_names("does the net diverge")
     path = next(entry for heading, entries in groups() if heading == PATHS for entry in entries)

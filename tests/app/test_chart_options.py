@@ -8,7 +8,7 @@ import pytest
 
 from engine.spec import reading
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.look import NARROWEST, ChartOptions, why_not_log
+from hadamard_tui.charts.plots.look import NARROWEST, ChartOptions, why_not_log
 from hadamard_tui.charts.series import Axes, Limits
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.state.state_file import KeptView

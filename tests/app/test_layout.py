@@ -238,6 +238,7 @@ async def test_the_set_up_leaves_the_chart_when_a_run_begins_and_only_where_it_l
         assert setup.display
 
 
+@pytest.mark.slow
 async def test_keys_and_tabs_can_be_clicked(app: HadamardApp):
     async with opened(app, (200, 60)) as pilot:
         tabs, keys = app.laboratory.query_one(Tabs), app.laboratory.query_one(Keys)

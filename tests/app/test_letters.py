@@ -6,8 +6,8 @@ import pytest
 from textual.widgets import DataTable
 
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.series_builder import colour
-from hadamard_tui.charts.view_plot import view_series
+from hadamard_tui.charts.plots.series_builder import colour
+from hadamard_tui.charts.plots.view_plot import view_series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.widgets.setup import SetupPane
 

@@ -41,6 +41,7 @@ async def listed(app: HadamardApp, pilot: Pilot[None]) -> None:
     )
 
 
+@pytest.mark.slow
 async def test_a_problem_and_a_learner_are_ready_to_run_and_one_undo_goes_back(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         before = app.laboratory.editable.document

@@ -16,6 +16,7 @@ from .test_time_travel import finished
 pytestmark = pytest.mark.set_up("empty")
 
 
+@pytest.mark.slow
 async def test_a_guess_that_is_left_shows_the_run_from_before_again(app: HadamardApp):
     async with opened(app, SMALL) as pilot:
         await finished(app, pilot)

@@ -29,11 +29,11 @@ from engine.runtime.run import run
 from engine.spec import presets
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.drawing.nets import Nets, draw
 from hadamard_tui.charts.heat_map import HeatMap, read_cell
-from hadamard_tui.charts.look import ChartOptions
-from hadamard_tui.charts.nets import Nets, draw
+from hadamard_tui.charts.plots.look import ChartOptions
+from hadamard_tui.charts.plots.series_builder import Plot
 from hadamard_tui.charts.series import Series
-from hadamard_tui.charts.series_builder import Plot
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import contrast
 from hadamard_tui.colours.themes import COLOUR_THEMES

@@ -99,6 +99,7 @@ CHANGE = Break(
 )
 
 
+@pytest.mark.slow
 async def test_a_stop_waits_for_a_guess_runs_says_why_and_is_broken() -> None:
     stop = Stop("hadamard-128", None, "Rows are orthogonal.", SIXTEEN, "When is A below a tenth?", CHANGE)
     tour = Tour((stop, Stop("zero-one-128")))

@@ -9,7 +9,7 @@ from textual.widgets import ContentSwitcher
 
 from engine.results.views import view
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.look import ChartOptions
+from hadamard_tui.charts.plots.look import ChartOptions
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.state.state_file import KeptView
@@ -365,6 +365,7 @@ def visible(app: HadamardApp, widget: Widget) -> str:
     return " ".join(line[region.x : region.right].strip() for line in lines[region.y : region.bottom])
 
 
+@pytest.mark.slow
 async def test_claims_about_a_picture_whose_marks_name_an_axis_are_about_it() -> None:
     picture = {**CURVES, "marks": [{"name": "d", "y": "size"}], "name": "examples"}
     claims = [{"kind": "value", "text": "many", "curve": "GD", "at": 8, "above": 8, "picture": "examples"}]

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.series_builder import Plot
+from hadamard_tui.charts.plots.series_builder import Plot
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import PANELS
 from hadamard_tui.widgets.chart_view import ChartView, MultiplesView

@@ -10,7 +10,7 @@ from view_fields import curve_view
 
 from engine.pictures.view import CurveView
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.view_plot import GUESS
+from hadamard_tui.charts.plots.view_plot import GUESS
 from hadamard_tui.running.guesses import Guesses, outcome, score
 from hadamard_tui.widgets.chart_view import ChartView
 

@@ -301,6 +301,7 @@ async def test_a_stopped_run_says_that_it_cannot_go_on(app: HadamardApp):
         await until(pilot, lambda: any("cannot go on" in note.message for note in app._notifications))
 
 
+@pytest.mark.slow
 async def test_the_speed_does_not_fall_while_nothing_is_computed(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")

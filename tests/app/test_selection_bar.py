@@ -100,6 +100,7 @@ def _kind(part: object) -> str:
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 
+@pytest.mark.slow
 async def test_the_chosen_learner_is_the_selected_one_and_of_a_solver_the_row_says_so(
     app: HadamardApp,
 ) -> None:
@@ -115,6 +116,7 @@ async def test_the_chosen_learner_is_the_selected_one_and_of_a_solver_the_row_sa
         assert app.laboratory.editable.learners[0] == before[0], "of the selected learner alone"
 
 
+@pytest.mark.slow
 async def test_the_last_line_of_the_learners_adds_one(app: HadamardApp) -> None:
     async with opened(app, SMALL) as pilot:
         count = len(app.laboratory.editable.learners)

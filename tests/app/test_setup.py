@@ -467,6 +467,7 @@ async def test_keys_find_the_set_up_whole_or_wait_while_another_is_put_up(app: H
         assert setup.query("#preset")
 
 
+@pytest.mark.slow
 async def test_what_is_typed_about_a_learner_that_is_being_removed_goes_to_no_other(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         setup, count = app.laboratory.query_one(SetupPane), len(app.laboratory.editable.learners)
@@ -506,6 +507,7 @@ async def test_what_many_keys_at_once_change_is_shown_once(app: HadamardApp, mon
             assert len(listed(app)) == expected
 
 
+@pytest.mark.slow
 async def test_showing_a_rate_of_many_digits_does_not_change_it():
     editable = EditableExperiment(
         presets.load("hadamard-128", ["learners.GD.update.lr=0.3333333333333333"]), None

@@ -11,8 +11,8 @@ from textual.widgets import Input, Static
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.look import ChartOptions
-from hadamard_tui.charts.series_builder import pinned_style
+from hadamard_tui.charts.plots.look import ChartOptions
+from hadamard_tui.charts.plots.series_builder import pinned_style
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.laboratory import Laboratory
@@ -34,6 +34,7 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 async def test_the_command_line_is_copied_and_written_to_a_file_that_is_named(
     app: HadamardApp, own_folders: Path
 ):
@@ -50,6 +51,7 @@ async def test_the_command_line_is_copied_and_written_to_a_file_that_is_named(
         assert app.clipboard.endswith(" --theme light --run")
 
 
+@pytest.mark.slow
 async def test_the_command_line_says_how_the_screen_looks(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

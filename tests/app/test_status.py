@@ -16,8 +16,8 @@ from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.experiment import Experiment, of_run
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.values import ShownValue, looked_at, values
+from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.plots.values import ShownValue, looked_at, values
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.widgets.scoreboard import row

@@ -174,6 +174,7 @@ async def test_what_is_typed_after_steps_is_another_change(editable: EditableExp
             await until(pilot, lambda value=value: app.laboratory.editable.value("problem.matrix.d") == value)
 
 
+@pytest.mark.slow
 async def test_where_no_number_fits_the_value_stays_and_the_reason_is_told(editable: EditableExperiment):
     app = HadamardApp(editable)
     async with opened(app, WIDE) as pilot:

@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.charts.look import STORED
-from hadamard_tui.charts.raster import paint_series
+from hadamard_tui.charts.drawing.raster import paint_series
+from hadamard_tui.charts.plots.look import STORED
 from hadamard_tui.charts.series import Series
 from hadamard_tui.colours import palette
 from hadamard_tui.editing.editable_experiment import EditableExperiment

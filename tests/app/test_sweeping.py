@@ -56,6 +56,7 @@ def test_what_cannot_be_swept_is_refused_in_a_sentence():
         swept(swept(small(), "problem.matrix.d", True, "d"), "run.seed", True, "seed")
 
 
+@pytest.mark.slow
 async def test_the_key_sweeps_d_runs_shows_the_law_and_is_undone():
     app = HadamardApp(small())
     async with opened(app, WIDE) as pilot:

@@ -260,6 +260,7 @@ def test_a_point_between_two_records_is_nearest_to_one_by_factors_on_a_logarithm
     assert session.end(10)
 
 
+@pytest.mark.slow
 async def test_the_playhead_stops_at_records_only(app: HadamardApp):
     editable = app.laboratory._editable
     async with opened(app, WIDE) as pilot:
@@ -274,6 +275,7 @@ async def test_the_playhead_stops_at_records_only(app: HadamardApp):
         assert session_of(app).playback.place == 2
 
 
+@pytest.mark.slow
 async def test_the_playhead_moves_while_the_table_has_the_focus(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

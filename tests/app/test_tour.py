@@ -137,6 +137,7 @@ async def test_the_title_stands_once_on_the_screen_while_a_run_goes_on(panel: st
 
 
 @pytest.mark.parametrize("line", ["", "What the speaker says."])
+@pytest.mark.slow
 async def test_on_a_tour_the_title_stands_below_the_chart_where_the_banner_has_no_room_for_it(line: str):
     tour = Tour([Stop(TWO[1], line=line)])
     title = loaded(TWO[1]).title
@@ -169,6 +170,7 @@ async def test_a_stop_shows_its_panel_and_the_numbers_of_the_frame():
         assert stage.chosen == TABLE
 
 
+@pytest.mark.slow
 async def test_the_numbers_of_the_banner_are_those_of_the_frame_and_not_of_the_one_before():
     tour = Tour((Stop("hadamard-128"),))
     app = HadamardApp(tour.editable, tour=tour)
@@ -210,6 +212,7 @@ async def test_without_a_tour_there_are_no_stops_and_pages_scroll(app: HadamardA
 
 
 @pytest.mark.parametrize("size", [SMALL, WIDE] if crossing.all_combinations else [WIDE])
+@pytest.mark.slow
 async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_chosen(
     editable: EditableExperiment, size: tuple[int, int]
 ):
@@ -230,6 +233,7 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
         )
 
 
+@pytest.mark.slow
 async def test_the_first_start_walks_the_path_that_is_chosen(editable: EditableExperiment):
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=SMALL) as pilot:

@@ -141,6 +141,7 @@ async def test_fields_show_what_was_taken_back(app: HadamardApp):
         assert row.query_one(Input).has_focus
 
 
+@pytest.mark.slow
 async def test_panels_follow_what_was_taken_back(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("right_square_bracket", "a")

@@ -1,4 +1,4 @@
-"""Naive twin of `hadamard_tui.charts.spans`, dot by dot. It shares no code with it."""
+"""Naive twin of `hadamard_tui.charts.drawing.spans`, dot by dot. It shares no code with it."""
 
 from __future__ import annotations
 

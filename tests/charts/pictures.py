@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hadamard_tui.charts.raster import Raster
+from hadamard_tui.charts.drawing.raster import Raster
 from hadamard_tui.charts.series import Axes, Series
 
 _DOTS = {

@@ -16,9 +16,9 @@ from engine.results.views import view
 from engine.spec import presets
 from engine.spec.experiment import drawn
 from engine.spec.sweep import Sweep
-from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.plots.view_plot import view_series
 from hadamard_tui.charts.series import Series
-from hadamard_tui.charts.view_plot import view_series
 
 NOTHING = np.empty(0)
 

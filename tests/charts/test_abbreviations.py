@@ -1,6 +1,6 @@
 from looping import looped
 
-from hadamard_tui.charts.legend import with_cut_words, within, without_common_keys
+from hadamard_tui.charts.drawing.legend import with_cut_words, within, without_common_keys
 
 
 def test_what_all_names_give_a_value_to_is_said_once():

@@ -8,9 +8,9 @@ from engine.results.results import Results
 from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.documents import sweep_of
-from hadamard_tui.charts.look import Look
+from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.plots.view_plot import plot
 from hadamard_tui.charts.scales import x_ticks
-from hadamard_tui.charts.view_plot import plot
 
 
 def document(learners, replicas):

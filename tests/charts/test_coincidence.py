@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from hadamard_tui.charts.chart_sheet import printed
-from hadamard_tui.charts.coincidence import alike, are_equal, coincident, drawn_once, repeated
-from hadamard_tui.charts.raster import paint_series
+from hadamard_tui.charts.drawing.chart_sheet import printed
+from hadamard_tui.charts.drawing.coincidence import alike, are_equal, coincident, drawn_once, repeated
+from hadamard_tui.charts.drawing.raster import paint_series
+from hadamard_tui.charts.drawing.spans import lay
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.spans import lay
 
 from .pictures import axes, curve, text
 

@@ -13,7 +13,7 @@ from engine.pictures.view import KindPlace, kind_places
 from engine.results.gathering import kinds_in
 from engine.spec import presets
 from engine.spec.experiment import drawn, of_run
-from hadamard_tui.charts.series_builder import LETTERS, mark
+from hadamard_tui.charts.plots.series_builder import LETTERS, mark
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import faded, legible
 from hadamard_tui.colours.palette import SHADES, Palette

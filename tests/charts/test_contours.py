@@ -7,10 +7,10 @@ from view_fields import view_of
 from engine.core import catalogue
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import ContourView, HeatView
+from hadamard_tui.charts.drawing.raster import line_dots
 from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.raster import line_dots
-from hadamard_tui.charts.view_plot import heat_map, level_lines
+from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.plots.view_plot import heat_map, level_lines
 
 
 def test_a_level_line_of_a_plane_is_straight_and_exact():

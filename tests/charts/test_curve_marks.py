@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hadamard_tui.charts.raster import paint_series
+from hadamard_tui.charts.drawing.raster import paint_series
 
 from .pictures import axes, curve, text
 

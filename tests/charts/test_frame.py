@@ -4,8 +4,8 @@ import sys
 import pytest
 from rich.cells import cell_len
 
-from hadamard_tui.charts.frame import frame
-from hadamard_tui.charts.raster import paint_series
+from hadamard_tui.charts.drawing.frame import frame
+from hadamard_tui.charts.drawing.raster import paint_series
 from hadamard_tui.charts.series import Axes
 
 from .pictures import curve
@@ -126,8 +126,8 @@ def test_repeated_requests_are_answered_from_the_cache():
 @pytest.mark.slow
 def test_importing_the_charts_loads_neither_plotext_nor_textual():
     code = (
-        "import sys, hadamard_tui.charts.frame, hadamard_tui.charts.raster, hadamard_tui.charts.chart_sheet;"
-        "import hadamard_tui.headless.pictures, hadamard_tui.charts.view_plot;"
+        "import sys; from hadamard_tui.charts.drawing import chart_sheet, frame, raster;"
+        "import hadamard_tui.headless.pictures, hadamard_tui.charts.plots.view_plot;"
         "print({'plotext', 'textual', 'torch', 'matplotlib', 'contourpy'} & set(sys.modules))"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

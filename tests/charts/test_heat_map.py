@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from hadamard_tui.charts.frame import arrange
+from hadamard_tui.charts.drawing.frame import arrange
+from hadamard_tui.charts.drawing.heat_sheet import BLACK, GROUND, WHITE, cell_under, compose, paint_cells
 from hadamard_tui.charts.heat_map import (
     Column,
     ContourLine,
@@ -15,7 +16,6 @@ from hadamard_tui.charts.heat_map import (
     value_scale,
     with_error,
 )
-from hadamard_tui.charts.heat_sheet import BLACK, GROUND, WHITE, cell_under, compose, paint_cells
 from hadamard_tui.charts.scales import Scale, ticks
 from hadamard_tui.colours.palette import STEPS, colour_map
 from hadamard_tui.terminal.ascii_text import to_ascii

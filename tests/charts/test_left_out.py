@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from hadamard_tui.charts.chart_sheet import printed
-from hadamard_tui.charts.raster import paint_series
+from hadamard_tui.charts.drawing.chart_sheet import printed
+from hadamard_tui.charts.drawing.raster import paint_series
 
 from .pictures import axes, curve, dots
 

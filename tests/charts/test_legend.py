@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from engine.planning.run_plan import plan_run
 from engine.spec import presets
-from hadamard_tui.charts.legend import SAME, legend
+from hadamard_tui.charts.drawing.legend import SAME, legend
 from hadamard_tui.terminal.ascii_text import to_ascii
 
 from .pictures import curve

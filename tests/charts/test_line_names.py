@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from hadamard_tui.charts.raster import paint_series
+from hadamard_tui.charts.drawing.raster import paint_series
 
 from .pictures import axes, curve, text
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from view_fields import replace
 
-from hadamard_tui.charts.derived_plots import has_multiples, multiples
-from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.view_plot import plot
+from hadamard_tui.charts.plots.derived_plots import has_multiples, multiples
+from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.plots.view_plot import plot
 
 from .test_view_plot import FIRST, SECOND, TWO
 

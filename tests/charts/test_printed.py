@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
-from hadamard_tui.charts.chart_sheet import _markers, printed
+from hadamard_tui.charts.drawing.chart_sheet import _markers, printed
 
 from .pictures import axes, curve
 

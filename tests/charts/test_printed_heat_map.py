@@ -3,7 +3,7 @@ import re
 import pytest
 from rich.cells import cell_len
 
-from hadamard_tui.charts.heat_sheet import compose
+from hadamard_tui.charts.drawing.heat_sheet import compose
 from hadamard_tui.colours.palette import colour_map
 from hadamard_tui.headless.pictures import printed_heat_map
 

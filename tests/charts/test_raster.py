@@ -5,8 +5,8 @@ import pytest
 from looping import looped
 from msgspec.structs import replace
 
-from hadamard_tui.charts.chart_sheet import printed
-from hadamard_tui.charts.raster import paint_series
+from hadamard_tui.charts.drawing.chart_sheet import printed
+from hadamard_tui.charts.drawing.raster import paint_series
 
 from .naive import naive_dots
 from .pictures import axes, curve, dots, text

@@ -5,8 +5,8 @@ import gc
 import numpy as np
 import pytest
 
-from hadamard_tui.charts.raster import paint_series
-from hadamard_tui.charts.series_builder import BLOCKS, ENOUGH, BufferCache, Sums, Thinning, thinned
+from hadamard_tui.charts.drawing.raster import paint_series
+from hadamard_tui.charts.plots.series_builder import BLOCKS, ENOUGH, BufferCache, Sums, Thinning, thinned
 
 from .pictures import axes, curve, dots
 

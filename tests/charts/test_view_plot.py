@@ -9,11 +9,11 @@ from view_fields import curve_view, replace, view_of
 from engine.core import catalogue
 from engine.pictures.picture import Marked, Picture
 from engine.pictures.view import CurveView, HeatView, LineView, View
-from hadamard_tui.charts.look import ChartOptions, Look, Pinned
+from hadamard_tui.charts.plots.look import ChartOptions, Look, Pinned
+from hadamard_tui.charts.plots.series_builder import mark
+from hadamard_tui.charts.plots.values import compares, equals, looked_at, values
+from hadamard_tui.charts.plots.view_plot import plot
 from hadamard_tui.charts.series import Series
-from hadamard_tui.charts.series_builder import mark
-from hadamard_tui.charts.values import compares, equals, looked_at, values
-from hadamard_tui.charts.view_plot import plot
 
 RECORDS = 41
 K = np.arange(float(RECORDS))

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from engine.spec import presets, reading
-from hadamard_tui.charts.look import ChartOptions
+from hadamard_tui.charts.plots.look import ChartOptions
 from hadamard_tui.state import config, state_file
 from hadamard_tui.state.launch import Launch
 from hadamard_tui.state.state_file import KeptView, Memory

@@ -13,8 +13,8 @@ from building import experiment, gd, planned
 from engine.backends import backends
 from engine.core import compiled_code
 from engine.core.compiled_code import CompiledCode
-from engine.runtime import compiling, small_run
-from engine.runtime.run import run
+from engine.runtime import compiling
+from engine.runtime.run import run, run_json
 from engine.spec.experiment import Experiment
 from engine.training.recorder import Block
 
@@ -160,9 +160,9 @@ def test_the_sample_of_a_backend_compiles_what_its_learner_needs(described, monk
     )
     compiling.compile_meanwhile(planned(described.learners[0], described))
     ((code, module, words),) = requests
-    assert module == small_run.__name__
+    assert module == run_json.__module__
     monkeypatch.setattr(CompiledCode, "is_there", True)
-    small_run.main(words)
+    run_json(words)
     assert set(noted) == {code}
 
 

@@ -1,12 +1,19 @@
 """The minimiser of Q_α: its conditions, its limits, the numbers of theory-bias.md §34, and gradient flow."""
 
+import math
+
 import numpy as np
 import pytest
+import torch
 from building import data_of, raw
 from diagonal_nets import inverse_transfer, potential
 from scipy.integrate import solve_ivp
 
+from engine.architectures.spindly import filled
 from engine.core import catalogue
+from engine.core.groups import TRIVIAL
+from engine.core.streams import Streams
+from engine.runtime.run import run
 from engine.runtime.sweep_run import run_sweep
 from engine.solvers import min_q
 from engine.solvers.basis_pursuit import shortest
@@ -18,9 +25,9 @@ SCALES = [1e3, 1.0, 0.1, 1e-3, 1e-6]
 DEPTHS = [2, 3, 4, 8]
 
 
-def minimiser(X, y, alpha, depth):
+def minimiser(X, y, alpha, depth, shape=()):
     """The w of least Q_α with Xw = y, or with Xw = XX⁺y without one."""
-    return Path(X, y, depth).at(alpha)
+    return Path(X, y, depth, filled(shape, X.shape[1])).at(alpha)
 
 
 def small(seed=0, k=6, d=14):
@@ -118,7 +125,7 @@ def test_at_small_alpha_it_is_basis_pursuit():
 
 
 def flow_on_the_diagonal_net(A, y, alpha, depth, time):
-    """w = u^D − v^D after gradient flow on (1/k)‖Aw − y‖² from u = v = α."""
+    """w = u^D − v^D after gradient flow on (1/k)‖Aw − y‖² from u = v = α, a number or [d]."""
     d = A.shape[1]
 
     def velocity(_, weights):
@@ -126,7 +133,7 @@ def flow_on_the_diagonal_net(A, y, alpha, depth, time):
         slope = 2 / len(A) * A.T @ (A @ (u**depth - v**depth) - y)
         return np.concatenate((-depth * u ** (depth - 1) * slope, depth * v ** (depth - 1) * slope))
 
-    start = np.full(2 * d, alpha)
+    start = np.tile(np.broadcast_to(alpha, d), 2)
     u, v = solve_ivp(velocity, (0, time), start, "DOP853", rtol=1e-11, atol=1e-14).y[:, -1].reshape(2, d)
     return u**depth - v**depth
 
@@ -141,6 +148,79 @@ def test_gradient_flow_on_the_diagonal_net_ends_there(depth, alpha):
         w = flow_on_the_diagonal_net(A, y, alpha, depth, time)
         assert (abs(A @ w - y).max() < 1e-8) == fitted
         np.testing.assert_allclose(minimiser(A, A @ w, alpha, depth), w, rtol=0, atol=1e-8)
+
+
+SHAPE = (1.0, 0.3, 2.0)
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("alpha", [1e3, 1.0, 0.3])
+def test_from_a_shaped_start_the_gradient_of_its_q_is_a_combination_of_the_instances(depth, alpha):
+    A, y = small(8)
+    w = minimiser(A, y, alpha, depth, SHAPE)
+    np.testing.assert_allclose(A @ w, y, rtol=0, atol=1e-9)
+    starts = alpha * np.array([*SHAPE, *[1.0] * 11])
+    slopes = [inverse_transfer(ratio, depth) for ratio in w / starts**depth]
+    gradient = np.array(slopes) / starts ** (depth - 2)
+    outside = gradient - A.T @ np.linalg.lstsq(A.T, gradient)[0]
+    assert abs(outside).max() <= 1e-9 * abs(gradient).max()
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_large_shaped_starts_weigh_the_squares_and_small_ones_of_depth_two_do_not(depth):
+    A, y = small(9)
+    roots = np.array([*SHAPE, *[1.0] * 11]) ** (depth - 1)  # least Σ w²/roots²
+    np.testing.assert_allclose(
+        minimiser(A, y, 1e3, depth, SHAPE), roots * (np.linalg.pinv(A * roots) @ y), rtol=0, atol=1e-10
+    )
+    np.testing.assert_allclose(minimiser(A, y, 1e-30, 2, SHAPE), shortest(A, y), rtol=0, atol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("depth", "alpha"), [(2, 0.3), (3, 0.5)])
+def test_gradient_flow_from_a_shaped_start_ends_there(depth, alpha):
+    A, y = small(2, 4, 8)
+    w = flow_on_the_diagonal_net(A, y, alpha * np.array([*SHAPE, *[1.0] * 5]), depth, 200.0)
+    np.testing.assert_allclose(minimiser(A, A @ w, alpha, depth, SHAPE), w, rtol=0, atol=1e-8)
+
+
+POTENTIALS = [(10, 4.06165, None), (100, 4.06312, None), (1e-2, None, 1.864), (1e-6, None, 1.821)]
+"""α, α²Q and Q/ln(1/α²) of theory-nets.md §34, for β = (.5, −1.2, .1) and this shape."""
+
+
+@pytest.mark.parametrize(("alpha", "squares", "lengths"), [*POTENTIALS, (1e-30, None, 1.804)])
+def test_the_potential_has_the_numbers_of_the_page(alpha, squares, lengths):
+    beta = torch.tensor([[0.5, -1.2, 0.1, 0.0]])
+    solver = catalogue.make("solvers", "min-q", alpha=alpha, shape=SHAPE)
+    potential = float(solver.norm(beta))
+    if squares is not None:
+        assert alpha**2 * potential == pytest.approx(squares, abs=6e-6)
+    else:
+        assert potential / math.log(1 / alpha**2) == pytest.approx(lengths, abs=6e-4)
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 0.1, 1.0, 1e3])
+def test_the_measure_of_the_potential_is_a_sum_over_the_weights(alpha):
+    learner = {"solver": "lls", "tends_to": {"kind": "min-q", "alpha": alpha, "shape": SHAPE}}
+    document = raw({"kind": "gaussian", "n": 6, "d": 14}, learners={"it": learner}, protocol="at-init")
+    document["pictures"] = [{"x": "k", "measure": "potential"}]
+    curve = run(reading.parse(document)).curves[0]
+    starts = alpha * np.array([*SHAPE, *[1.0] * 11])
+    expected = sum(
+        start**2 * potential(w / start**2, 2) for w, start in zip(curve.weights[-1], starts, strict=True)
+    )
+    assert curve.mean("potential")[-1] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_shaped_spindly_net_starts_at_its_shape_and_is_alone_with_it(signed):
+    net = catalogue.make("architectures", "spindly", depth=3, signed=signed, w0=0.008, shape=SHAPE)
+    start = net.start(Streams([0, 1])("init"), 5)
+    for tensor in start.values():
+        np.testing.assert_allclose(tensor, 0.2 * np.array([[1.0, 0.3, 2.0, 1.0, 1.0]] * 2), rtol=1e-15)
+    structure = net.structure()
+    assert (structure.starts_alike, structure.exchanges_on_flips) == (False, False)
+    assert net.invariance(5).otherwise == TRIVIAL
 
 
 def test_labels_that_no_weights_fit_are_replaced_by_those_of_least_squares():
@@ -180,7 +260,7 @@ def test_a_path_has_the_same_minimisers_whichever_scale_is_asked_for_first(depth
     A, y = small(7)
     down = [3.0, 0.3, 0.1, 1e-3]
     for order in (down, down[::-1], [0.1, 3.0, 1e-3, 0.3]):
-        path = Path(A, y, depth)
+        path = Path(A, y, depth, filled((), A.shape[1]))
         for alpha in order:
             np.testing.assert_array_equal(path.at(alpha), minimiser(A, y, alpha, depth))
 

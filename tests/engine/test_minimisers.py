@@ -184,7 +184,7 @@ def test_solutions_have_distances_and_norms_relative_to_another_one():
     document = raw(**FITTED, learners={"it": learner}, protocol="at-init")
     document["pictures"] = [{"x": "k", "measure": "distance"}, {"x": "k", "measure": "norm-ratio"}]
     curve, (X, y) = run(reading.parse(document)).curves[0], fitted()
-    w, least = Path(X, y, 2).at(1.0), np.linalg.pinv(X) @ y
+    w, least = Path(X, y, 2, np.ones(30)).at(1.0), np.linalg.pinv(X) @ y
     length = np.linalg.norm(least)
     assert curve.mean("distance")[-1] == pytest.approx(np.linalg.norm(w - least) / length, rel=1e-9)
     assert curve.mean("norm-ratio")[-1] == pytest.approx(np.linalg.norm(w) / length, rel=1e-12)

@@ -27,9 +27,9 @@ from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec import presets
 from engine.spec.experiment import Experiment, of_run
-from hadamard_tui.charts.look import ChartOptions, Look, Pinned
+from hadamard_tui.charts.plots.look import ChartOptions, Look, Pinned
+from hadamard_tui.charts.plots.view_plot import plot
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.view_plot import plot
 from hadamard_tui.colours import palette
 from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.exporting import (

@@ -17,8 +17,8 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib import font_manager
 from PIL import Image
 
+from hadamard_tui.charts.plots.series_builder import LETTERS
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.series_builder import LETTERS
 from hadamard_tui.cli import main
 from hadamard_tui.colours import palette
 from hadamard_tui.sharing import animation, rendering

@@ -16,14 +16,14 @@ from engine.runtime.run import run
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.experiment import drawn, of_run
-from hadamard_tui.charts.chart_sheet import ChartSheet, compose
-from hadamard_tui.charts.frame import FrameLayout, arrange
+from hadamard_tui.charts.drawing.chart_sheet import ChartSheet, compose
+from hadamard_tui.charts.drawing.frame import FrameLayout, arrange
+from hadamard_tui.charts.drawing.heat_sheet import bar_ticks
+from hadamard_tui.charts.drawing.raster import DOTS_ACROSS, DOTS_DOWN
 from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.charts.heat_sheet import bar_ticks
-from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN
+from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.plots.view_plot import plot
 from hadamard_tui.charts.series import Axes, Series
-from hadamard_tui.charts.view_plot import plot
 from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import triplet
 from hadamard_tui.sharing.rendering import pdf, png

@@ -16,7 +16,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.problems.instances import ScaledIdentity
 from engine.protocols import Floats
-from engine.protocols.erm import Drawn, ModelGroup
+from engine.protocols.erm import BatchedModels, Drawn
 from engine.training.descent import TrainingInputs
 
 MOVES = 1 << 26
@@ -26,7 +26,7 @@ Array = Any
 """An array of numpy; the compiler infers its dtype and dimensions."""
 
 
-class TrainedGroup(ModelGroup):
+class TrainedGroup(BatchedModels):
     """Models for consecutive k; their pre-activations stay in the cache while a model is trained."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:

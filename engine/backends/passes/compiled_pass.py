@@ -156,8 +156,7 @@ class CompiledPass:
         return losses, weights, right.mul_(self._data.instances.n / d)
 
     def _in_shares(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
-        """Train all members on the examples, on all threads; the work is about `passes` passes over
-        weights."""
+        """Train all members on the examples, on all threads; the work is about `passes` passes."""
         # A small pass ends before other threads have begun.
         worth = self._halves.numel() * passes >= WORTH_THREADS
         threads = min(len(self._halves), torch.get_num_threads() if worth else 1)
@@ -193,8 +192,7 @@ class CompiledPass:
         return instances.products(self.weights())
 
     def right(self) -> torch.Tensor:
-        """Return the number [B] of rows predicted on the side of their labels ±1, minus that of all
-        others."""
+        """Return the number [B] of rows predicted on the side of their labels ±1, minus the others."""
         assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 

@@ -9,8 +9,16 @@ import msgspec
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.legend import whole_remarks
-from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, elided, line_dots, write_text
+from hadamard_tui.charts.drawing.legend import whole_remarks
+from hadamard_tui.charts.drawing.raster import (
+    BRAILLE,
+    DOTS_ACROSS,
+    DOTS_DOWN,
+    braille,
+    elided,
+    line_dots,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from rich.cells import cell_len, set_cell_size
 
-from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, elided
+from hadamard_tui.charts.drawing.raster import DOTS_ACROSS, DOTS_DOWN, elided
 from hadamard_tui.charts.scales import Scale, Tick, ticks, x_ticks
 
 if TYPE_CHECKING:

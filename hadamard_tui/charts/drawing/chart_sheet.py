@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.coincidence import alike, coincident, repeated
-from hadamard_tui.charts.frame import Frame, FrameLayout, Layer, arrange, draw, frame, uncoloured
-from hadamard_tui.charts.legend import Piece, legend
-from hadamard_tui.charts.marks import edge_marks
-from hadamard_tui.charts.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint_series
-from hadamard_tui.charts.series_builder import BOUND_STYLE
-from hadamard_tui.charts.spans import lay, left_out, remark
+from hadamard_tui.charts.drawing.coincidence import alike, coincident, repeated
+from hadamard_tui.charts.drawing.frame import Frame, FrameLayout, Layer, arrange, draw, frame, uncoloured
+from hadamard_tui.charts.drawing.legend import Piece, legend
+from hadamard_tui.charts.drawing.marks import edge_marks
+from hadamard_tui.charts.drawing.raster import DOTS_ACROSS, DOTS_DOWN, Raster, paint_series
+from hadamard_tui.charts.drawing.spans import lay, left_out, remark
+from hadamard_tui.charts.series import BOUND_STYLE
 from hadamard_tui.colours.contrast import faded, legible, triplet
 
 if TYPE_CHECKING:
+    from hadamard_tui.charts.drawing.spans import Spans
     from hadamard_tui.charts.series import Axes, LineStyle, Series
-    from hadamard_tui.charts.spans import Spans
 
 
 # Height from which a chart has a legend, of two lines or of one line per so many rows.

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from rich.cells import cell_len
 
+from hadamard_tui.charts.drawing.spans import beyond
 from hadamard_tui.charts.scales import Scale
-from hadamard_tui.charts.series import is_line
-from hadamard_tui.charts.spans import beyond
+from hadamard_tui.charts.series import FEW, is_line
 
 if TYPE_CHECKING:
+    from hadamard_tui.charts.drawing.spans import Spans
     from hadamard_tui.charts.series import Axes, Series
-    from hadamard_tui.charts.spans import Spans
 
-
-FEW = 8
-"""Maximum number of visible points of a curve that has its letter at each point."""
 
 ABOVE, BELOW = "↑", "↓"
 """Arrows before the letter of a curve that leaves the chart at an edge."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from engine.pictures.view import increases
 from engine.pictures.wording import short_name
-from hadamard_tui.charts.look import Look
-from hadamard_tui.charts.series import Axes, LineStyle, Series
+from hadamard_tui.charts.plots.look import Look
+from hadamard_tui.charts.series import BOUND_STYLE, Axes, LineStyle, Series
 from hadamard_tui.colours import palette
 
 if TYPE_CHECKING:
@@ -156,9 +156,6 @@ def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray
 
 RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None: "yellow"}
 """Text style for a bound that is respected, broken or undecided."""
-
-BOUND_STYLE: LineStyle = "long"
-"""Line style of references and of learners that a proved lower bound binds; other curves are solid."""
 
 PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "pairs")
 """Line styles of pinned runs; bounds have dashed and dotted lines."""

@@ -14,12 +14,12 @@ from engine.core.expressions import number
 from engine.pictures.bounds import line_for
 from engine.pictures.view import ZERO, negligible
 from engine.pictures.wording import curve_name, line_in_brief
-from hadamard_tui.charts.series_builder import colour, letter_of, mark
+from hadamard_tui.charts.plots.series_builder import colour, letter_of, mark
 from hadamard_tui.colours.contrast import legible
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, HeatView, KindPlace, LineView, View
-    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.plots.look import Look
 
 MOST_TIMES = 1e5
 """Multiple of the line above which no ratio is shown."""

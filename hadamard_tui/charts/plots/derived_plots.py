@@ -9,13 +9,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from engine.pictures.wording import short_name
+from hadamard_tui.charts.plots.series_builder import Plot, letter_of, theory
+from hadamard_tui.charts.plots.view_plot import plot
 from hadamard_tui.charts.series import Series
-from hadamard_tui.charts.series_builder import Plot, letter_of, theory
-from hadamard_tui.charts.view_plot import plot
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
-    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.charts.series import Axes
 
 

@@ -12,8 +12,8 @@ from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import PATTERNS, is_line
 
 if TYPE_CHECKING:
+    from hadamard_tui.charts.drawing.spans import Spans
     from hadamard_tui.charts.series import Axes, Series
-    from hadamard_tui.charts.spans import Spans
 
 NEAR = 1
 """Largest distance in dots between curves that look like one."""

@@ -14,9 +14,7 @@ from engine.pictures.bounds import bounds_on
 from engine.pictures.view import FROM_BELOW, along_records
 from engine.pictures.wording import line_name, x_name, y_name
 from hadamard_tui.charts.heat_map import ContourLine, HeatMap
-from hadamard_tui.charts.scales import tick_label
-from hadamard_tui.charts.series import Axes, LineStyle, Series, is_line
-from hadamard_tui.charts.series_builder import (
+from hadamard_tui.charts.plots.series_builder import (
     SMALL_LETTERS,
     Pen,
     Plot,
@@ -28,12 +26,14 @@ from hadamard_tui.charts.series_builder import (
     theory,
     thinned,
 )
-from hadamard_tui.charts.view_axes import bars, view_axes
+from hadamard_tui.charts.plots.view_axes import bars, view_axes
+from hadamard_tui.charts.scales import tick_label
+from hadamard_tui.charts.series import Axes, LineStyle, Series, is_line
 
 if TYPE_CHECKING:
     from engine.pictures.picture import Marked
     from engine.pictures.view import ContourView, CurveView, HeatView, LineView, View
-    from hadamard_tui.charts.look import Look, Pinned
+    from hadamard_tui.charts.plots.look import Look, Pinned
 
 
 ROUNDING = 1e-9

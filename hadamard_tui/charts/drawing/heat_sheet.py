@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 from rich.cells import cell_len
 
-from hadamard_tui.charts.frame import BORDER, Frame, frame
+from hadamard_tui.charts.drawing.frame import BORDER, Frame, frame
+from hadamard_tui.charts.drawing.legend import SAMPLES, EntryPart, LegendEntry, Piece, whole_remarks, wrapped
+from hadamard_tui.charts.drawing.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write_text
 from hadamard_tui.charts.heat_map import cells_at
-from hadamard_tui.charts.legend import SAMPLES, EntryPart, LegendEntry, Piece, whole_remarks, wrapped
-from hadamard_tui.charts.raster import BRAILLE, DOTS_ACROSS, DOTS_DOWN, braille, line_dots, write_text
 from hadamard_tui.charts.scales import Scale, Tick, ticks
 from hadamard_tui.colours.palette import STEPS, ColourMap
 

@@ -10,15 +10,23 @@ import msgspec
 import numpy as np
 from rich.cells import cell_len, set_cell_size
 
-from hadamard_tui.charts.coincidence import alike, coincident, repeated
-from hadamard_tui.charts.marks import EdgeMark, MarkAt, NameAt, curve_marks, edge_marks, line_names, zeros
+from hadamard_tui.charts.drawing.coincidence import alike, coincident, repeated
+from hadamard_tui.charts.drawing.marks import (
+    EdgeMark,
+    MarkAt,
+    NameAt,
+    curve_marks,
+    edge_marks,
+    line_names,
+    zeros,
+)
+from hadamard_tui.charts.drawing.spans import lay, left_out, remark
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import PATTERNS, is_line
-from hadamard_tui.charts.spans import lay, left_out, remark
 
 if TYPE_CHECKING:
+    from hadamard_tui.charts.drawing.spans import Spans
     from hadamard_tui.charts.series import Axes, LineStyle, Series
-    from hadamard_tui.charts.spans import Spans
 
 
 WIDE = 0

@@ -10,15 +10,21 @@ import numpy as np
 
 from engine.pictures.view import along_records, is_risk, negligible
 from engine.pictures.wording import short_name
-from hadamard_tui.charts.look import far_below, log_limits, risk_limits, rounded_off, still_limits, y_limits
-from hadamard_tui.charts.marks import FEW
+from hadamard_tui.charts.plots.look import (
+    far_below,
+    log_limits,
+    risk_limits,
+    rounded_off,
+    still_limits,
+    y_limits,
+)
+from hadamard_tui.charts.plots.series_builder import colour_of, letter_of
 from hadamard_tui.charts.scales import Tick, at_places
-from hadamard_tui.charts.series import Axes, Limits, Series, are_whole, limits
-from hadamard_tui.charts.series_builder import colour_of, letter_of
+from hadamard_tui.charts.series import FEW, Axes, Limits, Series, are_whole, limits
 
 if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
-    from hadamard_tui.charts.look import Look
+    from hadamard_tui.charts.plots.look import Look
 
 
 SHARE = 0.8

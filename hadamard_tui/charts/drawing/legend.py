@@ -12,9 +12,9 @@ import msgspec
 from rich.cells import cell_len
 
 from engine.core.expressions import briefer
-from hadamard_tui.charts.coincidence import are_equal
-from hadamard_tui.charts.marks import owned
-from hadamard_tui.charts.raster import elided
+from hadamard_tui.charts.drawing.coincidence import are_equal
+from hadamard_tui.charts.drawing.marks import owned
+from hadamard_tui.charts.drawing.raster import elided
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import LineStyle, Series

@@ -1,0 +1,70 @@
+"""A model that is quadratic in its parameters: a linear one and a small perturbation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.architectures import Architecture, ArchitectureStructure, Layout, Start
+from engine.core.lazy import torch
+from engine.core.params import Params
+from engine.core.parts import LARGEST, Count
+from engine.core.streams import Stream
+from engine.problems.instances import Instances
+
+
+class Quadratic(Architecture, frozen=True, tag="quadratic"):
+    """ŷ = (Φ(x)ᵀθ + (ε/2) θᵀΨ(x)θ)/√d of P trained numbers θ, which start at 0.
+
+    Φ(x) = Σ_j x_j Φ_j and Ψ(x) = Σ_j x_j Ψ_j. Φ_j ∈ ℝ^P has independent entries N(0, 1/P), and Ψ_j = (A_j +
+    A_jᵀ)/2 for matrices A_j of such entries, in this order of draws. Both stay fixed. For ε = 0 it is a
+    linear model; for ε > 0 its features Φ(x) + εΨ(x)θ move, and so do the nets u² − v², with Φ = 0 and ε = 2.
+    Source: Roberts, Yaida, Hanin 2022; theory-nets.md §33.
+    """
+
+    epsilon: Annotated[
+        float, Meta(ge=0, le=LARGEST, title="perturbation ε", description="0: a linear model")
+    ] = 0.1
+    parameters: Annotated[Count, Meta(title="parameters P", description="trained numbers θ")] = 30
+
+    def structure(self) -> ArchitectureStructure:
+        return super().structure()._replace(learner_kind="by-rule", perturbation=self.epsilon)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return ("theta",)
+
+    def start(self, stream: Stream, d: int) -> Start:
+        size = self.parameters
+        features = stream.normal(size, d) / math.sqrt(size)
+        matrices = stream.normal(d, size, size) / math.sqrt(size)
+        symmetric = (matrices + np.swapaxes(matrices, -1, -2)) / 2
+        return {"theta": np.zeros((stream.replicas, size)), "Phi": features, "Psi": symmetric}
+
+    def layout(self, d: int) -> Layout:
+        size = self.parameters
+        return Layout({"theta": (size,), "Phi": (size, d), "Psi": (d, size, size)})
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        return instances.products(self.weights(params))
+
+    def weights(self, params: Params) -> torch.Tensor:
+        theta, features = params["theta"], params["Phi"]
+        linear = (theta[:, None] @ features)[:, 0]
+        squares = (self._moved(params) * theta[:, None]).sum(2)
+        return (linear + self.epsilon / 2 * squares) / math.sqrt(features.shape[2])
+
+    def gradient(
+        self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
+    ) -> Params:
+        features = params["Phi"].mT + self.epsilon * self._moved(params)  # [B, d, P]
+        by_weight = instances.combine(slope(self.predict(params, instances))) / math.sqrt(features.shape[1])
+        return {"theta": (by_weight[:, None] @ features)[:, 0]}
+
+    def _moved(self, params: Params) -> torch.Tensor:
+        """Return Ψ_j θ for every feature j, [B, d, P]."""
+        return (params["Psi"] @ params["theta"][:, None, :, None])[..., 0]

@@ -1,0 +1,75 @@
+"""Where gradient flow on a quadratic model ends, to first order in its perturbation.
+
+z_α = Φ_αᵀθ + (ε/2) θᵀΨ_αθ on n examples with labels y, from θ = 0 by gradient flow on the square loss: θ ends
+at θ^F + εθ^I + O(ε²). Φ [N, P, n], Ψ [N, n, P, P] symmetric and y [N, n], with Φ of rank n or of less where
+labels can be fitted. Source: theory-nets.md §33.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+DEPENDENT = 1e-12
+"""Eigenvalues of ΦᵀΦ below this share of the largest count as 0."""
+
+
+class Modes(NamedTuple):
+    """Eigenvectors of ΦᵀΦ = V Λ Vᵀ, which the linear flow learns one by one."""
+
+    vectors: Floats
+    """V, [N, n, n]."""
+
+    rates: Floats
+    """Λ, [N, n], infinite where it is 0: that mode is never learned."""
+
+    features: Floats
+    """Φ V, [N, P, n]."""
+
+    def on_span(self, theta: Floats) -> Floats:
+        """Return the projection of θ [N, P] onto the span of Φ."""
+        shares = (theta[:, None] @ self.features)[:, 0] / self.rates
+        return _sums(self.features, shares)
+
+
+def modes(features: Floats) -> Modes:
+    """Return the modes of Φ [N, P, n]."""
+    rates, vectors = np.linalg.eigh(np.swapaxes(features, 1, 2) @ features)
+    is_learned = rates > DEPENDENT * rates[:, -1:]
+    return Modes(vectors, np.where(is_learned, rates, np.inf), features @ vectors)
+
+
+def linear_limit(linear: Modes, labels: Floats) -> Floats:
+    """Return θ^F = Φ(ΦᵀΦ)⁻¹y, [N, P]."""
+    return _sums(linear.features, _parts(linear, labels) / linear.rates)
+
+
+def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
+    """Return θ^I, [N, P].
+
+    On the span of Φ it corrects the labels by the quadratic part: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. Off the span it is
+    −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt along the linear flow, with ∫(1 − e^(−λ_k t)) e^(−λ_l t) dt =
+    λ_k/(λ_l (λ_k + λ_l)) for its modes k and l.
+    """
+    limit, parts = linear_limit(linear, labels), _parts(linear, labels)
+    squares = np.einsum("bp,bapq,bq->ba", limit, matrices, limit) / 2
+    on_span = linear_limit(linear, -squares)
+    faster, slower = linear.rates[:, :, None], linear.rates[:, None]
+    pairs = parts[:, :, None] * parts[:, None] / (slower * (faster + slower))
+    pushes = np.einsum("bkl,bal->bka", pairs, linear.vectors)
+    movement = np.einsum("bka,bapq,bqk->bp", pushes, matrices, linear.features, optimize=True)
+    return np.asarray(on_span + movement - linear.on_span(movement))
+
+
+def _parts(linear: Modes, labels: Floats) -> Floats:
+    """Return the labels along the modes, [N, n]."""
+    return np.asarray((labels[:, None] @ linear.vectors)[:, 0])
+
+
+def _sums(vectors: Floats, shares: Floats) -> Floats:
+    """Return Σ_k shares_k vectors_k, [N, P]."""
+    return np.asarray((vectors @ shares[:, :, None])[:, :, 0])

@@ -1,0 +1,91 @@
+"""How far a quadratic model is from where perturbation theory says that it ends."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.memory import DERIVED, Sizes
+from engine.formulas.quadratic_model import first_correction, linear_limit, modes
+from engine.measures import Measure, MeasureNeeds, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
+    """‖θ − θ^F‖ of a quadratic model, or corrected ‖θ − θ^F − εθ^I‖, on or off the span of Φ, or of features.
+
+    θ^F is the limit of gradient flow on square loss for ε = 0, Φ(ΦᵀΦ)⁻¹y on all rows, and εθ^I is its first
+    correction: −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F on the span, and off it −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt. For
+    `features`, it is ‖Ψ(θ − θ^F)‖ relative to ‖Ψθ^F‖, the predicted change of the features without ε.
+    Averaged over targets. Unit: that of θ; for features none. Source: theory-nets.md §33.
+    """
+
+    label: ClassVar[str] = "error of perturbation theory"
+
+    part: Annotated[
+        Literal["span", "off-span", "features"],
+        Meta(title="part", description="of θ on the span of Φ, of θ off it, or of the features"),
+    ] = "span"
+    corrected: Annotated[bool, Meta(title="corrected", description="with the first correction εθ^I")] = False
+
+    @classmethod
+    def every(cls) -> tuple[Measure, ...]:
+        return tuple(
+            cls(part=part, corrected=corrected)
+            for part in ("span", "off-span", "features")
+            for corrected in (False, True)
+        )
+
+    @property
+    def name(self) -> str:
+        return f"{self.part}-error{'-corrected' if self.corrected else ''}"
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        net = learner.architecture
+        if net is None or net.structure().perturbation is None:
+            return "the learner is a quadratic model"
+        rows, columns = problem.matrix.size()
+        size = net.layout(columns).shapes["theta"][0]
+        if rows > min(columns, size):
+            return "a linear model can fit all rows: there are as many features and parameters"
+        return None
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        return DERIVED * 4 * sizes.nets * sizes.parameters
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        scale = 1 / math.sqrt(probe.data.instances.d)
+        rows = probe.data.instances.rows.double() * scale  # [R, n, d]
+        rows = rows.repeat_interleave(len(probe.parameters["theta"]) // len(rows), 0)
+        tensors = {name: tensor.double() for name, tensor in probe.tensors.items()}
+        matrices = torch.einsum("bnd,bdpq->bnpq", rows, tensors["Psi"]).cpu().numpy()
+        linear = modes((tensors["Phi"] @ rows.mT).cpu().numpy())
+        labels, theta = probe.data.labels.double().cpu().numpy(), tensors["theta"].cpu().numpy()
+        limit = linear_limit(linear, labels)
+        missed = theta - limit
+        if self.corrected:
+            epsilon = probe.architecture.structure().perturbation
+            assert epsilon is not None, "refuses() admits no other architecture"
+            missed = missed - epsilon * first_correction(linear, matrices, labels)
+        if self.part == "features":
+            change, predicted = (np.einsum("bnpq,bq->bnp", matrices, vector) for vector in (missed, limit))
+            errors = _lengths(change) / _lengths(predicted)
+        else:
+            on_span = linear.on_span(missed)
+            errors = _lengths(on_span if self.part == "span" else missed - on_span)
+        return probe.data.over_targets(torch.as_tensor(errors)[None])[0]
+
+
+def _lengths(vectors: np.ndarray) -> np.ndarray:
+    """Return the Euclidean length of every member, [N]."""
+    return np.asarray(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1))
