@@ -104,8 +104,7 @@ class Path:
     """
 
     def __init__(self, X: Floats, y: Floats, depth: int, shape: Floats) -> None:
-        """Store instances X [k, d], labels y [k], the depth D ≥ 2 of the net, and the shape θ [d] of its
-        start."""
+        """Store X [k, d], y [k], the depth D ≥ 2 of the net, and the shape θ [d] of its start."""
         self._examples, self._depth, self._shape = (X, y), depth, shape
         self._easy = EASY / float(shape.min()) ** depth
         left_vectors, sizes, right_vectors = np.linalg.svd(X, full_matrices=False)

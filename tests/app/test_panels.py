@@ -383,7 +383,7 @@ def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_tho
 
 def test_theory_gives_the_idea_of_the_proof_of_a_line_that_binds_the_learner():
     gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
-    idea = "the labels of unseen rows are fair coins, and orthogonal rows contain no information"
+    idea = "The labels of unseen rows are fair coins, and orthogonal rows contain no information"
     assert idea in gd
     assert idea not in egu
     assert "Source: " not in gd
