@@ -451,7 +451,7 @@ class HadamardApp(FailingApp):
         if self.is_web:
             self.notify(f"{command}\n\nCopied, if the browser allows it")
             return
-        copied = "Copied through the terminal, and" if clipboard.copies() else "To be copied by hand; it is"
+        copied = "Copied through the terminal, and" if clipboard.copies() else "Copy it by hand; it is"
         done = f"{command}\n\n{copied} written to"
         self._report(self.files.write("the command line", lambda: command, lambda it: f"{done} {keep(it)}"))
 

@@ -165,7 +165,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
                     raise BadField(field, "widths sets this too; give widths, or depth and width")
         elif (self.depth is None) != (self.width is None):
             missing, present = ("width", "depth") if self.width is None else ("depth", "width")
-            raise BadField(missing, f"missing; {present} needs it beside it")
+            raise BadField(missing, f"missing; {present} requires it")
         if self.balanced_signs and not self.output_signs:
             raise BadField("balanced_signs", "it requires output signs; set output_signs too")
         if self.alternating_biases and not self.has_biases:

@@ -176,7 +176,7 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
     """Return the reason why targets do not learn separately, one by one in one pass; None if they do."""
     protocol = experiment.protocol
     if not protocol.schedule().online:
-        return f"with these settings {protocol.kind} is not one pass over single examples"
+        return f"with these settings, {protocol.kind} is not one pass over single examples"
     if experiment.loss.joint:
         return f"{protocol.loss} couples the predictions for all targets of an example"
     return None

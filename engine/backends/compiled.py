@@ -53,7 +53,9 @@ class Compiled(Backend):
         problem, protocol = experiment.problem, experiment.protocol
         matrix, structure = problem.matrix, problem.matrix.structure()
         if not (structure.is_sylvester and structure.entries_are_signs):
-            return f"with these settings the instances of {matrix.kind} are not ±1 rows of a Sylvester matrix"
+            return (
+                f"with these settings, the instances of {matrix.kind} are not ±1 rows of a Sylvester matrix"
+            )
         linear = problem.target_structure.linear
         if not linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"

@@ -79,7 +79,7 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
     if learner.architecture is not None and learner.architecture.structure().by_inner_products:
         return "its features are computed from the instances themselves"
     if not matrix.structure().is_orthogonal:
-        return f"with these settings the instances of {matrix.kind} are not orthogonal"
+        return f"with these settings, the instances of {matrix.kind} are not orthogonal"
     if verdict(learner, experiment).invariant is False:
         return "it distinguishes features, and the rows are not those of a Sylvester matrix"
     return None

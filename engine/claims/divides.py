@@ -55,7 +55,7 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
         apart = np.abs(contour.values - contour.level) > NEAR * max(1.0, abs(contour.level))
         is_defined = np.isfinite(contour.values) & apart
         if not is_defined.any():
-            return self.fails(f"{self.contour} has no value beside {contour.level:g} on the map")
+            return self.fails(f"{self.contour} has no value other than {contour.level:g} on the map")
         below = contour.values[is_defined] < contour.level
         low = below != self.falls
         so = np.where(low, heat.z[is_defined] < self.at_value, heat.z[is_defined] > self.at_value)

@@ -391,7 +391,7 @@ class _Parser:
 
     def _unexpected(self, at_end: str = "it is not complete") -> BadExpression:
         kind, text = self._tokens[self._place]
-        return BadExpression(at_end if kind == "end" else f"{text!r} cannot stand there")
+        return BadExpression(at_end if kind == "end" else f"{text!r} is not allowed there")
 
 
 GREEK = {

@@ -255,7 +255,7 @@ MOST_FACTORS = 24
 
 Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
-    Meta(title="factors", description="the size of each, as in 16, 16; none: side and count say it"),
+    Meta(title="factors", description="the size of each, as in 16, 16; none: set by side and count"),
 ]
 Side = Annotated[Dimension | None, Meta(title="side", description="the size of all factors, of one size")]
 Several = Annotated[
@@ -269,10 +269,10 @@ def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int 
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
             if size is not None:
-                raise BadField(field, "factors says this too; give factors, or side and count")
+                raise BadField(field, "factors sets this too; give factors, or side and count")
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")
-        raise BadField(missing, f"missing; {given_name} needs it beside it")
+        raise BadField(missing, f"missing; {given_name} requires it")
 
 
 def factor_sizes(
@@ -286,7 +286,7 @@ def factor_sizes(
 
 Pair = Annotated[
     Annotated[tuple[Count, ...], Meta(min_length=2, max_length=2)] | None,
-    Meta(title="factors", description="rows and columns of W, as in 16, 16; none: as square as can be"),
+    Meta(title="factors", description="rows and columns of W, as in 16, 16; none: as square as possible"),
 ]
 
 

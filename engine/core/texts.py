@@ -71,7 +71,7 @@ def quoted(value: object) -> str:
 def nearest(word: str, choices: list[str]) -> str:
     """Return a sentence with the choice that an unknown word may mean, and all choices."""
     guess = difflib.get_close_matches(word, choices, n=1)
-    available = f"the choices are {listed(choices)}" if choices else "nothing is known here"
+    available = f"the choices are {listed(choices)}" if choices else "no names are known here"
     return f"did you mean {guess[0]}? {available}" if guess else available
 
 

@@ -147,7 +147,7 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     norm: Annotated[
         Most | None, Meta(title="norm", description="maximum length of a gradient; longer ones are shortened")
     ] = None
-    value: Annotated[Most | None, Meta(title="value", description="entries are cut to ± it")] = None
+    value: Annotated[Most | None, Meta(title="value", description="entries are cut to ± this value")] = None
 
     def __post_init__(self) -> None:
         if (self.norm is None) == (self.value is None):
@@ -351,7 +351,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.has_layer_rates(d):
             return f"it requires one rate for all layers, and the layers of {self.name} have their own"
         if self.rate_unit != "one":
-            return f"it requires rates as such, and those of {self.name} are in units of its own"
+            return f"it requires plain rates, and those of {self.name} are in a unit of their own"
         return None
 
     def stream_of_start(self, streams: Streams) -> Stream:
@@ -377,7 +377,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 added = getattr(self, name)
                 if added is not None and getattr(added, "on", "weights") == "weights":
                     fault = f"{self.update.kind} computes its weights anew from its state at every step"
-                    raise BadField(name, f"{fault}, so nothing can be done to them; leave it out")
+                    raise BadField(name, f"{fault}, so no option can change them; leave it out")
         if self.rate_unit != "one" and self.rate_choice in (None, "best"):
             raise BadField("rate_unit", "this is for update rules with given rates")
         unlayered = self.architecture is not None and not self.architecture.structure().layered
@@ -404,7 +404,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("layer_rates", f"there is no layer {min(unknown)}; the layers are {names}")
         elif all(self.layer_rates.get(layer) == 0 for layer in self.architecture.layers):
             raise BadField(
-                "layer_rates", "with rate 0 in every layer nothing would be learned; take another rate"
+                "layer_rates", "with rate 0 in every layer, nothing would be learned; take another rate"
             )
         elif self.update is not None and (reason := self.update.refuses(self.architecture)):
             raise BadField("update", reason)

@@ -34,7 +34,7 @@ class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
         if start is None:
             return "the learner is a dense net with a Gaussian start"
         if start.joint_inputs is not None:
-            return "one map carries all rows, as in a dense net"
+            return "all rows pass through one map, as in a dense net"
         return "there are two rows" if problem.matrix.shape()[0] < 2 else None
 
     def bytes_held(self, sizes: Sizes) -> int:

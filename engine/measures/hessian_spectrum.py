@@ -47,7 +47,8 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
     most: Annotated[Count, Meta(title="how many", description="of the largest eigenvalues")] = 30
 
     scale: Annotated[
-        Scale, Meta(title="scale", description="one: as they are; else over the largest, or over the next")
+        Scale,
+        Meta(title="scale", description="one: unscaled; otherwise divided by the largest, or by the next"),
     ] = "one"
 
     def label_with(self, loss: str) -> str:
@@ -57,7 +58,7 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
         return MeasureNeeds(parameters=True, curvature=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="of every net the eigenvalues of its Hessian", ends_only=True)
+        return MeasureSchedule(expensive="for every net, the eigenvalues of its Hessian", ends_only=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         last = self.most - 1 if self.scale == "next" else self.most

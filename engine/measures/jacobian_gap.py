@@ -43,7 +43,7 @@ class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
         if lack := self._spectrum.refuses(learner, problem):
             return lack
         (spectrum_index,) = self._spectrum.index(learner, problem)
-        return None if len(spectrum_index.values) > 1 else "there are two singular values at least"
+        return None if len(spectrum_index.values) > 1 else "there are at least two singular values"
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return self._spectrum.numbers(parameters, signals, batch)

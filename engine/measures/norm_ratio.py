@@ -33,7 +33,7 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
         return (
             None
             if names_norm
-            else "the learner says which solution it tends to, and this solution has a least norm"
+            else "the learner declares the solution that it tends to, and the solution has a least norm"
         )
 
     def bytes_held(self, sizes: Sizes) -> int:

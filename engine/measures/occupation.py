@@ -26,7 +26,8 @@ class Occupation(Measure, frozen=True, tag="occupation"):
     label: ClassVar[str] = "mean over rows"
 
     parts: Annotated[
-        Count | None, Meta(title="parts", description="blocks of neighbouring features; none: each alone")
+        Count | None,
+        Meta(title="parts", description="number of equal blocks of features; none: every feature by itself"),
     ] = None
 
     def needs(self) -> MeasureNeeds:

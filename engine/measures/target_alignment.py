@@ -67,4 +67,4 @@ def _off_sphere(problem: Problem) -> str | None:
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3
     if high_sphere and is_linear and problem.labels != "bernoulli":
         return None
-    return "under rotations it is known for labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"
+    return "under rotations, it is known for labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"

@@ -129,7 +129,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
         beyond &= unseen(-gap, largest, curve.replicas) < UNLIKELY
     if beyond.any():
         return outcome._replace(holds=False, detail=detail)
-    rare = f"rare replicas of which these {curve.replicas} have none may explain it"
+    rare = f"rare replicas, missing among these {curve.replicas}, may explain it"
     return outcome._replace(holds=None, detail=f"{detail}; {rare}")
 
 

@@ -101,7 +101,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.below is None and self.above is None:
             raise BadField(
-                "below", "a share counts values below or above a number; give one of them, or both"
+                "below", "a share counts values below or above a number; give below, above or both"
             )
         if self.below is not None and self.above is not None and self.below <= self.above:
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
@@ -135,7 +135,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.x is None) == (self.y is None):
-            raise BadField("x", "a mark is at one place, x or y; give one of them")
+            raise BadField("x", "a mark is at one place; give x or y")
 
 
 class Marked(NamedTuple):

@@ -117,7 +117,7 @@ def layout_of(
     Raises: BadField, with the setting that decides a question that the file leaves open.
     """
     if content.has_labels and label is not None:
-        raise BadField("label", "in this format the label stands first in every line; leave it out")
+        raise BadField("label", "in this format, the label is first in every line; leave it out")
     place = None if label is None else _position(label, content, "label")
     index = _index(content, settings)
     if place is not None and index.pop(place, "") and settings.index is not None:

@@ -335,7 +335,7 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
     if picture.reading is not None and picture.reading.until is not None:
         return "the picture shows where learners pass a value, and a line passes none"
     if picture.share is not None:
-        return "it is about values, and the picture shows the share of replicas for which something holds"
+        return "it is about values, and the picture shows the share of replicas for which a condition holds"
     if picture.reading is not None and picture.reading.place_of is not None:
         return "it bounds values, and the picture shows the place of a value"
     if statement.measure != picture.measure.name:
@@ -348,7 +348,7 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         and statement.direction == "asymptotic"
         and not (statement.group or line.applies_to)
     ):
-        return "it is the limit of a learner that is not in the run"
+        return "it is the limit of a learner that the run does not have"
     if picture.lines is None and not summaries_agree(statement.summary, picture.summary):
         return f"it is about the {statement.summary} of many replicas, and this is the {picture.summary}"
     return ""

@@ -65,7 +65,7 @@ def why_not(experiment: Experiment) -> str | None:
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to repeat the training for a picture"
     if experiment.protocol.extent(n).models > 1:
-        return "every k has a model of its own, and none changes along the run"
+        return "every k has a separate model, and no model changes along the run"
     return None
 
 

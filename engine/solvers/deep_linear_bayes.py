@@ -46,7 +46,9 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
         return 2 * d * d + n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "the minimum-norm solution is a combination of the instances by inner products")
+        return Verdict(
+            True, "the minimum-norm solution is a combination of the instances, by their inner products"
+        )
 
 
 class DeepLinearFit(LeastSquaresFit):

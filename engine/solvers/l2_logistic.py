@@ -60,7 +60,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
         return 3 * n * d + 3 * rank * rank
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "‖w‖₂ and the predictions of a combination of instances are inner products")
+        return Verdict(True, "‖w‖₂ and predictions depend only on inner products of the instances")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
         """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.

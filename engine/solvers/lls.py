@@ -39,7 +39,9 @@ class LLS(Solver, frozen=True, tag="lls"):
         return 2 * d * d + n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "the minimum-norm solution is a combination of the instances by inner products")
+        return Verdict(
+            True, "the minimum-norm solution is a combination of the instances, by their inner products"
+        )
 
 
 class LeastSquaresFit:

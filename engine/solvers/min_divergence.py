@@ -55,7 +55,7 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
         if self.potential == "entropy" and self.p is not None:
             raise BadField("p", "this is for the potential p-norm; leave it out")
         if self.potential == "p-norm" and self.w0 is not None:
-            raise BadField("w0", "this is for the entropy, the other starts at 0; leave it out")
+            raise BadField("w0", "this is for the entropy, as p-norm starts at 0; leave it out")
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         power = self.p or max(2.0, 2 * math.log(weights.shape[1]))

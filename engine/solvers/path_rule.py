@@ -68,7 +68,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
         return (VIEWS * len(sizes) + 1) * (n + d) + sum(sizes) ** 2 // 8
 
     def invariance(self) -> Verdict:
-        reason = "it only uses which factors are the same or opposite, by their inner products"
+        reason = "it uses only whether factors are the same or opposite, which inner products determine"
         sizes = factor_sizes(self.factors, self.side, self.count) or ()
         if len(sizes) <= 1:
             return Verdict(True, reason)

@@ -40,7 +40,7 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
         return n * (n + d)
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "w is a sum of instances, and inner products decide which are in it")
+        return Verdict(True, "w is a sum of instances, which inner products select")
 
 
 def consistent(X: Floats, y: Floats, passes: int) -> Floats:

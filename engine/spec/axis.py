@@ -86,7 +86,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["read"] | None,
         Meta(
             title="until",
-            description="read: stop once the readings of pictures along this axis are known",
+            description="read: stop once all readings along this axis are known",
             extra=SELDOM,
         ),
     ] = None

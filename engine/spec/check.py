@@ -94,7 +94,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     line = catalogue.make("theory", to)
     if len(several := line.every()) > 1:
         fault = f"there are {len(several)} such lines, {listed(edge.name for edge in several)}"
-        raise BadInput(f"{where}.relative", f"{fault}; take one that is alone, or one of {choices}")
+        raise BadInput(f"{where}.relative", f"{fault}; take a line that is unique, or one of {choices}")
     about = line.measure
     if about != picture.measure.name:
         fault = f"it is a line about the {about}, and the picture is of the {picture.measure.name}"
@@ -123,7 +123,7 @@ def _check_contours(picture: Picture, where: str) -> None:
         raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
         over = picture.reading.over
-        raise BadInput(f"{where}.contours", f"a line has other values along {over}, which is read off")
+        raise BadInput(f"{where}.contours", f"a line differs along {over}, which is read off")
     for number, contour in enumerate(picture.contours):
         if catalogue.find("theory", contour.line) is None:
             fault = f"there is no line {contour.line!r} among {listed(catalogue.members('theory'))}"
@@ -521,7 +521,7 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
     if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
         raise BadInput(f"{place}.update", reason)
     if learner.schedule is not None and learner.schedule.of_loss and not loss.positive:
-        fault = f"rates over the loss need one that is never 0, as {loss.kind} loss may be"
+        fault = f"rates divided by the loss need a loss that is never 0, and {loss.kind} loss may be 0"
         raise BadInput(f"{place}.schedule", f"{fault}; take exponential or logistic loss")
     d = problem.matrix.shape()[1]
     if learner.update is not None and (reason := learner.update.refuses_features(d)):

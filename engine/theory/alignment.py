@@ -42,7 +42,7 @@ class Alignment(Line, frozen=True, tag="alignment"):
             return Finding(
                 False, f"requires a learner at its start, and {experiment.protocol.kind} trains it"
             )
-        return Finding(True, "the rows are all vectors of ±1, and learners are as they start")
+        return Finding(True, "the rows are all vectors of ±1, and learners are at their start")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         judged = verdict(learner, experiment)

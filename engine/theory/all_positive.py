@@ -26,7 +26,7 @@ class OfUnseen(Line, frozen=True):
         n, _ = problem.matrix.shape()
         if not protocol.schedule().full_batch or protocol.extent(n).most_examples >= n:
             return Finding(False, "requires full-batch steps on fewer rows than there are: set train")
-        return Finding(True, "instances have private entries, by which no unseen row is known")
+        return Finding(True, "instances have private entries, which say nothing about unseen rows")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:
         """Return the labels [R, ·] of the rows seen, and the labels of the rows never seen."""

@@ -32,7 +32,9 @@ class InputGradientMean(Line, frozen=True, tag="input-gradient-mean"):
         return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
-        return Finding(True, "slopes of homogeneous nets at the start do not depend on the instances in law")
+        return Finding(
+            True, "at the start, the distribution of a homogeneous net's slopes is the same for all instances"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return has_homogeneous_weights(learner)

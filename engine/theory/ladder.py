@@ -45,7 +45,7 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
         if not (finding := super().holds(experiment)).holds:
             return finding
         if len(experiment.problem.matrix.structure().sign_factors) == 2:
-            return Finding(False, "for products of two factors percolation says the same")
+            return Finding(False, "for products of two factors, percolation is the same bound")
         return rows_in_order(experiment) or finding
 
     def value(self, at: At) -> Floats:

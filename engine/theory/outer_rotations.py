@@ -35,7 +35,7 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     def holds(self, experiment: Setup) -> Finding:
         finding = OfFactors().holds(experiment)
         if finding.holds and len(experiment.problem.matrix.structure().sign_factors) == 1:
-            return Finding(False, "for a single factor with independent signs ri-signed is stronger")
+            return Finding(False, "for a single factor with independent signs, ri-signed is stronger")
         return (only_square(experiment) or finding) if finding.holds else finding
 
     def value(self, at: At) -> Floats:

@@ -42,7 +42,9 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
             return other
         if not experiment.protocol.schedule().drawn_independently:
             return Finding(False, "requires examples drawn with replacement, of which some come twice")
-        return fair_signs(experiment, "the label of a row that was not drawn is a fair coin, whatever was")
+        return fair_signs(
+            experiment, "the label of a row that was not drawn is a fair coin, whatever was drawn"
+        )
 
     def formula_in(self, experiment: Setup) -> str:
         return times_constant("(1 − r/d)", experiment)

@@ -141,7 +141,7 @@ class Update(Part, frozen=True):
         super().__post_init__()
         rates = getattr(self, "lr", None)
         if isinstance(rates, tuple) and len({f"{rate:.4g}" for rate in rates}) < len(rates):
-            raise BadField("lr", "two rates are the same to four digits; give every rate once")
+            raise BadField("lr", "two rates are equal to four digits; give every rate once")
 
     def structure(self) -> UpdateStructure:
         """Return the properties of the steps. A rule replaces fields of `super().structure()`."""

@@ -38,7 +38,8 @@ class SOAP(Update, frozen=True, tag="soap"):
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of V, L and R kept")] = 0.95
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
     refresh: Annotated[
-        Count | None, Meta(title="refresh", description="steps from basis to basis; none: exact bases")
+        Count | None,
+        Meta(title="refresh", description="steps between two refreshes of the bases; none: exact bases"),
     ] = None
 
     def structure(self) -> UpdateStructure:

@@ -40,7 +40,7 @@ class RunComparison(RunControl):
             self.runs.keep(session)
             for run in self.runs.make_room(session.trace):
                 reason = f"{run.name} was dropped: {MOST_RUNS} runs beside the pinned ones are kept, and"
-                self.notify(f"{reason} {MOST_BYTES >> 20} MB. {key('pin')} pins what is to stay.")
+                self.notify(f"{reason} {MOST_BYTES >> 20} MB. {key('pin')} pins runs to keep.")
         self._list_runs()
 
     def action_pin(self) -> None:

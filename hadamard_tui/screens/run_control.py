@@ -233,7 +233,7 @@ class RunControl(Screen[None]):
             case Diverged() as diverged:
                 self.notify(divergence_message(diverged, message.session), severity="warning")
             case NotKept(why):
-                self.notify(why, title="Finished points are not kept", severity="warning", timeout=10)
+                self.notify(why, title="Finished points cannot be stored", severity="warning", timeout=10)
             case engine.Failed(traceback):
                 from hadamard_tui.screens.modal import Failure
 

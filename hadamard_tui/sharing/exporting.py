@@ -242,7 +242,7 @@ def check_kind(path: Path, option: str) -> None:
     """Check that a name has a known suffix whose library is installed. Raises: BadInput."""
     where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
     if kind is None:
-        raise BadInput(where, f"the end of its name says what it is; take {', '.join(KINDS)}")
+        raise BadInput(where, f"the suffix of its name selects the content; take {', '.join(KINDS)}")
     if kind.remedy:
         raise BadInput(where, f"{kind.library} is not installed; install it with {kind.remedy}")
 

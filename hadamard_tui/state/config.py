@@ -34,7 +34,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bool, Meta(description="true draws with ASCII only, for fonts without braille and boxes")
     ] = False
     fps: Annotated[
-        float, Meta(gt=0, le=60, description="maximum frames per second; slow lines get fewer")
+        float, Meta(gt=0, le=60, description="maximum frames per second; slow connections get fewer")
     ] = 20.0
     fps_over_ssh: Annotated[float, Meta(gt=0, le=60, description="the same over SSH")] = 5.0
     kept_points_mb: Annotated[

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
-KEYS = (
-    "enter puts it up · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes"
-)
+KEYS = "enter shows it · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes"
 PINNED, ON_SCREEN = "●", "▸"
 """Signs of the runs drawn together with the run on the screen, and of the run on the screen."""
 

@@ -909,7 +909,7 @@ def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: Pan
 def test_what_cannot_be_trained_once_more_is_shown_at_in_words(one_target: PanelContext):
     assert "Nets are drawn after the run" in words(network.show(one_target))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
-    assert "every k has a model of its own" in words(network.show(looked_inside(erm)))
+    assert "every k has a separate model" in words(network.show(looked_inside(erm)))
 
 
 def test_a_solver_that_takes_no_steps_and_a_start_and_an_end_have_points_and_no_lines():

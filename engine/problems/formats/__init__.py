@@ -257,6 +257,6 @@ def _column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.floa
         if missing:
             continue
         if isinstance(cell, bool) or not is_number(str(cell)):
-            raise NotATable(f"{place(row, column)} holds {quoted_cell(cell)}, which is no number")
+            raise NotATable(f"{place(row, column)} holds {quoted_cell(cell)}, which is not a number")
         numbers[row] = float(str(cell))
     return numbers

@@ -154,5 +154,5 @@ def _header(stream: IO[bytes]) -> Header:
     try:
         shape, _, kind = read(beginning)
     except (SyntaxError, TypeError, tokenize.TokenError) as error:  # it is read as an expression of Python
-        raise NotATable("its header makes no sense") from error
+        raise NotATable("its header is invalid") from error
     return Header(shape, kind, beginning.tell())

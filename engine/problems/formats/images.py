@@ -80,7 +80,8 @@ def read(images: Path, labels: Path | None) -> Images:
             )
         if labels is None:
             raise BadField(
-                "labels", f"missing: {images.name} is an IDX file of images, whose labels are a file apart"
+                "labels",
+                f"missing: {images.name} is an IDX file of images, whose labels are in a separate file",
             )
         pixels = _of_idx(images, 3)
     with _at_fault(labels, "labels"):

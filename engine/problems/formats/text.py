@@ -185,7 +185,7 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
                     )
         except pd.errors.ParserError as error:
             if "EOF inside string" in str(error):
-                raise NotATable("a quotation mark has no partner") from error
+                raise NotATable("a quotation mark is not closed") from error
             raise _ragged(file, dialect) from error
         except pd.errors.EmptyDataError as error:
             raise NotATable("it has no rows") from error

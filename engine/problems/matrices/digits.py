@@ -51,18 +51,18 @@ class Digits(Matrix, frozen=True, tag="digits"):
         Annotated[tuple[Digit, ...], Meta(min_length=2, max_length=10)] | None,
         Meta(title="digits", description="two digits or more; none: all ten"),
     ] = None
-    n: Annotated[Count | None, Meta(title="rows n", description="images; none: all there are")] = None
+    n: Annotated[Count | None, Meta(title="rows n", description="number of images; none: all")] = None
     permute: PermuteRows = True
     normalised: Annotated[
         bool,
         Meta(
             title="normalised",
-            description="subtract the mean image, and scale each image to length 1",
+            description="subtract the mean image, then scale each image to length 1",
             extra=SELDOM,
         ),
     ] = False
     in_turns: Annotated[
-        bool, Meta(title="in turns", description="digits alternate as long as each has images", extra=SELDOM)
+        bool, Meta(title="in turns", description="digits alternate while images of each remain", extra=SELDOM)
     ] = False
     images: Annotated[
         FilePath | None,

@@ -41,7 +41,7 @@ class Classes(Target, frozen=True, tag="classes"):
     ] = 0.0
     size: Annotated[
         Literal["1", "sqrt(K)"],
-        Meta(title="size", description="of the one-hot label of K targets: 1, or √K", extra=SELDOM),
+        Meta(title="size", description="size of the label 1 of K one-hot targets: 1, or √K", extra=SELDOM),
     ] = "1"
     each: Annotated[
         bool,
@@ -61,7 +61,7 @@ class Classes(Target, frozen=True, tag="classes"):
             raise BadInput(
                 "problem.target.kind",
                 f"the instances of {matrix.kind} have no classes; take [problem.matrix] kind = "
-                '"clusters" or "digits", or of a file name the column `label` of words or whole numbers',
+                '"clusters" or "digits", or, for a file, name the column `label` of words or whole numbers',
             )
         if matrix.repeat is not None:
             raise BadInput("problem.matrix.repeat", "the negative of an instance has no class; leave it out")

@@ -35,7 +35,7 @@ class Weights(Target, frozen=True, tag="weights"):
         ),
     ] = (1.0, 0.5, 0.8)
     copies: Annotated[
-        Count, Meta(title="copies", description="how often the weights repeat", extra=SELDOM)
+        Count, Meta(title="copies", description="number of times that the weights are repeated", extra=SELDOM)
     ] = 1
 
     def structure(self, matrix: Matrix) -> TargetStructure:
@@ -61,7 +61,7 @@ class Weights(Target, frozen=True, tag="weights"):
     def check(self, matrix: Matrix) -> None:
         if len(self.w) * self.copies > (d := matrix.feature_count()):
             place = "w" if self.copies == 1 else "copies"
-            raise BadInput(f"problem.target.{place}", f"there are {d} features; give at most as many weights")
+            raise BadInput(f"problem.target.{place}", f"there are {d} features; give at most {d} weights")
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         copies = len(streams.seeds), 1, 1
