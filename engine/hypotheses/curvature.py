@@ -25,6 +25,8 @@ from engine.problems.instances import Instances
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator  # type: ignore[import-untyped]
 
+Floats = NDArray[np.float64]
+
 
 TOGETHER = 64
 """Number of columns of a Hessian that are computed together."""
@@ -200,9 +202,9 @@ def _operator(curvature: Curvature) -> LinearOperator:
 
     leaf = curvature.gradient
 
-    def product(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    def product(vector: Floats) -> Floats:
         direction = torch.from_numpy(vector.reshape(1, -1)).to(leaf)
-        image: NDArray[np.float64] = curvature.products(direction)[0].double().cpu().numpy()
+        image: Floats = curvature.products(direction)[0].double().cpu().numpy()
         return image
 
     size = curvature.size
@@ -220,7 +222,7 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
     finite = curvature.gradient.isfinite().all(1).tolist()
     pairs = zip(curvature.operators(), finite, strict=True)
     tops = [
-        _of_operator(operator, tolerance or TOLERANCE) if is_finite else np.nan
+        _top_of_operator(operator, 1, tolerance or TOLERANCE, KRYLOV)[0][0] if is_finite else np.nan
         for operator, is_finite in pairs
     ]
     return torch.tensor(tops, dtype=torch.float64)
@@ -233,23 +235,6 @@ def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
     return torch.where(finite, torch.linalg.eigvalsh((filled + filled.mT) / 2)[:, -1], torch.nan)
 
 
-def _of_operator(operator: LinearOperator, tolerance: float) -> float:
-    """Return the largest eigenvalue of an operator; NaN if it is not finite, or Lanczos does not converge."""
-    from scipy.sparse.linalg import ArpackError, eigsh
-
-    size = operator.shape[0]
-    start = np.random.default_rng(0).standard_normal(size)  # the same always, so that a run can be repeated
-    if not np.isfinite(image := operator @ start).all() or not image.any():
-        return float(image.sum())
-    try:
-        (eigenvalue,) = eigsh(
-            operator, 1, which="LA", v0=start, ncv=KRYLOV, tol=tolerance, return_eigenvectors=False
-        )
-    except ArpackError:  # raised without convergence, too
-        return float("nan")
-    return float(eigenvalue)
-
-
 def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the `count` largest eigenvalues [N, count] of every Hessian, largest first, and eigenvectors.
 
@@ -259,29 +244,33 @@ def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torc
     if curvature.size <= WHOLE:
         eigenvalues, vectors = curvature.eigenpairs
         return eigenvalues.flip(1)[:, :count], vectors.flip(2)[:, :, :count]
-    pairs = [_top_of_operator(operator, count) for operator in curvature.operators()]
-    eigenvalues, vectors = (
-        torch.stack(part).to(curvature.gradient.device) for part in zip(*pairs, strict=True)
-    )
+    pairs = [_top_of_operator(operator, count, TOLERANCE**2) for operator in curvature.operators()]
+    device = curvature.gradient.device
+    eigenvalues, vectors = (torch.from_numpy(np.stack(part)).to(device) for part in zip(*pairs, strict=True))
     return eigenvalues, vectors
 
 
-def _top_of_operator(operator: LinearOperator, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _top_of_operator(
+    operator: LinearOperator, count: int, tolerance: float, krylov: int | None = None
+) -> tuple[Floats, Floats]:
+    """Return the `count` largest eigenvalues of an operator, largest first, and eigenvectors [P, count].
+
+    Lanczos stores `krylov` vectors. All are NaN if the operator is not finite, or Lanczos does not converge.
+    """
     from scipy.sparse.linalg import ArpackError, eigsh
 
     size = operator.shape[0]
     start = np.random.default_rng(0).standard_normal(size)  # the same always, so that a run can be repeated
-    failed = (
-        torch.full((count,), torch.nan, dtype=torch.float64),
-        torch.full((size, count), torch.nan, dtype=torch.float64),
-    )
-    if not np.isfinite(operator @ start).all():
+    failed = np.full(count, np.nan), np.full((size, count), np.nan)
+    if not np.isfinite(image := operator @ start).all():
         return failed
+    if not image.any():  # Lanczos cannot begin with the zero operator
+        return np.zeros(count), np.eye(size, count)
     try:
-        eigenvalues, vectors = eigsh(operator, count, which="LA", v0=start, tol=TOLERANCE**2)
-    except ArpackError:
+        eigenvalues, vectors = eigsh(operator, count, which="LA", v0=start, ncv=krylov, tol=tolerance)
+    except ArpackError:  # raised without convergence, too
         return failed
-    return torch.from_numpy(eigenvalues[::-1].copy()), torch.from_numpy(vectors[:, ::-1].copy())
+    return eigenvalues[::-1], vectors[:, ::-1]
 
 
 FEW = 64

@@ -6,14 +6,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from engine.core.activations import slope
-from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas import wide_nets
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
 from engine.theory import At, Floats, LineStructure
-from engine.theory.layer_recursion import LayerRecursion, averaged, only_at_the_start, signals_at
+from engine.theory.layer_recursion import (
+    LayerRecursion,
+    averaged,
+    only_at_the_start,
+    signals_at,
+    slope_function,
+)
 
 
 class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
@@ -48,10 +52,7 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
 
     def value(self, at: At) -> Floats:
         signals = signals_at(at)
-
-        def steepness(z: Floats) -> Floats:
-            slopes: Floats = slope(signals.activation, torch.from_numpy(z)).numpy()
-            return slopes
+        steepness = slope_function(signals)
 
         def of_layers(first: float, variances: Floats) -> Floats:
             incoming = [first, *(variances[:-1] + signals.cb[1:-1])]

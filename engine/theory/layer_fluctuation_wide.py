@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from engine.core.activations import slope
-from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas import wide_nets
 from engine.learners.learner import Learner
@@ -18,6 +16,7 @@ from engine.theory.layer_recursion import (
     only_at_the_start,
     signals_at,
     signals_of,
+    slope_function,
     starts_anew,
 )
 
@@ -56,14 +55,11 @@ class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
 
     def value(self, at: At) -> Floats:
         signals = signals_at(at)
-
-        def steepness(z: Floats) -> Floats:
-            slopes: Floats = slope(signals.activation, torch.from_numpy(z)).numpy()
-            return slopes
+        functions = as_function(signals), slope_function(signals)
 
         def of_layers(first: float, variances: Floats) -> Floats:
             incoming = [first, *(variances[:-1] + signals.cb[1:-1])]
             sizes = signals.cw[1:], signals.widths
-            return wide_nets.first_order_variances(as_function(signals), steepness, incoming, *sizes)
+            return wide_nets.first_order_variances(*functions, incoming, *sizes)
 
         return only_at_the_start(at, averaged(at, of_layers))

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from engine.architectures import Signals
-from engine.core.activations import transfer
+from engine.core.activations import slope, transfer
 from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas import wide_nets
@@ -79,6 +79,11 @@ def signals_at(at: At) -> Signals:
 def as_function(signals: Signals) -> wide_nets.Transfer:
     """Return σ as a function of numpy arrays."""
     return lambda z: transfer(signals.activation, torch.from_numpy(z)).numpy()
+
+
+def slope_function(signals: Signals) -> wide_nets.Transfer:
+    """Return σ′ as a function of numpy arrays."""
+    return lambda z: slope(signals.activation, torch.from_numpy(z)).numpy()
 
 
 def infinite(at: At) -> Floats:
