@@ -22,9 +22,9 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     """Ridge regression on D random features φ(x) = √(2/D) cos(ωᵀx + b): least Σ(y − θᵀφ)² + λ‖θ‖².
 
     ω ~ N(0, I/s²) and b uniform on [0, 2π), one draw per replica. φ(x)ᵀφ(x̃) has the mean exp(−‖x −
-    x̃‖²/(2s²)) and misses it by about 1/√D: it tends to kernel ridge regression with the rbf kernel as D
-    grows. Solved in its dual form by the kernel φᵀφ̃, in float64. λ must be above 0, because D features fit
-    no more than D examples. Source: Rahimi, Recht 2007; theory-nets.md §32.
+    x̃‖²/(2s²)) and deviates from it by about 1/√D. So the fit tends to kernel ridge regression with the rbf
+    kernel as D grows. It is solved in its dual form by the kernel φᵀφ̃, in float64. λ must be above 0,
+    because D features fit no more than D examples. Source: Rahimi, Recht 2007; theory-nets.md §32.
     """
 
     features: Annotated[Count, Meta(title="features D", description="random cosines")] = 1000
@@ -37,7 +37,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Begin with features of `streams`; by default those of seeds 0, 1 and so on."""
+        """Begin with features drawn from `streams`; by default from those of seeds 0, 1 and so on."""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -77,5 +77,5 @@ class Features(KernelFit):
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the frequencies by those for instances U x; to be called before the first example."""
+        """Replace the frequencies by those for instances U x. Call it before the first example."""
         self._frequencies = self._frequencies @ rotation.double().T

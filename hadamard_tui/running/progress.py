@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 SPAN = 30.0
-"""Seconds of the latest work that the speed is estimated from, because points differ in cost."""
+"""Seconds of latest work from which the speed is estimated, because points differ in cost."""
 
 SHORTEST = 2.0
 """Seconds of work before the first estimate."""
@@ -29,7 +29,7 @@ def share_done(results: Results) -> float:
 
 
 def points_done(results: Results) -> tuple[float, float]:
-    """Return the number of computed points, the present one in part, and of points that may remain."""
+    """Return the number of computed points, the present one in part, and the number that may remain."""
     number = max(results.traces, default=None)
     if number is None:
         return 0.0, float(len(results.sweep.points))
@@ -40,14 +40,14 @@ def points_done(results: Results) -> tuple[float, float]:
 
 
 def skipped(results: Results) -> str:
-    """Return a phrase on the runs that an axis skips because their reading is known; empty without any."""
+    """Return a phrase on runs that an axis skips because their outcome is known; empty if it skips none."""
     runs = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
 
 
 def records_done(trace: Trace) -> int:
-    """Return the number of finished records; a learner that ended early has no records left."""
+    """Return the number of finished records; all records of a learner that ended early count as finished."""
     return sum(curve.capacity if curve.ended else curve.length for curve in trace.curves)
 
 
@@ -72,7 +72,7 @@ class Remaining:
 
     @property
     def words(self) -> str:
-        """Remaining time, as "about 2 min left"; empty while it is unknown."""
+        """Remaining time as text, such as "about 2 min left"; empty while it is unknown."""
         (then, before), (now, done) = self._seen[0], self._seen[-1]
         if now - then < SHORTEST or done <= before or not 0 < self._remaining < math.inf:
             return ""
