@@ -61,13 +61,13 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
 class ConditionedDraws:
     """The examples so far, and the mean of draws that fit them up to their noise."""
 
-    def __init__(self, data: Data, solver: ProcessDraws, streams: Streams) -> None:
+    def __init__(self, dataset: Data, solver: ProcessDraws, streams: Streams) -> None:
         self._solver, self._streams = solver, streams
         self._prior = Kernel(width=solver.width)
-        rows = data.instances.rows
+        rows = dataset.instances.rows
         self._dtype = rows.dtype
         self._seen = rows[:, :0].double()  # [R, k, d]
-        self._labels = data.labels.double().view(len(rows), data.targets, -1)[:, :, :0]  # [R, m, k]
+        self._labels = dataset.labels.double().view(len(rows), dataset.targets, -1)[:, :, :0]  # [R, m, k]
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Take in examples: instances [R, n, d] and their labels [B, n]."""

@@ -21,12 +21,12 @@ def examples(replicas):
     return data_of(reading.parse(described))
 
 
-def fitted(data, draws, places):
+def fitted(dataset, draws, places):
     solver = catalogue.make("solvers", "process-draws", draws=draws, lam=LAM, width=WIDTH)
-    hypothesis = solver.begin(data, Streams(range(data.replicas)))
-    rows = torch.as_tensor(places).expand(data.replicas, -1)[..., None]
+    hypothesis = solver.begin(dataset, Streams(range(dataset.replicas)))
+    rows = torch.as_tensor(places).expand(dataset.replicas, -1)[..., None]
     before = hypothesis.predict(DenseInstances(rows)).numpy()
-    hypothesis.learn(data.instances, data.labels)
+    hypothesis.learn(dataset.instances, dataset.labels)
     return before, hypothesis.predict(DenseInstances(rows)).numpy()
 
 
@@ -34,9 +34,9 @@ def rbf(rows, other_rows):
     return np.exp(-((rows[:, None] - other_rows) ** 2) / (2 * WIDTH**2))
 
 
-def posterior(data, places):
+def posterior(dataset, places):
     """Mean [n] and covariance [n, n]."""
-    x, y = data.instances.rows[0, :, 0].numpy(), data.labels[0].numpy()
+    x, y = dataset.instances.rows[0, :, 0].numpy(), dataset.labels[0].numpy()
     gain = rbf(places, x) @ np.linalg.inv(rbf(x, x) + LAM * np.eye(len(x)))
     return gain @ y, rbf(places, places) - gain @ rbf(x, places)
 
@@ -44,9 +44,9 @@ def posterior(data, places):
 @pytest.mark.slow
 @pytest.mark.parametrize("draws", [1, 3])
 def test_draws_have_the_mean_and_the_covariance_of_the_posterior(draws):
-    data, places = examples(4000), np.array([-1.5, 0.1, 0.7, 3.0])
-    before, after = fitted(data, draws, places)
-    mean, covariance = posterior(data, places)
+    dataset, places = examples(4000), np.array([-1.5, 0.1, 0.7, 3.0])
+    before, after = fitted(dataset, draws, places)
+    mean, covariance = posterior(dataset, places)
     for drawn, expected, spread in ((before, 0 * mean, rbf(places, places)), (after, mean, covariance)):
         spread = spread / draws
         sizes = np.sqrt(np.diag(spread))
@@ -56,7 +56,7 @@ def test_draws_have_the_mean_and_the_covariance_of_the_posterior(draws):
 
 
 def test_the_mean_of_many_draws_is_kernel_ridge_regression():
-    data, places = examples(1), np.linspace(-1, 2, 31)
-    mean, covariance = posterior(data, places)
-    _, after = fitted(data, 100_000, places)
+    dataset, places = examples(1), np.linspace(-1, 2, 31)
+    mean, covariance = posterior(dataset, places)
+    _, after = fitted(dataset, 100_000, places)
     assert (abs(after[0] - mean) < 4.5 * np.sqrt(np.diag(covariance) / 100_000)).all()
