@@ -182,10 +182,10 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
     return None
 
 
-def weight_vectors(learner: Learner, experiment: Setup) -> int:
+def weight_vectors(learner: Learner, setup: Setup) -> int:
     """Return the number of weight vectors: one for every replica, rate and target."""
-    targets = experiment.m
-    return experiment.run.replicas * len(rates_of(learner)) * targets
+    targets = setup.m
+    return setup.run.replicas * len(rates_of(learner)) * targets
 
 
 @cache

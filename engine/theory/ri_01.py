@@ -52,8 +52,8 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
         return _constant(at.experiment) * unseen
 
 
-def _constant(experiment: Setup) -> float:
+def _constant(setup: Setup) -> float:
     """Return the cost of an unknown bit for a loss."""
-    constant = experiment.loss.bit_constant
+    constant = setup.loss.bit_constant
     assert constant is not None, "holds() admits no other loss"
     return constant
