@@ -173,7 +173,7 @@ def why_not(
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
-    """Return the reason why targets do not learn separately, one by one in one pass; None if they do."""
+    """Return the reason why training is not one pass of separate targets by single examples; or None."""
     protocol = experiment.protocol
     if not protocol.schedule().online:
         return f"with these settings, {protocol.kind} is not one pass over single examples"
