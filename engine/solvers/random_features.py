@@ -54,13 +54,13 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
 class Features(KernelFit):
     """The fit by the kernel of random features, which differ between replicas."""
 
-    def __init__(self, data: Data, solver: RandomFeatures, streams: Streams) -> None:
-        super().__init__(data, self.values, solver.lam)
-        draws, d = streams("features"), data.instances.d
+    def __init__(self, dataset: Data, solver: RandomFeatures, streams: Streams) -> None:
+        super().__init__(dataset, self.values, solver.lam)
+        draws, d = streams("features"), dataset.instances.d
         width = solver.width or math.sqrt(d)
         frequencies, phases = draws.normal(solver.features, d) / width, draws.uniform(1, solver.features)
-        self._frequencies = torch.from_numpy(frequencies).to(data.labels.device)  # ω [R, D, d]
-        self._phases = torch.from_numpy(2 * math.pi * phases).to(data.labels.device)  # b [R, 1, D]
+        self._frequencies = torch.from_numpy(frequencies).to(dataset.labels.device)  # ω [R, D, d]
+        self._phases = torch.from_numpy(2 * math.pi * phases).to(dataset.labels.device)  # b [R, 1, D]
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
         """Return φᵀφ̃ of every row of [R, n, d] with every row of [R, k, d], [R, n, k]."""
