@@ -178,6 +178,9 @@ class MatrixStructure(NamedTuple):
     entries_of: tuple[int, int] | None = None
     """Rows and columns of a matrix if the instances are its entries, each once and row by row."""
 
+    unconstrained: int | None = None
+    """Number n of instances of each class if they are √n e_i, each with a coordinate of its own."""
+
     rows_are_given: bool = False
     """Whether the rows come from a user's file, so that labels can be given, too."""
 
