@@ -1,4 +1,4 @@
-"""Textual app: one laboratory screen over the engine.
+"""Textual app with one laboratory screen.
 
 Actions import the pages that they open and the code that writes files, because the first paint needs neither.
 The code that reads a set-up imports the parts of experiments.
@@ -101,8 +101,8 @@ class HadamardApp(FailingApp):
         """Open the app on a set-up.
 
         Args:
-            notes: lines to show at the start, such as on a broken file that was set aside.
-            first: whether the app is opened for the first time, and shows its welcome.
+            notes: lines to show at the start, for example that a broken file was set aside.
+            first: whether the app is opened for the first time, so that it shows its welcome page.
         """
         super().__init__(driver_class=None if served() else TimedDriver)
         self.config = config or Config()
@@ -237,7 +237,7 @@ class HadamardApp(FailingApp):
 
     @on(PresetChoice.Browsed)
     def _browsed(self, event: PresetChoice.Browsed) -> None:
-        """Open the page of presets, or pass the letter to it: the field sends all letters of quick typing."""
+        """Open the page of presets, or pass it the letter; in quick typing, the field sends every letter."""
         from hadamard_tui.screens.browser import Browser
 
         if isinstance(self.screen, Browser):
@@ -259,7 +259,7 @@ class HadamardApp(FailingApp):
         self.push_screen(NewExperiment(), self._begin_new)
 
     async def _begin_new(self, document: Raw | None) -> None:
-        """Show a new experiment without a preset, and leave the present path."""
+        """Show a new experiment without a preset, and leave the current path."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         if document is None:
@@ -269,7 +269,7 @@ class HadamardApp(FailingApp):
         await self.laboratory.present(EditableExperiment(document, None), run=False)
 
     async def choose_preset(self, preset_name: str | None) -> None:
-        """Show a preset, walk a path or start a new experiment, as the list of presets does."""
+        """Show a preset, walk a path or start a new experiment: the choices in the list of presets."""
         from hadamard_tui.browsing.preset_list import NEW
         from hadamard_tui.tours import talks
 
@@ -286,7 +286,7 @@ class HadamardApp(FailingApp):
             await self.laboratory.query_one(SetupPane).choose(preset_name)
 
     async def walk(self, path: str) -> None:
-        """Walk a shipped path, up to its end or until another preset is chosen."""
+        """Walk a shipped path to its end, or until another preset is chosen."""
         from hadamard_tui.screens.guide import Guide
         from hadamard_tui.tours import Tour, stops_to
 
@@ -331,14 +331,14 @@ class HadamardApp(FailingApp):
         await self.laboratory.query_one(SetupPane).switch()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action is available: stops require a tour, and page keys the main screen."""
+        """Return whether an action is available: stops need a tour, and page keys need the main screen."""
         if action == "stops_on":
             return self._guide is not None and self.screen is self.laboratory
         of_tours = ("next_stop", "previous_stop", "back_to_stop")
         return self._guide is not None if action in of_tours else True
 
     async def action_stops_on(self, by: int) -> None:
-        """Move by `by` stops of a tour, back if negative."""
+        """Move `by` stops along a tour; a negative number moves back."""
         if self._guide is not None and not await self._guide.move(by) and by > 0 and self._is_walking:
             await self._leave_path()
 
@@ -402,7 +402,7 @@ class HadamardApp(FailingApp):
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Write the screen to an SVG file in the working folder, named after the time.
 
-        Notifications are omitted, such as the one about the last picture.
+        The picture omits notifications, such as the one about the previous picture.
         """
         toasts = [rack for rack in self.screen.query("ToastRack") if rack.display]
         for rack in toasts:
@@ -428,7 +428,7 @@ class HadamardApp(FailingApp):
         return None
 
     def _report(self, result: Future[str]) -> None:
-        """Notify of the result or the fault, once it is known."""
+        """Notify of the result, or of the error."""
 
         def report(result: Future[str]) -> None:
             try:
@@ -451,7 +451,7 @@ class HadamardApp(FailingApp):
         if self.is_web:
             self.notify(f"{command}\n\nCopied, if the browser allows it")
             return
-        copied = "Copied through the terminal, and" if clipboard.copies() else "To be copied by hand; it is"
+        copied = "Copied through the terminal, and" if clipboard.copies() else "Copy it by hand; it is"
         done = f"{command}\n\n{copied} written to"
         self._report(self.files.write("the command line", lambda: command, lambda it: f"{done} {keep(it)}"))
 
@@ -481,7 +481,7 @@ class HadamardApp(FailingApp):
         ]
 
     def _shown(self) -> Shown:
-        """Return the present content for exports."""
+        """Return the content on the screen for exports."""
         from engine.spec.experiment import drawn
         from hadamard_tui.sharing.exporting import Pictures, Shown, with_look
 
@@ -539,15 +539,15 @@ class HadamardApp(FailingApp):
         self.memory = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
 
     def write(self) -> str:
-        """Write the state for the next start. Return a line about the reason if that fails."""
+        """Write the state for the next start. If that fails, return the reason in one line."""
         if self.memory is None or served() or self._guide is not None:
             return ""  # viewers leave no state, and tours are not resumed
         return state_file.write(self.memory)
 
     def fails_by(self, error: Exception) -> bool:
-        """Collect the state for the next start and return True, unless the app is already ending.
+        """Collect the state for the next start and return True; return False if the app is already ending.
 
-        An app that is ending does not fail: errors of half-mounted widgets are ignored.
+        While the app is ending, errors of half-mounted widgets are ignored.
         """
         if self._is_ending:
             return False
@@ -562,7 +562,7 @@ class HadamardApp(FailingApp):
         super().panic()
 
     def end(self, code: int) -> None:
-        """End with an exit code, soon. A signal may call this at any time.
+        """End soon, with an exit code. A signal may call this at any time.
 
         An app that has ended and is writing its state continues to do so.
         """
@@ -624,6 +624,6 @@ def open_app(start: Launch) -> int:
 def _engine_works() -> bool:
     """Return whether a thread of the engine is alive, such as one of an earlier run.
 
-    The interpreter would end it inside torch, which then aborts the process.
+    At exit, the interpreter would stop this thread inside torch, which then aborts the process.
     """
     return any(thread.daemon for thread in threading.enumerate())

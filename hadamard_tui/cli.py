@@ -47,7 +47,7 @@ one, the remains of two thousand runs would pile up before the first is freed.
 
 
 class _PlainHelp:
-    """Command whose --help option has no <bool> in the help, and whose paragraphs fill their lines."""
+    """Command with plain help: no <bool> after --help, and paragraphs that fill their lines."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -67,7 +67,7 @@ class _Command(_PlainHelp, TyperCommand):
 
 
 class CommandGroup(_PlainHelp, TyperGroup):
-    """Group of the commands; a preset in place of a command is refused with the two right commands."""
+    """Group of the commands. A preset in place of a command is refused with the two commands that take it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:
@@ -218,8 +218,8 @@ def run_headless(
 ) -> int:
     """Run a preset without the app: print its chart or pictures, the table and the claims.
 
-    Claims are about the preset's own problem, protocol and learners; they are not judged if --set changes
-    these.
+    Claims are about the preset's own problem, protocol and learners. If --set changes these, claims are not
+    judged.
 
     Exit code 0: done. 1: a claim failed, or a learner diverged or lost accuracy unexpectedly. 2: bad input.
     3: the program failed. 130: stopped by Ctrl-C.
@@ -282,7 +282,7 @@ def share_page(
 ) -> int:
     """Run a preset and write one page of HTML that shows it anywhere: pictures, story, theorems and claims.
 
-    The page of a guided path has all its stops: question, run, reason and break. The page needs no other
+    The page of a guided path shows every stop: its question, run, reason and break. The page needs no other
     file and no network. Exit codes are those of run.
     """
     from engine.core import files
@@ -321,7 +321,7 @@ def write_report(
     ] = None,
     fresh: Fresh = False,
 ) -> int:
-    """Write a page per preset, as share does, and an index. Exit code 1 if a claim fails.
+    """Write a page per preset, as share does, and an index. The exit code is 1 if a claim fails.
 
     A stopped report can continue: pages of shipped presets are reused until the program or the preset
     changes.
@@ -353,7 +353,7 @@ def verify_presets(
         ),
     ] = None,
 ) -> int:
-    """Run presets and judge their claims. Exit code 1 if one fails."""
+    """Run presets and judge their claims. The exit code is 1 if a claim fails."""
     from engine.core import files
     from engine.core.parts import BadInput
     from engine.spec import presets
@@ -396,7 +396,7 @@ def print_verdict(
 ) -> int:
     """Judge each learner's rotation invariance: by structure, by measurement, and by its bounds.
 
-    Exit code 1 if structure and measurement disagree, or a bound is broken.
+    The exit code is 1 if structure and measurement disagree, or if a bound is broken.
     """
     document = _load(preset, settings, device)
     from engine.spec import documents
@@ -417,7 +417,10 @@ def bench_machine(
     quick: Annotated[bool, _flag("--quick", help="Run only the short jobs, which take seconds.")] = False,
     as_json: Annotated[bool, _flag("--json", help="Print only the result, as JSON.")] = False,
 ) -> None:
-    """Time the engine on this machine, beside the reference machine. This takes about a minute."""
+    """Time the engine on this machine, and compare it with the reference machine.
+
+    This takes about a minute.
+    """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it at import
     from hadamard_tui.headless import bench, console
 

@@ -262,8 +262,8 @@ ACTIONS = (
         "Change the set-up as the dimmed panel needs, and run again",
         LOOK,
     ),
-    Action("page_down", "pagedown,ctrl+d", "Read on", "Scroll a panel of words down", LOOK),
-    Action("page_up", "pageup,ctrl+u", "Read back", "Scroll a panel of words up", LOOK),
+    Action("page_down", "pagedown,ctrl+d", "Read on", "Scroll a text panel down", LOOK),
+    Action("page_up", "pageup,ctrl+u", "Read back", "Scroll a text panel up", LOOK),
     Action(
         "pin",
         "c",
@@ -286,14 +286,14 @@ ACTIONS = (
         "app.next_stop",
         "greater_than_sign",
         "Next",
-        "Go to the next stop of a tour; page down does so, too",
+        "Go to the next stop of a tour; page down does the same",
         TALK,
     ),
     Action(
         "app.previous_stop",
         "less_than_sign",
         "Back",
-        "Go to the previous stop of a tour; page up does so, too",
+        "Go to the previous stop of a tour; page up does the same",
         TALK,
     ),
     Action(
@@ -332,14 +332,14 @@ ACTIONS = (
         "larger",
         "up,ctrl+up",
         "Larger",
-        "Increase the number in the field and run at once; + does so, too, until you type",
+        "Increase the number in the field and run at once; until you type, + does the same",
         CHANGE,
     ),
     Action(
         "smaller",
         "down,ctrl+down",
         "Smaller",
-        "Decrease the number in the field and run at once; − does so, too, until you type",
+        "Decrease the number in the field and run at once; until you type, − does the same",
         CHANGE,
     ),
     Action(
@@ -425,7 +425,7 @@ _others: Mapping[str, str] = {}
 
 
 def use(keys: Mapping[str, str]) -> None:
-    """Use other keys from now on, by ids of actions and motions."""
+    """Change the keys of actions and motions, given by their ids."""
     global _others
     _others = keys
 
@@ -455,5 +455,5 @@ def panel_key(panel: str) -> str:
 
 
 def action_of(key: str) -> Action | None:
-    """Return the action of a key; None without one."""
+    """Return the action of a key; None if the key has no action."""
     return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)

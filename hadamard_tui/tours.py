@@ -36,7 +36,7 @@ class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     Args:
         set: the changes, such as `problem.matrix.d=256`.
-        claim: the finding of a run with them, as a claim of a preset. Its text is displayed.
+        claim: the finding of a run with these changes, written as a claim of a preset. Its text is displayed.
     """
 
     set: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -44,7 +44,7 @@ class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def text(self) -> str:
-        """Finding of a run with the change, in words."""
+        """Text of the finding of a run with the change."""
         return str(self.claim.get("text", ""))
 
 
@@ -68,7 +68,7 @@ class Stop(NamedTuple):
 
 
 def broken(stop: Stop, change: Break) -> Raw:
-    """Return the document of a stop with its break, whose claim is the only one. Raises: BadInput."""
+    """Return the document of a stop with its break; its only claim is that of the break. Raises: BadInput."""
     from engine.spec import documents
 
     document = presets.document(stop.preset, (*stop.changes, *change.set, "claims=[]"))
@@ -81,7 +81,7 @@ class Tour:
     """Position in a tour. Runs use the seeds of the presets, so that every tour shows the same runs."""
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
-        """Start at the first stop; with `alone` the tour moves on by itself, in a loop."""
+        """Start at the first stop; with `alone`, the tour moves on by itself, in a loop."""
         self.stops, self.alone = tuple(stops), alone
         self.place = 0
         self.scores: dict[int, Sequence[bool]] = {}
@@ -138,7 +138,7 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         line: the speaker's words, or the reason for the result; by default the story of the preset.
         panel: the panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
-        predict: a question about the run. The app waits for a guess before it runs. By default the
+        predict: a question about the run. The app waits for a guess before it runs. By default, it is the
             question of another talk for this preset, if the talk `asks`.
         learns: other learners that learn the subject of this stop.
         break_: a change that makes the theorem inapplicable; by default the break of another talk for
@@ -158,7 +158,7 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """Talk file.
 
     Args:
-        place: its position in lists.
+        place: position of the talk in lists.
         asks: whether stops without a question use the question of another talk for their preset.
     """
 
@@ -241,7 +241,7 @@ def stops_to(names: Sequence[str]) -> list[Stop]:
 
 
 def title_of(names: Sequence[str]) -> str:
-    """Return the titles of the paths and talks among `names`, and the names of all others."""
+    """Return the titles of the paths and talks among `names`, and the names of the presets."""
     return ", ".join(talks()[name].title if name in talks() else name for name in names or [ESSENTIALS])
 
 
@@ -295,7 +295,7 @@ def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
 
 @cache
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
-    """Return the sentences at the end of a preset's story; none outside paths and talks.
+    """Return the sentences that end a preset's story; empty for presets outside paths and talks.
 
     `break_key` breaks the preset in the app; without one, the sentences name the command line.
     """

@@ -24,7 +24,7 @@ Tensors that `layers` does not name are fixed: no update rule sees them.
 
 
 class Signals(NamedTuple):
-    """Distribution of a fully connected net with Gaussian weights at its start, layer by layer."""
+    """Distribution of the signals of a fully connected Gaussian net at its start, layer by layer."""
 
     activation: str
     widths: tuple[int, ...]
@@ -72,7 +72,8 @@ class ArchitectureStructure(NamedTuple):
     """Whether a prediction is xᵀw, where `w` [B, d] starts at 0 and is the only trained tensor."""
 
     power: int | None = None
-    """L if predictions are xᵀ(u^L − v^L) or xᵀu^L with trained tensors u and v [B, d] only; else None."""
+    """L if predictions are xᵀ(u^L − v^L) or xᵀu^L, and u and v [B, d] are the only trained tensors; else
+    None."""
 
     starts_at_zero: bool = False
     """Whether the net is one layer with weights 0 at the start; this implies the next two properties."""
@@ -84,9 +85,8 @@ class ArchitectureStructure(NamedTuple):
     """Whether the weights of the inputs start the same in every draw, so that no draw favours a feature."""
 
     exchanges_on_flips: bool = False
-    """Whether a flip of x_i is the same as exchanging the entries i of the two tensors [B, d].
-
-    The tensors start alike, and a flip exchanges their gradients, too.
+    """Whether flipping x_i has the same effect as exchanging the entries i of the two tensors [B, d]. The
+    tensors start alike, and a flip also exchanges their gradients.
     """
 
     rate_of_weights: float | None = None
@@ -96,7 +96,7 @@ class ArchitectureStructure(NamedTuple):
     """
 
     valley_start: float | None = None
-    """Start of v if predictions are √(1 + v²) u x₁ of the trained u and v, from u = 0; None if not."""
+    """Start of v if predictions are √(1 + v²) u x₁ with trained u and v, from u = 0; otherwise None."""
 
     perturbation: float | None = None
     """ε if predictions are xᵀw, w = (Φᵀθ + (ε/2) θᵀΨθ)/√d, of the trained `theta` alone, which starts at 0.
@@ -117,9 +117,8 @@ class ArchitectureStructure(NamedTuple):
     """Whether every trained tensor is the W of a layer z = Wa, as `through` requires."""
 
     keeps_determinant: bool = False
-    """Whether weights are a product of square matrices, each with a determinant > 0 at the start.
-
-    Gradient flow keeps the sign of the determinants, as the factors keep their rank at all times.
+    """Whether weights are a product of square matrices, each with a determinant > 0 at the start. Gradient
+    flow keeps the sign of the determinants, because the factors always keep their rank.
     """
 
     is_relu_layer: bool = False
@@ -127,7 +126,10 @@ class ArchitectureStructure(NamedTuple):
 
 
 class StructureAt(NamedTuple):
-    """Properties that an architecture declares for d features. By default no theorem binds its learners."""
+    """Properties that an architecture declares for d features.
+
+    With the defaults, no theorem binds its learners.
+    """
 
     linear_layers: int | None = None
     """Number of fully connected linear layers whose product predicts; None for other architectures."""
@@ -158,7 +160,7 @@ class Layout(NamedTuple):
     """Number of hidden units whose signals a prediction holds, per row."""
 
     refusal: str | None = None
-    """Why the architecture is not defined for d features, in one sentence; None if it is defined."""
+    """Reason why the architecture is not defined for d features; None if it is defined."""
 
     @property
     def size(self) -> int:
@@ -216,7 +218,7 @@ class Architecture(Part, frozen=True):
 
     @property
     def outputs(self) -> int:
-        """Number of targets, adjacent in the batch, that a set of tensors predicts."""
+        """Number of targets that a set of tensors predicts; they are adjacent in the batch."""
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
@@ -240,7 +242,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Return the tensors, with fixed ones that depend on the instances, before the first step."""
+        """Return the tensors before the first step, including fixed tensors computed from the instances."""
         return params
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
@@ -248,7 +250,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        """Return the signals of the hidden layers before σ, [B, h, n] each, input layer first."""
+        """Return the signals [B, h, n] of every hidden layer before σ, input layer first."""
         return []
 
     def weights(self, params: Params) -> torch.Tensor | None:
@@ -256,7 +258,7 @@ class Architecture(Part, frozen=True):
         return None
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
-        """Return the net as layers of edges, from the given inputs up; [] for other architectures.
+        """Return the net as layers of edges, from these inputs up; [] for architectures without edges.
 
         Hidden layers are cut to their first `units` units.
         """
@@ -267,8 +269,8 @@ class Architecture(Part, frozen=True):
     ) -> Params:
         """Return gradients of the loss, summed over instances and outputs, by trained tensor.
 
-        `slope` maps ŷ [B, n] to ∂L/∂ŷ [B, n]. Members of the batch are independent, so a single backward pass
-        of their sum computes all gradients.
+        `slope` maps ŷ [B, n] to ∂L/∂ŷ [B, n]. Batch members are independent, so a single backward pass of
+        their sum computes all gradients.
         """
         leaves = {layer: params[layer].detach().requires_grad_() for layer in self.layers}
         with torch.enable_grad():
@@ -281,12 +283,13 @@ class Architecture(Part, frozen=True):
     ) -> dict[str, LayerSignals]:
         """Return, for every trained tensor, the inputs of its layer and the signals sent back to its outputs.
 
-        `sent` maps ŷ [B, n] to the signals [B, n] that are sent back from it. Only `layered` ones have this.
+        `sent` maps ŷ [B, n] to the signals [B, n] that are sent back from ŷ. Only `layered` architectures
+        have this method.
         """
         raise NotImplementedError
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return the start that matches `params` if every instance x becomes U x; `turn` maps w to U w.
+        """Return the counterpart of the start `params` if every instance x becomes U x; `turn` maps w to U w.
 
         For a random start with a rotation-invariant distribution, this couples the two starts. A fixed start
         is returned unchanged.
@@ -294,7 +297,7 @@ class Architecture(Part, frozen=True):
         return params
 
     def invariance(self, d: int) -> Verdict:
-        """Return whether function and start treat all rotations of instances of d features alike, and why."""
+        """Return whether function and start treat all rotations of instances [d] alike, and the reason."""
         reason = f"{self.kind} does not declare that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
 
@@ -313,7 +316,7 @@ class LayerSignals(NamedTuple):
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
-    """Return the gradients plus the gradients of the layout's L2 penalties at these trained tensors."""
+    """Return the gradients, plus those of the layout's L2 penalties at these trained tensors."""
     if not penalties:
         return gradients
     return {

@@ -19,11 +19,11 @@ from engine.problems.instances import Instances
 class Conv(Architecture, frozen=True, tag="conv"):
     """A linear circular convolutional net of full width: ŷ = xᵀβ with β = w_1 ⊛ … ⊛ w_L.
 
-    (a ⊛ b)_i = Σ_j a_j b_{i−j mod d}, so the Fourier coefficients of β are the products of those of the w_l:
-    a spindly net in the Fourier basis. Gradient descent with a loss of exponential tail prefers a small
-    ‖DFT(β)‖_{2/L}. The w_l start as independent N(0, s²/d) vectors, s = `scale`. With `init` = identity every
-    w_l starts at (s, 0, …, 0), and a convolution with it multiplies by s. Source: Gunasekar, Lee, Soudry,
-    Srebro 2018; theory.md §3.
+    Because (a ⊛ b)_i = Σ_j a_j b_{i−j mod d}, the Fourier coefficients of β are the products of those of the
+    w_l: a spindly net in the Fourier basis. Gradient descent on a loss with an exponential tail prefers a
+    small ‖DFT(β)‖_{2/L}. The w_l start as vectors of independent N(0, s²/d) entries, s = `scale`. With `init`
+    = identity, every w_l starts at (s, 0, …, 0), and a convolution with it multiplies by s. Source:
+    Gunasekar, Lee, Soudry, Srebro 2018; theory.md §3.
     """
 
     depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="filters convolved")] = 2
@@ -79,7 +79,7 @@ class Conv(Architecture, frozen=True, tag="conv"):
 
 
 def _of_others(spectra: torch.Tensor) -> torch.Tensor:
-    """Return, for every spectrum, the product of all others, [L, B, f]."""
+    """Return, for every spectrum, the product of all other spectra, [L, B, f]."""
     if len(spectra) == 2:
         return spectra.flip(0)
     numbers = range(len(spectra))

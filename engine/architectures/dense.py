@@ -45,7 +45,7 @@ class Scaling(NamedTuple):
     """Factor of the size of the starting weights, as they act on the inputs."""
 
     forward: float = 1.0
-    """Factor m of the trained tensor where it acts on its inputs: a fixed tensor, unless it is 1."""
+    """Factor m by which the trained tensor acts on its inputs, stored as a fixed tensor unless it is 1."""
 
     rate: float = 1.0
     """Factor r of the rate of the trained tensor."""
@@ -62,23 +62,23 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     The start has s² = C_w. Set either `scale` = s or `cw` = C_w, as one number or one for each layer
     including the output. `init` selects the distribution. `gaussian`: every weight of layer l is N(0,
-    C_w/fan-in). `zero`: as `gaussian`, but the first layer starts at 0. `orthogonal`: every layer is a
+    C_w/fan-in). `zero`: like `gaussian`, but the first layer starts at 0. `orthogonal`: every layer is a
     uniformly random semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`. `identity`: every
     hidden matrix is s·I and every output weight s. `diagonal`: every hidden matrix is diagonal with N(0, s²)
-    entries; the output is Gaussian. The last two are not rotation invariant; the others are, in law.
-
-    With `output_signs`, the output weights start as ±s/√fan-in by fair coins (not for `identity`); with
-    `balanced_signs` half of them are positive, and one more if their number is odd.
+    entries; the output is Gaussian. The last two are not rotation invariant; the others are invariant in
+    distribution. With `output_signs`, the output weights start as ±s/√fan-in by fair coins (not for
+    `identity`). With `balanced_signs`, half of them are positive, rounded up.
 
     With `biases`, or C_b = `cb` > 0, layers have trained biases b_l that start as N(0, C_b); C_b is one
     number or one for each layer. A bias is the weight of an input that is always 1, and depends on no
-    coordinates. With `alternating_biases` their sizes are uniform on [0, √(3C_b)] and their signs alternate
+    coordinates. With `alternating_biases`, their sizes are uniform on [0, √(3C_b)] and their signs alternate
     from unit to unit, starting with +. `output_bias = false` removes the bias of the output.
 
     With `outputs = "m"`, one net predicts all m targets: the hidden layers are shared, and each target has
-    its own weights in the last layer. Training uses the sum of the losses of the outputs, measures use their
-    mean; cross-entropy is one loss of all outputs. `l2_penalty` λ adds λ/2 ‖θ‖² to the training loss, θ all
-    trained numbers including biases: gradients and Hessians include it, measured losses do not.
+    its own weights in the last layer. Training uses the sum of the outputs' losses, and measures use their
+    mean; cross-entropy is one loss of all outputs. `l2_penalty` λ adds λ/2 ‖θ‖² to the training loss, where θ
+    are all trained parameters including biases. Gradients and Hessians include the penalty; measured losses
+    do not.
 
     `parametrisation`: layer l of n_l units acts as m_l W_l, and W_l has the rate r_l η, for plain gradient
     descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}), the trained numbers start as N(0, 1), r = 1
@@ -86,8 +86,8 @@ class Dense(Architecture, frozen=True, tag="dense"):
     starts as N(0, C_w), and r = n for all tensors except its bias (Mei, Montanari, Nguyen 2018). `mup`: m =
     1, the output starts as N(0, C_w/n_L²); r = n_1 at the input, n_l/n_{l−1} between hidden layers, 1/n_L at
     the output, n_l for hidden biases, 1 for that of the output (Yang, Hu 2021); for one hidden layer it is
-    equivalent to mean-field. Other starts are scaled alike. Source: WKA21 Thm 2; Bernstein et al. 2023;
-    theory.md §§3, 8, 9; theory-nets.md §§0, 24, 27.
+    equivalent to mean-field. Other starts are scaled in the same way. Source: WKA21 Thm 2; Bernstein et al.
+    2023; theory.md §§3, 8, 9; theory-nets.md §§0, 24, 27.
     """
 
     widths: Annotated[
@@ -165,7 +165,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
                     raise BadField(field, "widths sets this too; give widths, or depth and width")
         elif (self.depth is None) != (self.width is None):
             missing, present = ("width", "depth") if self.width is None else ("depth", "width")
-            raise BadField(missing, f"missing; {present} needs it beside it")
+            raise BadField(missing, f"missing; {present} requires it")
         if self.balanced_signs and not self.output_signs:
             raise BadField("balanced_signs", "it requires output signs; set output_signs too")
         if self.alternating_biases and not self.has_biases:
@@ -224,7 +224,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
-        """Return the setting `values` as one value for every layer."""
+        """Return the setting `values` as a list with a value for every layer."""
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
@@ -415,7 +415,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Params:
-        """Return ∂L/∂θ from `slopes` ∂L/∂ŷ and the layers of `_layers`."""
+        """Return ∂L/∂θ from `slopes` ∂L/∂ŷ and the layers that `_layers` yields."""
         gradients, biased = {}, self._biased
         for number, inputs, back in self._back(params, layers, slopes.view_as(layers[-1][1])):
             if number in biased:
@@ -522,13 +522,13 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether permuting the inputs permutes units of every hidden layer, as these start alike."""
+        """Return whether permuting the inputs only permutes hidden units, because units start alike."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 
 
 def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
-    """Return signs [R, rows, columns] in random order; half of every row, rounded up, are +."""
+    """Return signs [R, rows, columns] in random order; half of the signs in every row, rounded up, are +."""
     orders = np.stack([stream.permutation(columns) for _ in range(rows)], 1)
     return np.where(orders < (columns + 1) // 2, 1, -1)
 
@@ -543,8 +543,8 @@ def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64
 def _semi_orthogonal(stream: Stream, rows: int, columns: int) -> NDArray[np.float64]:
     """Return matrices [R, rows, columns] with orthonormal rows, or columns if these are fewer.
 
-    Q of a Gaussian matrix G = QR, with a positive diagonal of R. Its distribution does not change when G is
-    rotated, so Q is uniform, also after multiplication by any orthogonal matrix from the right. Source:
+    They are Q of a Gaussian matrix G = QR, with a positive diagonal of R. Rotating G does not change its
+    distribution, so Q is uniform, even after multiplication by any orthogonal matrix from the right. Source:
     Mezzadri 2007.
     """
     tall, wide = max(rows, columns), min(rows, columns)

@@ -21,10 +21,10 @@ from engine.problems.instances import Instances
 class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     """A fully connected layer, trained, and a spindly net on top: ŷ = Σ_j (W₁x)_j (u_j^L − v_j^L).
 
-    The v_j exist only when signed. By default W₁ [h, d] starts with independent N(0, s²/d) weights, s =
-    `scale`. This start is rotation invariant, so the spindly part does not help. With `init` = identity W₁
-    starts at s·I, which is not rotation invariant. The top starts at u^L = w₀, by default 1/h, and at u^L =
-    v^L = 1/(2h) when signed. Source: WKA21 Thm 2; the talk; theory.md §3.
+    The v_j exist only if `signed`. By default, W₁ [h, d] starts with independent N(0, s²/d) weights, s =
+    `scale`. This start is rotation invariant, so the spindly part does not help. With `init` = identity, W₁
+    starts at s·I, which is not rotation invariant. The top starts at u^L = w₀, by default 1/h; if `signed`,
+    at u^L = v^L = w₀, by default 1/(2h). Source: WKA21 Thm 2; the talk; theory.md §3.
     """
 
     width: Annotated[Count | None, Meta(title="width h", description="units; none: as many as inputs")] = None

@@ -18,14 +18,15 @@ from engine.problems.instances import Instances
 
 
 class Factorised(Architecture, frozen=True, tag="factorised"):
-    """xᵀWz on instances x zᵀ, W = A₁ᵀ A₂ ⋯ A_L a product of L matrices with `width` hidden units between.
+    """xᵀWz on instances x zᵀ, where W = A₁ᵀ A₂ ⋯ A_L is a product of L matrices with `width` hidden units.
 
-    `factors` gives the lengths of x (rows of W) and z (columns of W). Starts, with s = `scale`: `gaussian`,
-    all entries independent N(0, s²), so that separate rotations of x and of z leave the distribution
-    unchanged; `orthogonal`, A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ and s I between, so that W = 0 and its tangent
-    kernel for L = 2 is 2s² I, with at least as many hidden units as W has rows and columns together; and
-    `identity`, all s I, so that W = s^L I. From a small start gradient descent prefers matrices of low rank.
-    Source: Gunasekar et al. 2017; Razin, Cohen 2020; theory-open.md §17; theory-bias.md §49.
+    `factors` gives the lengths of x (rows of W) and z (columns of W). The starts, with s = `scale`, are as
+    follows. `gaussian`: all entries are independent N(0, s²), so that separate rotations of x and of z leave
+    the distribution unchanged. `orthogonal`: A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ and s I between, so that W = 0 and
+    its tangent kernel for L = 2 is 2s² I; it requires at least as many hidden units as W has rows and columns
+    together. `identity`: all are s I, so that W = s^L I. From a small start, gradient descent prefers
+    matrices of low rank. Source: Gunasekar et al. 2017; Razin, Cohen 2020; theory-open.md §17; theory-bias.md
+    §49.
     """
 
     factors: Pair = None
@@ -44,7 +45,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     scale: Annotated[Positive, Meta(title="scale s", description="of the start")] = 0.01
 
     def _refusal(self, d: int) -> str | None:
-        """Return why d entries do not form a product of these factors; None if they do."""
+        """Return the reason why d entries do not form a product of these factors; None if they do."""
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (

@@ -16,16 +16,16 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 MOST_INPUTS = 8
-"""Largest number of inputs that are drawn jointly; the root of their K takes as many steps."""
+"""Largest number of inputs that are drawn jointly; the root of their K takes one step for each."""
 
 DEPENDENT = 64
 """Units of rounding: an input depends on earlier ones if its residual variance is at most this many units."""
 
 
 class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
-    """A dense net at its start, as k instances see it: each unit of a layer draws k signals from N(0, K).
+    """A dense net at its start, on k instances: each unit of a layer draws its k signals from N(0, K).
 
-    K_ab = C_b + C_w mean σ(z_a)σ(z_b) over the units below; in the first layer x_aᵀx_b/d replaces the mean.
+    K_ab = C_b + C_w mean σ(z_a)σ(z_b) over the units below; in the first layer, x_aᵀx_b/d replaces the mean.
     The draws are √K g with g ~ N(0, I), and the g are the tensors g_l. For k instances, this is exactly the
     law of a fully connected net with Gaussian weights, with kn numbers per layer instead of n². More
     instances are drawn in groups of k: each group has this law, but all groups share the g_l. Training
@@ -102,7 +102,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             products = self._products(transfer(self.activation, signals)) / signals.shape[1]
 
     def _products(self, sent: torch.Tensor) -> torch.Tensor:
-        """Return inner products of the columns of `sent` [B, units, n], for k in a row: [B, ⌈n/k⌉, k, k]."""
+        """Return inner products [B, ⌈n/k⌉, k, k] of the columns of `sent` [B, units, n], in groups of k."""
         missing = -sent.shape[2] % self.inputs
         padded = torch.nn.functional.pad(sent, (0, missing))
         groups = padded.view(*sent.shape[:2], -1, self.inputs)
@@ -110,13 +110,13 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
 
     def invariance(self, d: int) -> Verdict:
         if self.inputs == 1:
-            return Verdict(True, "all that it sees of an instance is its length, which no rotation changes")
-        seen = "all that it sees of instances are lengths and angles"
+            return Verdict(True, "it sees only the length of an instance, which no rotation changes")
+        seen = "it sees only lengths and angles of instances"
         return Verdict(True, f"{seen}, which no rotation changes")
 
 
 def _root(kernel: torch.Tensor) -> torch.Tensor:
-    """Return a lower triangular L with L Lᵀ = K [..., k, k], also where inputs have merged."""
+    """Return a lower triangular L with L Lᵀ = K [..., k, k], even if inputs have merged."""
     least = torch.finfo(kernel.dtype).tiny  # keeps √ away from 0, where it has no slope
     rest, columns = kernel, []
     for number in range(kernel.shape[-1]):

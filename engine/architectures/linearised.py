@@ -18,9 +18,9 @@ from engine.problems.instances import Instances
 
 
 class Linearised(Dense, frozen=True, tag="linearised"):
-    """A dense net to first order in its parameters: ŷ(x; θ₀) + ∂ŷ(x; θ₀)/∂θ (θ − θ₀), θ₀ where it starts.
+    """A dense net to first order in its parameters: ŷ(x; θ₀) + ∂ŷ(x; θ₀)/∂θ (θ − θ₀), with the start θ₀.
 
-    It starts as the dense net of the same fields and keeps its initial tangent kernel throughout. Under
+    It starts like the dense net with the same fields, and keeps the initial tangent kernel throughout. Under
     gradient descent with rate η on square loss, the residual in the direction of a left singular vector of
     the Jacobian, with singular value λ, is multiplied by 1 − 2ηλ²/n at every step. Any difference from the
     net itself is due to the change of its features. Source: Jacot, Gabriel, Hongler 2018; theory-bias.md

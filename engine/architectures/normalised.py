@@ -25,12 +25,12 @@ CONSTANT = 8
 
 
 class Normalised(Dense, frozen=True, tag="normalised"):
-    """A dense net that sees (x − mean)/deviation: of every feature over all rows, or of every instance.
+    """A dense net on normalised inputs (x − mean)/deviation, by feature over all rows, or by instance.
 
     `of = "features"` standardises each feature by its mean and deviation over all rows of the problem; a
     constant feature becomes 0. `of = "instances"` is LayerNorm without gains: it standardises the entries
-    within each instance. Both are part of the learner, computed from the instances that it sees, and both
-    treat the coordinate axes unlike other directions. Source: theory-symmetry.md §21.
+    within each instance. Both are part of the learner, computed from the instances that it sees. Both treat
+    the coordinate axes differently from other directions. Source: theory-symmetry.md §21.
     """
 
     of: Annotated[

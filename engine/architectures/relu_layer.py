@@ -20,7 +20,7 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
     """A net of one hidden layer of rectified units, all trained: f(x) = Σ_j a_j relu(w_jᵀx + b_j) + c.
 
     It starts with ‖w_j‖ = |a_j| = `scale` s, w_j in uniformly random directions, a_j of random sign, c = 0,
-    and b_j = −s t_j with t_j uniform between −`reach` and `reach`: the unit bends f at the distance t_j from
+    and b_j = −s t_j with t_j uniform between −`reach` and `reach`. So unit j bends f at the distance t_j from
     the origin. `l2_penalty` λ adds λ/2 Σ_j (a_j² + ‖w_j‖²) to the training loss; b and c are not penalised.
     For a function f of one number, the minimum of ½ Σ_j (a_j² + w_j²) over all units that represent f is
     max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19; theory-bias.md §51.

@@ -1,4 +1,4 @@
-"""The two-layer network whose hidden units see a few inputs each."""
+"""The two-layer network with hidden units that see a few inputs each."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
 
     Every hidden unit j sees a random set S_j of c inputs, c = `connectivity`, drawn once and then fixed;
     absent edges have no gradient. W_ji starts as N(0, s²/c) and a_j as N(0, s²/h), s = `scale`. It ranges
-    from one edge per unit (c = 1) to all (c ≥ d), where it equals `dense` and is rotation invariant; with c <
-    d it is not. Source: WKA21 Thm 2; theory.md §§3, 8.
+    from one edge per unit (c = 1) to all edges (c ≥ d). With c ≥ d, it equals `dense` and is rotation
+    invariant; with c < d, it is not. Source: WKA21 Thm 2; theory.md §§3, 8.
     """
 
     connectivity: Annotated[
@@ -72,7 +72,7 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         return self._product(params)[:, 0] if self.activation == "identity" else None
 
     def _first(self, params: Params) -> torch.Tensor:
-        """Return the input layer [B, h, d] with 0 at missing edges, which update rules may have changed."""
+        """Return the input layer [B, h, d] with missing edges reset to 0; update rules may change them."""
         return params["W1"] * params["edges"] if "edges" in params else params["W1"]
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:

@@ -53,12 +53,12 @@ def chains(parts: Sequence[torch.Tensor], depth: int) -> list[Edges]:
 
 
 class Spindly(Architecture, frozen=True, tag="spindly"):
-    """A spindly net, one edge per input: ŷ = Σ_i x_i u_i^L, or Σ_i x_i (u_i^L − v_i^L) when signed.
+    """A spindly net, one edge per input: ŷ = Σ_i x_i u_i^L or, if `signed`, Σ_i x_i (u_i^L − v_i^L).
 
     Depth L = 2 is the talk's two-layer net w = u ⊙ u: gradient descent on it follows EGU with four times the
-    rate. It starts at u^L = w0, by default 1/d, and at u^L = v^L = 1/(2d) when signed. With a `shape` θ these
-    starts are those of u/θ and v/θ, entry by entry. Source: AW20; WKA21 §5; theory.md §§1, 3; theory-nets.md
-    §34.
+    rate. It starts at u^L = w0, by default 1/d; if `signed`, at u^L = v^L = w0, by default 1/(2d). With a
+    `shape` θ, these are the starts of u/θ and v/θ, entry by entry. Source: AW20; WKA21 §5; theory.md §§1, 3;
+    theory-nets.md §34.
     """
 
     depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="layers; w = u^L")] = 2

@@ -17,21 +17,21 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 LEAST, MOST = 1e-9, 1e9
-"""Range of the sizes, so that the feature map, with entries up to √2 d/(εμL²), does not overflow."""
+"""Range of the sizes for which the feature map, with entries up to √2 d/(εμL²), does not overflow."""
 
 
 class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     """ŷ = w₂ᵀW₁φ(x), two fully connected linear layers, for d rows in the order of `ordered-hadamard`.
 
-    h = d/2 + 1 hidden units, W₁ = [L·I, 0], w₂ = 0; φ = (ψ, m) ∈ ℝ^2h, for unit vectors e_0, e_1, … of ℝ^h:
-    the first row has Lψ = e_0, m = μe_0; the second Lψ = √½(√(1−ε²) e_1 + ε e_0), m = √½ e_1; and row t of
-    the next d/2 − 1 has Lψ = e_t, m = μe_t. After one pass of gradient descent at rate ½, v = W₁ᵀw₂ contains
-    the label y_t in (v_ψ)_t, and a multiple of it plus κ y_t y_0 y_1, κ = ε/√2, in (v_m)_t. φ of row t + d/2
-    − 1, which is never seen, is the functional of v that recovers y_t y_0 y_1 from these two. So the feature
-    map encodes the multiplication table of the rows, with entries as large as √2/(με). After k ≤ d/2 + 1
-    examples the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)), less than 1 − (k+1)/d, the conjectured
-    minimum for any start and any φ. Derived here; no earlier statement is known to us. Source: theory-open.md
-    §18.
+    There are h = d/2 + 1 hidden units, and the start is W₁ = [L·I, 0], w₂ = 0. φ = (ψ, m) ∈ ℝ^2h uses unit
+    vectors e_0, e_1, … of ℝ^h. The first row has Lψ = e_0, m = μe_0; the second has Lψ = √½(√(1−ε²) e_1 + ε
+    e_0), m = √½ e_1; and row t of the next d/2 − 1 has Lψ = e_t, m = μe_t. After one pass of gradient descent
+    at rate ½, v = W₁ᵀw₂ contains the label y_t in (v_ψ)_t, and a multiple of it plus κ y_t y_0 y_1, κ = ε/√2,
+    in (v_m)_t. φ of row t + d/2 − 1, which is never seen, is the functional of v that recovers y_t y_0 y_1
+    from both. So the feature map encodes the multiplication table of the rows, with entries as large as
+    √2/(με). After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)), which is
+    less than 1 − (k+1)/d, the conjectured minimum for any start and any φ. Derived here; no earlier statement
+    is known to us. Source: theory-open.md §18.
     """
 
     eps: Annotated[

@@ -18,11 +18,12 @@ from engine.problems.instances import Instances
 
 
 class Valley(Architecture, frozen=True, tag="valley"):
-    """ŷ = √(1 + v²) u x₁, of the first entry of an instance alone, from u = 0 and a given v.
+    """ŷ = √(1 + v²) u x₁, which depends only on the first entry of an instance, from u = 0 and a given v.
 
-    On x₁ = ±1 with noise as labels the mean square loss is λ(v) u² plus a constant, with the curvature λ(v) =
-    1 + v² across the floor u = 0. The floor has the same loss everywhere; gradient descent on the mean loss
-    does not move along it, and noise does. Source: Wei, Schwab 2019; theory-nets.md §36.
+    On x₁ = ±1 with noise as labels, the mean square loss is λ(v) u² plus a constant, with the curvature λ(v)
+    = 1 + v² across the floor u = 0. The loss is the same everywhere on the floor. Gradient descent on the
+    mean loss does not move along the floor, but with noise it does. Source: Wei, Schwab 2019; theory-nets.md
+    §36.
     """
 
     v0: Annotated[

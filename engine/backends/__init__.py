@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 
 WIDE = 8 << 20
-"""Total size of a learner's weight vectors, in bytes, above which the C library scatters them."""
+"""Total bytes of a learner's weight vectors above which the C library scatters them in memory."""
 
 LONG = 4 << 20
 """Size of a weight vector, in bytes, above which free memory is returned before every round."""
 
 HOLES = 2
-"""Measured ratio of memory to size for a batch of shorter vectors."""
+"""Measured ratio of used memory to data size, for a batch of shorter vectors."""
 
 COPIES = 7
-"""Numbers held per parameter: the parameter, its gradient, the state of the rule, and their successors."""
+"""Numbers stored per parameter: the parameter, its gradient, the state of the rule, and their next values."""
 
 RESTING = 4
-"""Numbers held per parameter if groups of models are trained one after the other."""
+"""Numbers stored per parameter if groups of models are trained one after the other."""
 
 
 class Needs(NamedTuple):
@@ -62,7 +62,8 @@ class Backend:
     """Implementation of training runs for the learners that it supports.
 
     Rules, losses, measures and protocols declare properties, and a backend decides by these properties. It
-    refuses unknown fields. So a part that declares nothing is computed on the matrix: slower, never wrong.
+    refuses unknown fields. So a part that declares nothing is computed on the matrix: more slowly, but
+    correctly.
     """
 
     place: ClassVar[int] = 100
@@ -83,7 +84,7 @@ class Backend:
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return why the backend cannot run a learner, for any measure, in one sentence; None if it can."""
+        """Return the reason why the backend cannot run a learner, for any measure; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it requires a learner without its own {field.replace('_', ' ')}"
@@ -101,7 +102,7 @@ class Backend:
         return (sizes.nets * copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        """Return whether the backend is faster here than later ones in the order."""
+        """Return whether the backend is faster here than the backends after it in the order."""
         return True
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
@@ -136,7 +137,7 @@ def backends() -> dict[str, Backend]:
 def backend_choice(
     learner: Learner, experiment: Experiment, measures: Sequence[Measure]
 ) -> tuple[Backend, tuple[Backend, CompiledCode] | None]:
-    """Return the backend of a learner, and the faster one whose code is still to be compiled, with the code.
+    """Return the backend of a learner, and the faster backend that must be compiled first, with its code.
 
     The backend is that of `run.path`, or the first that pays, serves the learner and its measures, and is
     compiled.
@@ -164,7 +165,7 @@ def backend_choice(
 def why_not(
     backend: Backend, learner: Learner, experiment: Experiment, measures: Sequence[Measure]
 ) -> str | None:
-    """Return why a backend cannot run a learner with these measures, in one sentence; None if it can."""
+    """Return the reason why a backend cannot run a learner with these measures; None if it can."""
     if reason := backend.refuses(learner, experiment):
         return reason
     lacking = (measure.name for measure in measures if not backend.serves(measure))
@@ -172,10 +173,10 @@ def why_not(
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
-    """Return why targets do not learn separately in one pass of single examples; None if they do."""
+    """Return the reason why targets do not learn separately, one by one in one pass; None if they do."""
     protocol = experiment.protocol
     if not protocol.schedule().online:
-        return f"with these settings {protocol.kind} is not one pass over single examples"
+        return f"with these settings, {protocol.kind} is not one pass over single examples"
     if experiment.loss.joint:
         return f"{protocol.loss} couples the predictions for all targets of an example"
     return None

@@ -1,4 +1,4 @@
-"""Orthogonal examples by their responses so far, for rules that are linear in gradients."""
+"""Training on orthogonal examples by responses to gradients, for rules that are linear in gradients."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class ByResponses(Backend):
     """A linear neuron and a rule with a `response`, in one pass over orthogonal examples, each seen once.
 
-    The prediction of an example is constant until it is seen, and then moves by the response to its own
-    gradient alone, which is known before the first step. So is the mean square loss after every step.
+    The prediction of an example is constant until it is seen, and then moves only by the response to its own
+    gradient, which is known before the first step. So the mean square loss after every step is also known.
     """
 
     place: ClassVar[int] = 25
@@ -57,7 +57,7 @@ class ByResponses(Backend):
         return not (needs.parameters or needs.coordinates or needs.under)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of first and present predictions, their changes, and a record, without labels."""
+        """Return the bytes of initial and present predictions, their changes, and a record."""
         return sizes.batch * 4 * sizes.n * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
@@ -70,9 +70,9 @@ class ByResponses(Backend):
 class Responses:
     """A linear neuron on n = d orthogonal instances of length √d, by its predictions of them.
 
-    The gradient c x_s of step s moves ŷ_s by −η c d ρ_(k−s+1) until step k, and no other prediction, since
-    x_jᵀx_s = 0. With e_s = ŷ_s − y_s at first and m_s = η c d the squares of all errors after k steps sum to
-    Σ e_s² − 2 Σ_(s≤k) e_s m_s ρ_(k−s+1) + Σ_(s≤k) m_s² ρ²_(k−s+1): a convolution each.
+    Until step k, the gradient c x_s of step s moves ŷ_s by −η c d ρ_(k−s+1), and no other prediction, since
+    x_jᵀx_s = 0. With the initial e_s = ŷ_s − y_s and m_s = η c d, the squares of all errors after k steps sum
+    to Σ e_s² − 2 Σ_(s≤k) e_s m_s ρ_(k−s+1) + Σ_(s≤k) m_s² ρ²_(k−s+1). Both sums over s ≤ k are convolutions.
     """
 
     def __init__(self, inputs: TrainingInputs, steps: int) -> None:
@@ -117,7 +117,7 @@ class Responses:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d] for instances along the axes: their predictions over their length."""
+        """Return the weights [B, d] for instances along the axes: predictions divided by the length."""
         return self._now(slice(None)) / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
@@ -143,7 +143,7 @@ def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDAr
 
 
 class ResponsesLearner:
-    """A learner that takes single orthogonal examples in their order."""
+    """Learner of single orthogonal examples in their order."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         assert order is None, "every example is seen once, in the order of the rows"

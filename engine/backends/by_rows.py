@@ -1,4 +1,4 @@
-"""Single examples by inner products of instances, shared by all weight vectors of a replica."""
+"""Training on single examples by inner products of instances, which all weight vectors of a replica share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ AHEAD = 64
 """Number of examples whose inner products with all rows are computed together."""
 
 SQUARES, PASS = 10, 90
-"""Cost of a record per prediction, in multiplications of a matrix product: for square and other losses."""
+"""Cost of a record per prediction, in multiplications of a matrix product: for square loss, and for other
+losses."""
 
 WORTH = 1 << 30
 """Multiplications that the backend must save to pay: some hundredths of a second."""
@@ -36,7 +37,7 @@ class ByRows(Backend):
     """A linear neuron whose rule adds multiples of single examples, in one pass, by its predictions.
 
     A step w ← w − s x changes the predictions of all rows by −s Xx. The products Xx are the same for all
-    rates and targets, so that a record costs n d for all of them and some n for each, in place of n d for
+    rates and targets. So a record costs n d once, and a small multiple of n for each, instead of n d for
     each.
     """
 
@@ -87,12 +88,12 @@ class Predictions:
     """A linear neuron by its predictions of all rows before a block of examples, and by its steps since.
 
     With the inner products K of the block's examples and all rows, predictions are P − S K after steps S.
-    Predictions of the examples are updated step by step, the others where needed. For the square loss, ‖P − S
-    K − y‖² follows from ‖P − y‖² and the products of P − y and of K with K.
+    Predictions of the block's examples are updated step by step, and other predictions when needed. For the
+    square loss, ‖P − S K − y‖² follows from ‖P − y‖² and the products of P − y and of K with K.
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
-        """Store the examples in this order of the rows [R, n]; None means the given order."""
+        """Store the examples in this order of the rows [R, n]; None means the stored order."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         scalar_step = update.scalar_step(architecture)
@@ -127,7 +128,7 @@ class Predictions:
             self._begin_block()
 
     def _step(self, place: int) -> None:
-        """Make the step along the example at a place of the block."""
+        """Make the step along the example at a position in the block."""
         before, labels = self._block_predictions[:, :, place], self._block_labels[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
@@ -194,7 +195,7 @@ class Predictions:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d]; pending steps are added at this call only."""
+        """Return the weights [B, d]; this call adds pending steps."""
         pending = slice(self._added, self._learnt + self._place)
         if pending.start < pending.stop:
             steps, rows = self._all_steps[:, :, pending], self._rows(pending)
@@ -210,7 +211,7 @@ class Predictions:
 
 
 class SolvedPredictions(Predictions):
-    """Predictions by steps w ← w − η c x along slopes c = 2(ŷ − y) of square loss, solved block by block.
+    """Predictions after steps w ← w − η c x with slopes c = 2(ŷ − y) of square loss, solved block by block.
 
     The squares after every step are sums of s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
     """
@@ -245,7 +246,7 @@ class SolvedPredictions(Predictions):
 
 
 class SquaresEvaluator(ByWeights):
-    """Mean square loss, as the steps themselves compute it."""
+    """Evaluator of the mean square loss that the steps compute themselves."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, Predictions), "only these follow it"
@@ -274,8 +275,8 @@ class RowsLearner:
 def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor | float) -> torch.Tensor:
     """Return the multiples η c_j of b instances that steps w ← w − η c_j x_j subtract, [R, V, T, b].
 
-    With slopes c_j = 2(ŷ_j − y_j) of predictions ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j the slopes solve c (I +
-    2η U) = 2(Xw₀ − y), where U is XXᵀ above its diagonal.
+    Predictions are ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j, and the slopes c_j = 2(ŷ_j − y_j) solve c (I + 2η U)
+    = 2(Xw₀ − y), where U is XXᵀ above its diagonal.
 
     Args:
         inner: the inner products XXᵀ of the instances of every replica, [R, b, b].

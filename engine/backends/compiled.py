@@ -23,14 +23,14 @@ LOADING = 0.4
 """CPU seconds that a process takes once to load the compiled loop and numba."""
 
 STEP, ALONE, AMONG = 1e-4, 6e-9, 2.4e-9
-"""CPU seconds saved per step, and per change of a weight: with a single vector, and with many.
+"""CPU seconds saved per step, and per change of a weight with a single vector and with many.
 
 Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors: steps 0.1 to 0.2 ms; changes of single long
 vectors 5.8 to 7 ns, of eight or more 2.3 to 4.7 ns.
 """
 
 LEARNING, STARTING = 5, 6
-"""Numbers held per weight: of a vector in training, and of a start that targets share.
+"""Numbers stored per weight: for a vector in training, and for a start that targets share.
 
 The first number counts both halves, two copies of their difference, and labels.
 """
@@ -53,7 +53,9 @@ class Compiled(Backend):
         problem, protocol = experiment.problem, experiment.protocol
         matrix, structure = problem.matrix, problem.matrix.structure()
         if not (structure.is_sylvester and structure.entries_are_signs):
-            return f"with these settings the instances of {matrix.kind} are not ±1 rows of a Sylvester matrix"
+            return (
+                f"with these settings, the instances of {matrix.kind} are not ±1 rows of a Sylvester matrix"
+            )
         linear = problem.target_structure.linear
         if not linear or problem.labels != "soft" or problem.noise > 0:
             return "labels are not linear in the instances"

@@ -47,11 +47,11 @@ class Numpy(Backend):
         if not _has_step(learner, experiment):
             return "its steps are not declared as sums and products of weights and entries"
         if not schedule.online or schedule.averages_hypotheses or schedule.drawn_independently:
-            return f"with these settings {protocol.kind} is not one pass over the rows in their order"
+            return f"with these settings, {protocol.kind} is not one pass over the rows in their order"
         if not experiment.loss.is_square or schedule.clips_at is not None:
             return "it requires square loss and predictions that are not clipped"
         if problem.one_hot:
-            return "labels are those of one class of several"
+            return "labels are one-hot, for one class of several"
         if experiment.run.device not in ("auto", "cpu"):
             return "it runs on the processor only"
         return super().refuses(learner, experiment)
@@ -98,7 +98,7 @@ class WeightVectors(Protocol):
 
 
 class Projected:
-    """Least squares on orthogonal instances: w ← w − (ŷ − y) x/‖x‖², the nearest point with xᵀw = y."""
+    """Least squares on orthogonal instances: w ← w − (ŷ − y) x/‖x‖², the nearest w with xᵀw = y."""
 
     def __init__(self, start: Numbers) -> None:
         self.now = start
@@ -124,7 +124,7 @@ class Added:
 
 
 class Multiplied:
-    """Rule that multiplies, w = a^L − b^L: a by one of two factors for entries ±1, b by the other."""
+    """Rule that multiplies w = a^L − b^L: at entries ±1, a by one of two factors, and b by the other."""
 
     def __init__(self, learner: Learner, start: dict[str, Numbers], rates: Numbers) -> None:
         net, rule = learner.trained
@@ -208,7 +208,7 @@ class NumpyRun(InPieces):
 
     @np.errstate(all="ignore")
     def _take(self, record: int) -> None:
-        """Measure the weights on all rows, in float64, and keep the first ones at records that keep them."""
+        """Measure the weights on all rows, in float64; store the first weights at records that need them."""
         weights = self._weights.now.astype(self._dtype)
         if record in self._keeps:
             self._weights_by_record[len(self._predictions)] = weights[0, :: self._targets].copy()
@@ -228,14 +228,14 @@ class NumpyRun(InPieces):
         return block
 
     def _shares_mistaken(self, predictions: Numbers) -> Numbers:
-        """Return the share of rows on the wrong side; margins up to √eps count one half."""
+        """Return the share of misclassified rows; a margin up to √eps counts one half."""
         margins = (predictions - self._boundary) * self._sides
         ties = np.abs(margins) <= np.finfo(self._dtype).eps ** 0.5
         shares: Numbers = (1 - np.where(ties, 0.0, np.sign(margins)).mean(2)) / 2
         return shares
 
     def _over_targets(self, values: Numbers) -> NDArray[np.float64]:
-        """Return the mean over targets of values [S, R, B], [S, R, V]."""
+        """Return the mean over targets [S, R, V] of values [S, R, B]."""
         means: NDArray[np.float64] = values.reshape(*values.shape[:2], self._variants, self._targets).mean(3)
         return means
 

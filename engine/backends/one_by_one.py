@@ -1,4 +1,4 @@
-"""Orthogonal examples one by one: each moves its own prediction alone."""
+"""Training on orthogonal examples one by one: each moves only its own prediction."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OneByOne(Backend):
         if reason := why_not_rotated(learner, experiment):
             return reason
         if experiment.problem.one_hot:
-            return "labels are those of one class of several"
+            return "labels are one-hot, for one class of several"
         if learner.architecture is None or learner.update is None:
             return "it trains an architecture by an update rule"
         if learner.update.scalar_step(learner.architecture) is None:
@@ -57,7 +57,7 @@ class OneByOne(Backend):
 
 
 AHEAD = 128
-"""Largest number of different rows that are learnt together."""
+"""Largest number of different rows that are learned together."""
 
 
 class Changes(NamedTuple):
@@ -98,13 +98,13 @@ class OrthogonalRows:
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has reached the last of the rows learnt ahead."""
+        """Whether `step` has reached the last of the rows learned ahead."""
         return self.place + 1 == len(self._rows)
 
     def learn_ahead(self, rows: range | torch.Tensor) -> None:
-        """Learn different rows by their indices, or one row per replica [1, R].
+        """Learn different rows, given by their indices, or one row per replica [1, R].
 
-        No step along one of them changes the prediction of another.
+        A step along one row does not change the prediction of another.
         """
         self._write()
         self._rows, self.place, self._written = rows, -1, 0
@@ -116,7 +116,7 @@ class OrthogonalRows:
         self._first_weights_after = self._first_weights_of(self.changes.after)
 
     def step(self) -> None:
-        """Advance to the next of the rows learnt ahead."""
+        """Advance to the next of the rows learned ahead."""
         self.place += 1
 
     def _places(self, selected: slice) -> Any:
@@ -153,7 +153,7 @@ class OrthogonalRows:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d] for instances along the axes: their predictions over their length."""
+        """Return the weights [B, d] for instances along the axes: predictions divided by the length."""
         self._write()
         return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
 
@@ -183,7 +183,7 @@ class OrthogonalLearner:
 
 
 class ChangeEvaluator:
-    """Average losses and errors over all rows, updated by the one row that changed."""
+    """Evaluator of average losses and errors over all rows, updated by the one row that changed."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 

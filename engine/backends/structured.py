@@ -1,4 +1,4 @@
-"""Instances by their known structure, without a matrix."""
+"""Training on instances by their known structure, without a matrix."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ LARGE_RECORD = 1 << 22
 class Structured(Backend):
     """Instances as an operator: a scaled identity, or the rows of a Sylvester matrix.
 
-    On orthogonal instances, a rotation-invariant learner gets a scaled identity instead, and the invariant
-    counterpart of its rule if it is invariant on these data only. Other learners get the rows of a Sylvester
-    matrix as an operator, and so do solvers that need only products.
+    On orthogonal instances, a rotation-invariant learner gets a scaled identity instead. A learner that is
+    invariant only on these data also gets the invariant counterpart of its rule. Other learners get the rows
+    of a Sylvester matrix as an operator, and so do solvers that need only products.
     """
 
     place: ClassVar[int] = 30
@@ -72,21 +72,21 @@ def is_large(learner: Learner, experiment: Experiment) -> bool:
 
 
 def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
-    """Return why rotating the instances to the axes would change a learner; None if it would not."""
+    """Return the reason why rotating the instances to the axes would change a learner; otherwise None."""
     matrix = experiment.problem.matrix
     if learner.solver is not None:
         return "a solver takes the instances themselves"
     if learner.architecture is not None and learner.architecture.structure().by_inner_products:
         return "its features are computed from the instances themselves"
     if not matrix.structure().is_orthogonal:
-        return f"with these settings the instances of {matrix.kind} are not orthogonal"
+        return f"with these settings, the instances of {matrix.kind} are not orthogonal"
     if verdict(learner, experiment).invariant is False:
         return "it distinguishes features, and the rows are not those of a Sylvester matrix"
     return None
 
 
 def rotated(inputs: TrainingInputs) -> TrainingInputs:
-    """Return the inputs of an invariant learner on orthogonal instances, turned to the axes."""
+    """Return the inputs of an invariant learner on orthogonal instances, rotated to the axes."""
     learner, data = inputs.learner, inputs.data
     if learner.update is not None:
         learner = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())

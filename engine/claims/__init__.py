@@ -41,13 +41,14 @@ LeastShare = Annotated[
 ]
 
 DIGITS, MOST_DIGITS = 6, 15
-"""Least and largest number of digits of a number in a claim's message; the tolerance decides."""
+"""Least and largest number of digits of a number in a claim's message; the tolerance determines the
+number."""
 
 OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
 
 class Outcome(NamedTuple):
-    """Whether a claim holds, and the measurement that decides it."""
+    """Outcome of a claim: whether it holds, and the measurement that decides it."""
 
     claim: Claim
     holds: bool | None
@@ -59,7 +60,7 @@ class Outcome(NamedTuple):
     """Standard error of `measured` over replicas; None for a single replica."""
 
     finding: str = ""
-    """Finding of the picture, in a sentence; empty if nothing was measured."""
+    """Finding of the picture, as a sentence; empty if nothing was measured."""
 
     @property
     def word(self) -> str:
@@ -70,8 +71,8 @@ class Outcome(NamedTuple):
 class Claim(Part, frozen=True, kw_only=True):
     """A statement about a picture that a run proves or refutes.
 
-    It is about the picture called `picture`, by default the first, and with `measure` about the same picture
-    of another measure; there it is about the curve called `curve`, by default about every curve.
+    It is about the picture called `picture`, by default the first; with `measure`, about the same picture of
+    another measure. In this picture, it is about the curve called `curve`, by default about every curve.
     """
 
     example: ClassVar[str]
@@ -108,9 +109,9 @@ class Claim(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return what a view shows about the claim: one true sentence with at most three numbers.
+        """Return the finding of a view about the claim: one true sentence with at most three numbers.
 
-        A pair of compared numbers counts as one.
+        A pair of compared numbers counts as one number.
         """
         raise NotImplementedError
 
@@ -156,7 +157,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
             raise BadField("between", f"{list(self.between)} is empty; the lower end comes first")
 
     def beyond(self, measured: Floats, stderr: Floats | None) -> Floats:
-        """Return the distance of numbers beyond the allowed range; at most 0 for numbers in it."""
+        """Return the distance of numbers beyond the allowed range; it is at most 0 inside the range."""
         if self.below is not None:
             beyond = measured - self.below
         elif self.above is not None:
@@ -170,7 +171,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> str:
-        """Comparison in words: "below 0.1"."""
+        """Comparison as text: "below 0.1"."""
         for word, bound in (
             ("below", self.below),
             ("above", self.above),
@@ -215,27 +216,27 @@ class Comparing(Claim, frozen=True, kw_only=True):
 class ComparingTwo(Comparing, frozen=True, kw_only=True):
     """A claim about a number computed from two curves, or a curve and a line, at one place or every place.
 
-    The worst place decides the outcome. The standard error is that of pairs: both curves have the same data
-    in each replica, and so has a line computed from them.
+    The worst place decides the outcome. The standard error is that of pairs: both curves, and a line computed
+    from data, have the same data in each replica.
     """
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
     line_fields: ClassVar[tuple[str, ...]] = ("to",)
     phrase: ClassVar[str]
-    """Sentence about the numbers over all places, with {curve}, {other} and their least and greatest,
-    {ends}.
+    """Sentence about the numbers over all places, with {curve}, {other}, and {ends} for the least and
+    greatest number.
     """
 
     to: Annotated[Name, Meta(title="to", description="the name of a learner or of a theory line")]
     at: MaybePlace = None
 
     def combined(self, y: Floats, other: Floats) -> Floats:
-        """Return the number at every place, NaN without one."""
+        """Return the number at every place; NaN where it is undefined."""
         raise NotImplementedError
 
     @property
     def needs(self) -> str:
-        """Further condition that usable places meet, in words with {name}."""
+        """Further condition that usable places must meet, as text with {name}."""
         return ""
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -287,7 +288,7 @@ def standard_error(
     """Return the standard error of a number computed from curves; None for curves without one.
 
     `statistic` receives a function that returns a curve over a subset of replicas. The subset is the same for
-    all curves, as a replica has the same data for all learners.
+    all curves, because a replica has the same data for all learners.
     """
 
     def of(replicas: Sequence[int]) -> Floats:
@@ -306,18 +307,18 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the name of a view's measure if its label contains that name, else the label."""
+    """Return the name of a view's measure if its label contains this name, otherwise the label."""
     reading = view.picture.reading
     return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
 
 
 def where(view: View, x: float) -> str:
-    """Return a place of a view in words."""
+    """Return a place of a view as text."""
     return f"{x_name(view)} = {view.axes.names.get(x) or format(x, 'g')}"
 
 
 def divergence(view: View, curve: CurveView) -> str:
-    """Return where a curve, or its first replica, diverged or lost accuracy; empty if none did."""
+    """Return a phrase on where a curve, or its first replica, diverged or lost accuracy; empty if neither."""
     if curve.ends.diverged_at is None:
         return ""
     if curve.replicas == 1:
@@ -328,7 +329,7 @@ def divergence(view: View, curve: CurveView) -> str:
 
 
 def unfinished(view: View, curve: CurveView) -> str:
-    """Return why a curve does not have all planned records; empty if it does."""
+    """Return the reason why a curve does not have all planned records; empty if it does."""
     if curve.ends.complete:
         return ""
     if curve.ends.diverged_at is not None:
@@ -359,7 +360,7 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
 
 
 def _between(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Return values at x, linear between known places; NaN without any."""
+    """Return values at x, interpolated linearly between known places; NaN without known places."""
     return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 
 

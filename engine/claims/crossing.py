@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
     """First place at which a curve crosses a second one, or a theory line.
 
-    Between places it is interpolated, in the logarithm of x if the picture has a logarithmic x-axis.
+    Between places, the crossing is interpolated, in the logarithm of x if the picture has a logarithmic
+    x-axis.
     """
 
     example: ClassVar[str] = '{kind = "crossing", curve = "EGU", other = "GD", below = "d/2"}'
@@ -52,7 +53,7 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
 
 
 def _first_crossing(x: Floats, gap: Floats) -> float:
-    """Return where a gap first changes its sign, linear between defined places; NaN if nowhere."""
+    """Return the place where a gap first changes sign, linear between defined places; NaN if nowhere."""
     # Curves that start equal have gap 0 and no sign: they do not cross there.
     is_defined = np.isfinite(gap) & (gap != 0)
     places, signs = np.flatnonzero(is_defined), np.sign(gap[is_defined])

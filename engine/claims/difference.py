@@ -10,8 +10,8 @@ from engine.claims import ComparingTwo, Floats
 class Difference(ComparingTwo, frozen=True, kw_only=True, tag="difference"):
     """A curve minus a second one, or minus a theory line, at one place or at every place.
 
-    Its standard error is that of paired differences: both have the same data in each replica, and so has a
-    line computed from them. The message reports the worst place.
+    Its standard error is that of paired differences: both curves, and a line computed from data, have the
+    same data in each replica. The message reports the worst place.
     """
 
     example: ClassVar[str] = '{kind = "difference", curve = "GD", to = "percolation", above = 0}'

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
-    """A heat map is below a number where a theory line is below its level, and above it where it is above.
+    """A heat map is below a number where a line is below its level, and above it where the line is above.
 
-    With `falls`, it is the other way round: the map falls where the line rises. At least a share of the
+    With `falls`, the sides are exchanged: the map falls where the line rises. At least a given share of the
     places satisfy the claim; places where the line equals its level do not count. A place without a value is
     on neither side.
     """
@@ -55,7 +55,7 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
         apart = np.abs(contour.values - contour.level) > NEAR * max(1.0, abs(contour.level))
         is_defined = np.isfinite(contour.values) & apart
         if not is_defined.any():
-            return self.fails(f"{self.contour} has no value beside {contour.level:g} on the map")
+            return self.fails(f"{self.contour} has no value other than {contour.level:g} on the map")
         below = contour.values[is_defined] < contour.level
         low = below != self.falls
         so = np.where(low, heat.z[is_defined] < self.at_value, heat.z[is_defined] > self.at_value)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Everywhere(Comparing, frozen=True, kw_only=True, tag="everywhere"):
-    """A heat map equals a number, is below or above it, or between two, wherever it has a value.
+    """A heat map equals a number, is below or above it, or is between two numbers, wherever it has a value.
 
     The message reports the worst place.
     """

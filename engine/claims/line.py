@@ -22,7 +22,7 @@ FORMS = ("never_below", "never_above", "follows")
 
 
 class _Farthest(NamedTuple):
-    """Place at which a curve is farthest from its line, or farthest beyond its tolerance."""
+    """Place at which a curve is farthest from its line, or farthest beyond the tolerance."""
 
     name: str
     line: LineView
@@ -38,8 +38,8 @@ class _Farthest(NamedTuple):
 class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     """A curve respects a theory line, or follows it, at every place.
 
-    Without `within`, rounding is allowed. Places without a value do not count, nor do places from the first
-    divergence of a replica on, where means would be over the other replicas only.
+    Without `within`, rounding is allowed. Places without a value do not count. Places after the first
+    divergence of a replica do not count either, because means there are only over the other replicas.
     """
 
     example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'
@@ -87,7 +87,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return which curves respect their lines, and where the farthest curve is farthest from its line."""
+        """Return a sentence on the curves that respect their lines, and on the largest distance."""
         curves = (
             self.of(view),
             *(other for other in view.curves if other.chosen and other.name != self.curve),
@@ -111,7 +111,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return f"{first} within {number(gap, 2)}" if self.follows and gap else first
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Return where a curve is farthest from its line; None without a line or a place."""
+        """Return the place where a curve is farthest from its line; None without a line or a place."""
         try:
             line = view.line(self.kind_of_line, curve.name)
         except KeyError:
@@ -144,7 +144,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return x, y - np.interp(x, line.x, line.y), tolerance, error
 
     def _beyond(self, gap: Floats) -> Floats:
-        """Return how far a curve is on the wrong side of a line."""
+        """Return the distance of a curve on the wrong side of a line."""
         return -gap if self.never_below else gap if self.never_above else np.abs(gap)
 
 

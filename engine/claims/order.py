@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
     """A curve is below a second one at a place, or nowhere above it.
 
-    A curve that is above by rounding alone counts as not above.
+    A curve that is above only by rounding counts as not above.
     """
 
     example: ClassVar[str] = '{kind = "order", curve = "EGU", below = "GD", at = "d/4", standard_errors = 3}'

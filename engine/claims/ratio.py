@@ -9,13 +9,14 @@ import numpy as np
 from engine.claims import ComparingTwo, Floats
 
 ZERO = 1e-12
-"""Values below it are 0 up to rounding, and have no multiples."""
+"""Level below which values are 0 up to rounding, and have no multiples."""
 
 
 class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
     """Ratio of a curve to a second curve, or to a theory line, at one place or at every place.
 
-    Places at which either is unknown, or the second is 0, do not count. The message reports the worst place.
+    Places where either is unknown, or where the second is 0, do not count. The message reports the worst
+    place.
     """
 
     example: ClassVar[str] = '{kind = "ratio", curve = "GD", to = "ri-gaussian", between = [1, 1.2]}'

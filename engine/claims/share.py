@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Share(Comparing, frozen=True, kw_only=True, tag="share"):
-    """At one place a curve is below or above a number, or between two, in a share of the replicas.
+    """At one place, a curve is below or above a number, or between two, in a share of the replicas.
 
-    Diverged replicas do not satisfy it. The share must be positive, as every claim would hold for a share of
-    0; to claim that no replica satisfies it, claim the opposite with share 1.
+    Diverged replicas do not satisfy the condition. The share must be positive, because every claim would hold
+    for a share of 0. To claim that no replica satisfies the condition, claim the opposite with share 1.
     """
 
     example: ClassVar[str] = '{kind = "share", curve = "GD", at = "n", below = 0.1, share = 0.9}'

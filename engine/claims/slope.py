@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     """Slope of the least-squares line of log y on log x through a curve: the exponent of a power law.
 
-    It uses all places at which every replica has a finite number, and a positive one for logarithms. With
-    `linear`, it is the slope of y on x.
+    It uses all places where every replica has a finite number; for logarithms, the number must be positive.
+    With `linear`, it is the slope of y on x.
     """
 
     example: ClassVar[str] = '{kind = "slope", curve = "GD", between = [0.9, 1.15]}'
@@ -45,7 +45,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
     def _law(self, view: View, outcome: Outcome) -> str:
-        """Return the law with the measured slope, from the verb on: "goes like d^0.98"."""
+        """Return the law with the measured slope, starting with the verb: "goes like d^0.98"."""
         assert outcome.measured is not None, "a finding is of what was measured"
         slope, x = number(outcome.measured), x_name(view)
         is_plural = wording.verb(view) == "are"

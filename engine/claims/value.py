@@ -29,9 +29,10 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, other_curves))
 
     def _arrivals(self, view: View) -> str:
-        """Return when each curve falls below the number for good: first curves that do by `at`, then others.
+        """Return the places from which curves stay below the number, by curve.
 
-        Empty along axes other than a clock, and if the curve itself does not stay below the number.
+        Curves that do so by `at` come first. The result is empty along axes other than a clock, and if the
+        claimed curve does not stay below the number.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]
@@ -69,5 +70,5 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
 
 
 def _the_others(names: Sequence[str]) -> str:
-    """Return up to two names, or "the others" for more."""
+    """Return one or two names, or "the others" for more."""
     return wording.listed(names) if len(names) < 3 else "the others"

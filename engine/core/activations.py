@@ -32,7 +32,7 @@ sqrt2_relu is √2 relu, which keeps the mean square of Gaussian signals.
 """
 
 LINEAR = 20.0
-"""Threshold above which torch's softplus returns z."""
+"""Signal z above which torch's softplus returns z itself."""
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 """Constants of Klambauer et al. 2017, in the digits of torch."""
@@ -53,13 +53,14 @@ SLOPES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "tanh": lambda z, a: 1 - a.square(),
     "erf": lambda z, a: 2 / math.pi**0.5 * torch.exp(-z.square()),
 }
-"""σ′ by name, as a function of z and a = σ(z); at a kink the value of torch."""
+"""σ′ by name, as a function of z and a = σ(z); at a kink, torch's value."""
 
 SENT_BACK: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "relu": lambda sent, z, a: torch.ops.aten.threshold_backward(sent, a, 0),
     "softplus": lambda sent, z, a: torch.ops.aten.softplus_backward(sent, z, 1, LINEAR),
 }
-"""Gradient times σ′, as a function of the gradient, z and a = σ(z), where torch computes it in one pass."""
+"""Gradient times σ′ as a function of the gradient, z and a = σ(z), for functions that torch computes in one
+pass."""
 
 
 def _density(z: torch.Tensor) -> torch.Tensor:
@@ -75,7 +76,7 @@ def _mish_slope(z: torch.Tensor) -> torch.Tensor:
 
 
 KINKED = ("relu", "sqrt2_relu", "leaky_relu", "selu")
-"""Functions without a slope at 0, where all signals of zero weights are, and stay on orthogonal instances."""
+"""Functions with a kink at 0. Zero weights give signals 0, which stay 0 on orthogonal instances."""
 
 BENT = ("relu", "sqrt2_relu", "leaky_relu")
 """Functions that are linear above 0 and below 0, with two slopes."""
@@ -94,7 +95,7 @@ def transfer(activation: str, signal: torch.Tensor) -> torch.Tensor:
 
 
 def slope(activation: str, signal: torch.Tensor) -> torch.Tensor:
-    """Return σ′ at every number of `signal`; at a kink the value of torch."""
+    """Return σ′ at every number of `signal`; at a kink, torch's value."""
     return with_slope(activation, signal)[1]
 
 
@@ -113,6 +114,6 @@ def sent_back(
 
 
 def kinked(activation: str) -> str:
-    """Return why units with this σ cannot start at 0, in one sentence."""
+    """Return the reason why units with this σ cannot start at 0."""
     why = "so weights that start at 0 have no gradient, or one that rounding decides"
     return f'{activation} has a kink at 0, {why}; take init = "gaussian"'

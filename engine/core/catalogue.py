@@ -56,7 +56,7 @@ def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:
 def find(family: str, kind: str) -> type[Part] | None:
     """Return the member of one family that is called `kind`, or None.
 
-    Where a file has this name, and defines the member, no other file of the family is imported.
+    If a file has this name and defines the member, no other file of the family is imported.
     """
     package = FOLDERS[family]
     if kind in file_names(package):
@@ -76,7 +76,7 @@ def file_names(package: str) -> tuple[str, ...]:
 
 
 def union(family: str) -> Any:
-    """Return the tagged union of a family's members: the type of their place in a preset."""
+    """Return the tagged union of a family's members, which is the type of the family's field in a preset."""
     return Union[tuple(members(family).values())]  # noqa: UP007 - the members are known at run time only
 
 

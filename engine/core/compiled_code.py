@@ -1,8 +1,8 @@
-"""Compiled code kept on disk: whether it exists, and another process that compiles it meanwhile.
+"""Compiled code on disk: whether it exists, and a separate process that compiles it.
 
-Compiling a loop takes seconds, once per machine, and holds Python's lock: a separate process does it while
-this one continues without the code. numba keeps compiled code beside the sources, or in the user's cache
-folder if these cannot be written; a note lists the files of each kind of code.
+Compiling a loop takes seconds, once per machine, and holds Python's lock. So a separate process does it,
+while this process continues without the code. numba stores compiled code beside the sources, or in the user's
+cache folder if the sources' folder cannot be written. A note lists the files of each kind of code.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class CompiledCode(NamedTuple):
     def is_there(self) -> bool:
         """Whether no other process needs to compile the code first.
 
-        The code is compiled already, or no process can store it for others.
+        This is so if the code is compiled already, or if no process can store it for others.
         """
         if (process := _started.get(self)) is not None and process.poll() is None:
             return False
@@ -47,9 +47,9 @@ class CompiledCode(NamedTuple):
         return not any(_writable(note.parent) for note in notes) or any(map(self._is_true, notes))
 
     def make(self, module: str, *words: str) -> None:
-        """Let `python -m module words…` compile the code and note its files, once per process.
+        """Start `python -m module words…`, which compiles the code and notes its files; once per process.
 
-        The compiler continues for some seconds if this process ends first.
+        If this process ends first, the compiler continues for some seconds.
         """
         if self not in _started and not self.is_there:
             with suppress(OSError):
@@ -63,7 +63,7 @@ class CompiledCode(NamedTuple):
                 )
 
     def wait(self) -> None:
-        """Wait for the process that compiles the code, if this process has started one."""
+        """Wait for the compiling process, if this process has started one."""
         if self in _started:
             _started[self].wait()
 

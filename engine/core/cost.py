@@ -10,7 +10,7 @@ DIVERGED = 1e6
 """Multiple of its initial loss above which a replica has diverged. Source: theory.md §10."""
 
 PIECE = 1024
-"""Numbers per sum in float32; these sums are then added in float64."""
+"""Maximum number of terms of a sum in float32; these sums are then added in float64."""
 
 
 class Cost(Protocol):
@@ -26,7 +26,7 @@ class Cost(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether a value has the same bits at every place of a tensor."""
+        """Whether a value has the same bits at every position in a tensor."""
 
     @property
     def coupled(self) -> int:
@@ -42,7 +42,7 @@ class Cost(Protocol):
         """Return L(ŷ, y) averaged over the last dimension, in float64."""
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return ∂L(ŷ, y)/∂ŷ, elementwise, over the average of L(ŷ, y) over the last dimension."""
+        """Return ∂L(ŷ, y)/∂ŷ, elementwise, divided by the average of L(ŷ, y) over the last dimension."""
 
 
 class Derived:
@@ -89,7 +89,7 @@ class Logarithm(Derived):
 
 
 class Clipped(Derived):
-    """A loss of predictions that are clipped to [0, `largest`], in value and slope.
+    """A loss whose value and slope are those of predictions clipped to [0, `largest`].
 
     The slope is that of the loss at the clipped prediction, as in the algorithms of AW20. It is not the
     derivative of the clipped loss, which is flat outside.

@@ -12,7 +12,7 @@ from engine.core.parts import BadInput
 def resolve(device: str) -> str:
     """Return the device that a run uses: `auto` is the first CUDA device if there is one, else the CPU.
 
-    Raises: BadInput for a device that is not available, with the available ones.
+    Raises: BadInput for an unavailable device; the message lists the available devices.
     """
     devices = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
     if device == "auto":
@@ -25,7 +25,7 @@ def resolve(device: str) -> str:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Compute with this number of threads inside the block; None does not change it."""
+    """Compute with this number of threads inside the block; None does not change the number."""
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(count)

@@ -21,19 +21,20 @@ LONGEST = 200
 """Maximum number of characters in an expression."""
 
 DEEPEST = 30
-"""Maximum nesting of parentheses, signs and exponents; the parser recurses for each."""
+"""Maximum nesting of parentheses, signs and exponents; the parser recurses at each level."""
 
 MOST_BITS = 4096
 """Maximum bits of the numerator and denominator of an exact number; floats have a far smaller range."""
 
 LARGEST_EXPONENT = 400
-"""Maximum decimal exponent of exact literals; beyond it neither a float nor its reciprocal exists."""
+"""Maximum decimal exponent of exact literals; beyond it, neither a float nor its reciprocal exists."""
 
 DECIMAL_DIGITS = 15
-"""Number of digits up to which a float stands for the decimal number as written: such floats all differ."""
+"""Number of digits up to which a float stands for the decimal number as written; all such numbers have
+different floats."""
 
 SIMPLE = 10**6
-"""Largest denominator for which a float with more digits stands for the fraction that it rounds."""
+"""Largest denominator of a fraction for which a float with more digits can stand."""
 
 Number = Fraction | float
 """An exact number, or a float once an operation was not rational."""
@@ -73,10 +74,10 @@ CONSTANTS = {"pi": math.pi, "π": math.pi}
 OF_X: dict[str, Callable[[Any], Any]] = {
     name: getattr(np, name) for name in (*FUNCTIONS, "sin", "cos", "exp", "abs")
 }
-"""Functions of expressions of x, which are a superset."""
+"""Functions in expressions of x: those of FUNCTIONS, and more."""
 
 OF_ARRAYS: dict[str, Callable[[Any], Any]] = {name: getattr(np, name) for name in FUNCTIONS}
-"""The functions of numbers, for arrays."""
+"""The functions of FUNCTIONS, for arrays."""
 
 _SIGNS = str.maketrans({"−": "-", "·": "*", "×": "*"})
 _TOKEN = re.compile(
@@ -109,15 +110,15 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
 def exact(text: str, names: Mapping[str, float]) -> Number:
     """Return the value of an expression in numbers and names, exact while all operations are rational.
 
-    Literals and values of names stand for the decimal numbers that they are printed as, so that 2.49 is
-    249/100. Roots of squares and logarithms of powers of 2 are exact, too. Other functions, powers with
-    fractional exponents, and numbers of more than MOST_BITS are floats.
+    Literals and values of names stand for the decimal numbers that print them: 2.49 is 249/100. Roots of
+    squares and logarithms of powers of 2 are exact, too. Other functions, powers with fractional exponents,
+    and numbers of more than MOST_BITS are floats.
 
-    It may hold π (or pi), + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and products without a
-    sign, as in 2d or 3(n − 1). ^ binds most and from the right. A product without a sign after / or ^ could
-    be read in two ways, as in 1/2d, and is refused.
+    It may contain π (or pi), + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and products without
+    a sign, as in 2d or 3(n − 1). ^ binds most tightly, and from the right. A product without a sign after /
+    or ^ is ambiguous, as in 1/2d, and is refused.
 
-    Raises: BadExpression, also where there is no finite real value.
+    Raises: BadExpression, also if there is no finite real value.
     """
     value: Number = _parsed(text, names, FUNCTIONS, _rational, _literal)
     try:
@@ -145,7 +146,7 @@ def _rational(value: float) -> Number:
 
 
 def _literal(text: str) -> Number:
-    """Return the number that a literal spells."""
+    """Return the number that a literal stands for."""
     if text.isdecimal():
         return Fraction(int(text))
     _, _, exponent = text.lower().partition("e")
@@ -154,7 +155,7 @@ def _literal(text: str) -> Number:
 
 
 def _bounded(value: Any) -> Any:
-    """Return a number, or a float for an exact one with too many bits."""
+    """Return a number, converted to a float if it is exact and has too many bits."""
     if isinstance(value, Fraction):
         longest = max(value.numerator.bit_length(), value.denominator.bit_length())
         return value if longest <= MOST_BITS else float(value)
@@ -176,7 +177,7 @@ def _power(base: Any, exponent: Any) -> Any:
 def tabulated(text: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values of an expression of x, shaped like `x`; it may also use sin, cos, exp and abs.
 
-    Raises: BadExpression, also where there is no finite real value at one of the x.
+    Raises: BadExpression, also if some x has no finite real value.
     """
     with np.errstate(all="ignore"):
         values: NDArray[np.float64] = np.array(np.broadcast_to(_parsed(text, {"x": x}, OF_X), x.shape))
@@ -260,7 +261,7 @@ def names_in_condition(condition: str) -> set[str]:
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
-    """Return kind and text of every token; the last one is the end. Raises: BadExpression."""
+    """Return kind and text of every token; the last token is the end. Raises: BadExpression."""
     tokens_read, place, text = [], 0, text.translate(_SIGNS).rstrip()
     while place < len(text):
         match = _TOKEN.match(text, place)
@@ -272,12 +273,12 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _finite(value: Any) -> Any:
-    """Return a number that is not too long, or an array with NaN in place of infinite numbers."""
+    """Return the number if it is not too long, or an array with NaN in place of infinite numbers."""
     return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else _bounded(value)
 
 
 class _Parser:
-    """Parser that computes while it reads tokens from left to right, with numbers or arrays."""
+    """Parser that reads tokens from left to right and computes with numbers or arrays at once."""
 
     def __init__(
         self,
@@ -390,7 +391,7 @@ class _Parser:
 
     def _unexpected(self, at_end: str = "it is not complete") -> BadExpression:
         kind, text = self._tokens[self._place]
-        return BadExpression(at_end if kind == "end" else f"{text!r} cannot stand there")
+        return BadExpression(at_end if kind == "end" else f"{text!r} is not allowed there")
 
 
 GREEK = {
@@ -400,7 +401,7 @@ GREEK = {
 """Greek letters by their names."""
 
 _BARE = re.compile(r"√\((\w+)\)")
-"""Root of a single name or number, which needs no parentheses."""
+"""Pattern of the root of a single name or number, which needs no parentheses."""
 
 WHOLE = 1e7
 """Integers below this are written with all their digits."""
@@ -409,7 +410,10 @@ _PRINTED_SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with this many digits, without a power of ten below WHOLE; integers with all digits."""
+    """Return a number with this many digits.
+
+    Below WHOLE, it has no power of ten, and integers have all digits.
+    """
     if not abs(value) < WHOLE:
         return f"{value:.{digits}g}"
     rounded = value if value == int(value) else float(f"{value:.{digits}g}")
@@ -480,7 +484,7 @@ def fill(text: str, names: Mapping[str, float]) -> str:
 
 
 def with_changed_expressions(text: str, change: Callable[[str], object]) -> str:
-    """Return the text with changed expressions in its braces."""
+    """Return the text with the expressions in its braces changed by a function."""
     return _PIECE.sub(lambda match: match[0] if match[1] is None else f"{{{change(match[1])}}}", text)
 
 

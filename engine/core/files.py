@@ -1,4 +1,4 @@
-"""Files by paths from outside: read without waiting forever, written completely or not at all."""
+"""Files at paths from outside, read without endless waiting, and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from engine.core.parts import BadInput
 
 UNFINISHED = ".hadamard-tui-unfinished"
-"""Suffix of a file that is being written; its writer holds a lock on it for its lifetime."""
+"""Suffix of an unfinished file; its writer holds a lock on it."""
 
 
 @contextmanager
@@ -31,15 +31,15 @@ def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return why a path cannot be used, in the words of the system."""
+    """Return the system's reason why a path cannot be used."""
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def read(path: Path, limit: int) -> bytes:
     """Return the content of a regular file.
 
-    Raises: BadInput without a place for other kinds of files, which might be endless or never begin, and for
-    more than `limit` bytes; OSError and the other faults of a path.
+    Raises: BadInput without a place for other kinds of files, which might never begin or end, and for more
+    than `limit` bytes; OSError and the other faults of a path.
     """
     # O_NONBLOCK: the opening of a pipe would wait for a writer, before anything could be seen of it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -75,9 +75,9 @@ def check(path: Path, option: str = "--out") -> None:
 
 
 def write(path: Path, content: bytes, option: str = "--out") -> None:
-    """Write `content` to a file by renaming a finished one. Raises: BadInput if it cannot be written.
+    """Write `content` to a temporary file and rename it. Raises: BadInput if it cannot be written.
 
-    A killed writer leaves its unfinished file behind, which the next one removes.
+    A killed writer leaves its unfinished file behind; the next writer removes it.
     """
     check(path, option)
     with faults(f"{option} {path}", "cannot be written"):
@@ -96,7 +96,7 @@ def write(path: Path, content: bytes, option: str = "--out") -> None:
 
 
 def _begin(folder: Path) -> tuple[Path, int]:
-    """Return a new file and its descriptor, locked if the file system has locks."""
+    """Return a new file and its descriptor; the file is locked if the file system has locks."""
     while True:
         unfinished = folder / f".{os.urandom(8).hex()}{UNFINISHED}"
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)

@@ -12,7 +12,7 @@ UNCHANGED = 1e-6
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Orthogonal transformations x → g x of instances x ∈ ℝ^d, the same for all of them.
+    """Group of orthogonal transformations x → g x of instances x ∈ ℝ^d, with the same g for all instances.
 
     A group consists of rotations (all of O(d), or rotations of the single factors of x = x₁ ⊗ x₂ ⊗ …), or of
     permutations of the coordinates, flips of their signs, or both. Inclusion is ≤. The intersection & is the
@@ -64,7 +64,10 @@ def rotations(*factors: int) -> Group:
 
 
 def _products(factors: tuple[int, ...]) -> set[int]:
-    """Return the sizes of the first factor, of the first two together, …; coarser factors have a subset."""
+    """Return the sizes of the first factor, of the first two together, ….
+
+    Coarser factors have a subset of these.
+    """
     return set(accumulate(factors, mul))
 
 

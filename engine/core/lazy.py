@@ -17,7 +17,8 @@ takes twice as long.
 """
 
 WAITING = "OMP_WAIT_POLICY"
-"""Environment variable that makes waiting threads of torch sleep. On an idle machine that is a fifth slower.
+"""Environment variable that makes waiting threads of torch sleep. On an idle machine, sleeping is a fifth
+slower.
 
 A thread that waits awake keeps a processor busy: beside one other program, a run on 2²⁰ features took ten
 times as long.
@@ -26,8 +27,8 @@ times as long.
 KEPT, LARGEST_KEPT = 1 << 28, 1 << 25
 """Bytes of freed memory that the process keeps, and the largest piece of it.
 
-Otherwise the C library returns the memory of every tensor above 128 kB to the system and requests the next
-one anew: nets with a few MB of signals spend half of their time on clearing pages.
+Otherwise, the C library returns the memory of every tensor above 128 kB to the system, and requests new
+memory for the next tensor. Nets with a few MB of signals then spend half of their time on clearing pages.
 """
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 else:
 
     class _Door:
-        """Stands for the module `torch` and imports it when the first of its names is used."""
+        """Stand-in for the module `torch`, which imports it at the first use of a name."""
 
         def __getattr__(self, name: str) -> object:
             os.environ.setdefault(LARGE_PAGES, "1")
@@ -68,7 +69,7 @@ def load_torch(threads: int | None = None) -> None:
 
 @cache
 def _keep_freed_memory() -> None:
-    """Let the C library keep KEPT bytes, if it has a setting for that, as glibc has."""
+    """Make the C library keep KEPT bytes, if it has a setting for this, as glibc has."""
     trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)

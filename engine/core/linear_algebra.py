@@ -22,7 +22,7 @@ LARGE = 1 << 22
 
 @cache
 def _linear_algebra() -> Any:
-    """Return the controller of threads of the libraries behind numpy and scipy."""
+    """Return the controller of the threads in the libraries of numpy and scipy."""
     import scipy.linalg  # type: ignore[import-untyped]  # noqa: F401 - it brings a library of its own
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
@@ -30,12 +30,12 @@ def _linear_algebra() -> Any:
 
 
 SMALL = 256
-"""Number of rows below which a matrix is finished before the library with the threads is found, in 0.2 s."""
+"""Number of rows below which a matrix takes less time than the 0.2 s to find the library of the threads."""
 
 
 @contextmanager
 def one_thread(rows: int = SMALL) -> Iterator[None]:
-    """Let numpy and scipy compute with one thread inside the block, until the last such block ends.
+    """Make numpy and scipy compute with one thread inside the block, until the last such block ends.
 
     Matrices of fewer rows than SMALL leave the threads as they are. For matrices of up to a thousand rows,
     several threads mostly wait for each other. If other programs run, several threads take ten times as long.
@@ -60,7 +60,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """Return a xᵀ [R, k, n], for a [R, k, d] and rows x [R, n, d].
 
-    torch's `@` uses MKL, whose code for processors of other makers than Intel is that for AVX2. On a core of
+    torch's `@` uses MKL, which runs its AVX2 code on processors of makers other than Intel. On a core of
     an AMD EPYC with AVX-512, it makes 90 · 10⁹ float32 operations a second. oneDNN, which torch includes as
     well, makes 170 for k = 64 and 216 for k = 256.
     """
@@ -99,7 +99,8 @@ def _by_onednn() -> bool:
 
 
 DENSE_RECORDS = 6
-"""Records with expensive measures: all of the first 2^DENSE, then 2^DENSE / 2 per octave, equally spaced."""
+"""Exponent of the number of records with expensive measures: all of the first 2^DENSE_RECORDS, then half as
+many per octave, equally spaced."""
 
 
 @lru_cache(1 << 14)
@@ -111,8 +112,8 @@ def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
 def singular_values(weights: torch.Tensor) -> torch.Tensor:
     """Return the singular values of matrices W [V, T, d], largest first: [V, min(T, d)] float64.
 
-    Values within rounding, σ ≤ σ₁ max(T, d) ε with ε of the weights' dtype, are set to 0, so that the number
-    of the others is the numerical rank. NaN where a weight is not finite.
+    Values within rounding, σ ≤ σ₁ max(T, d) ε with ε of the weights' dtype, are set to 0. So the number of
+    nonzero values is the numerical rank. NaN where a weight is not finite.
     """
     rounding = max(weights.shape[1:]) * torch.finfo(weights.dtype).eps
     finite = weights.isfinite().all((1, 2))
@@ -144,7 +145,7 @@ def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return what a length of vectors [B, d] measures, in float64: entries, or Fourier coefficients."""
+    """Return the numbers of which a length is taken, in float64: entries or Fourier coefficients [B, d]."""
     if not exponent.startswith("fourier"):
         return w.double()
     transformed: torch.Tensor = torch.fft.fft(w.double(), norm="ortho")

@@ -1,4 +1,4 @@
-"""Bytes: the sizes of a training run from which its parts compute them, and the memory that is free."""
+"""Bytes of memory: the sizes from which parts of a training run compute their need, and the free memory."""
 
 from __future__ import annotations
 
@@ -74,10 +74,9 @@ CGROUPS = {
     "": ("", "memory.max", "memory.current", "inactive_file"),
     "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
-"""By the controller in /proc/self/cgroup: its folder, its limit, its use, and what of that is a cache.
-
-The first is version 2, the second version 1. The kernel drops the pages of files that it has not used for a
-while before it refuses memory, so that they count as free.
+"""Folder, limit, use, and part of the use that is a cache, by the controller in /proc/self/cgroup. The first
+is version 2, the second version 1. Before the kernel refuses memory, it drops pages of files that were not
+used for a while, so that these count as free.
 """
 
 
@@ -107,8 +106,8 @@ def _left_to_process() -> Iterator[int]:
 def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
     """Yield the bytes that the limited control groups of this process leave, in the file system below `root`.
 
-    A group has at most what its parents have. In a container, the path of a group may be that of the host;
-    the group is then where the file system of groups is mounted.
+    A group has at most the memory of its parents. In a container, the path of a group may be that on the
+    host; the group is then at the mount point of the file system of groups.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
@@ -128,7 +127,7 @@ def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
 
 
 def _number(file: Path) -> int | None:
-    """Return the number in a file; None if there is none, as for the limit `max`."""
+    """Return the number in a file; None if it has no number, as for the limit `max`."""
     try:
         return int(file.read_text())
     except (OSError, ValueError):
@@ -145,5 +144,5 @@ def _listed(file: Path, name: str) -> int:
 
 
 def in_words(size: int) -> str:
-    """Return bytes in words."""
+    """Return a number of bytes as text."""
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{max(1, round(size / 2**20))} MiB"

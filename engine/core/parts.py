@@ -1,6 +1,6 @@
 """Base of every member of the catalogue: one frozen Struct is its description, code, form and documentation.
 
-Also types of fields that several families share, such as sizes of factors.
+The module also has types of fields that several families share, such as sizes of factors.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ _MODULE = ""
 def docstring(documented: Any) -> str:
     """Return the docstring of a module, class or function without its indentation.
 
-    A class without one has that of a base. It is empty where Python has dropped it and there is no source.
+    A class without a docstring has that of a base. The docstring is empty if Python has dropped it and the
+    source is missing.
     """
     restore(documented)
     return inspect.getdoc(documented) or ""
 
 
 def restore(documented: Any) -> None:
-    """Set docstrings that Python has dropped from the source: of an object, and of the bases of a class."""
+    """Read dropped docstrings from the source and set them: of an object, and of the bases of a class."""
     if sys.flags.optimize < 2:
         return
     for owner in documented.__mro__ if isinstance(documented, type) else (documented,):
@@ -75,7 +76,8 @@ MOST_FEATURES = 2**30
 """Largest number of features of a matrix that need not be stored; the memory estimate decides on a run."""
 
 MOST_LAYERS = 1024
-"""Largest number of layers of a net: each is a tensor, and a float32 power u^L keeps four digits up to it."""
+"""Largest number L of layers of a net: each is a tensor, and up to this L a float32 power u^L keeps four
+digits."""
 
 MOST_WORDS = 10_000
 """Largest number of characters of a text, such as a story."""
@@ -84,7 +86,7 @@ LARGEST = 1e38
 """Largest number in a part, near the end of the range of float32."""
 
 SELDOM = {"seldom": True}
-"""Marks a field that few experiments set: forms hide it behind a line unless it is set."""
+"""Mark of a field that few experiments set; forms hide it behind a line unless it is set."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1, le=MOST)]
@@ -102,9 +104,10 @@ second-order rules; any other."""
 
 
 class BadInput(ValueError):
-    """Input is invalid. The message is one line: the place, the fault, and a remedy.
+    """Input is invalid.
 
-    Both arguments may quote raw input: they are escaped and cut here, so that they can be printed anywhere.
+    The message is one line: the place, the fault, and a remedy. Both arguments may quote raw input. They are
+    escaped and cut here, so that they can be printed anywhere.
     """
 
     def __init__(self, where: str, fault: str) -> None:
@@ -122,14 +125,14 @@ class BadField(ValueError):
 
 
 class Finding(NamedTuple):
-    """Answer that follows from the structure of an experiment, and the reason in one sentence."""
+    """Finding from the structure of an experiment: yes or no, and the reason in one sentence."""
 
     holds: bool
     reason: str
 
 
 class Verdict(NamedTuple):
-    """Whether ŷ(Ux | XUᵀ, y) = ŷ(x | X, y) for every orthogonal U, and why, in one sentence."""
+    """Whether ŷ(Ux | XUᵀ, y) = ŷ(x | X, y) for every orthogonal U, and the reason in one sentence."""
 
     invariant: Literal[True, False, "on this data"]
     reason: str
@@ -146,7 +149,7 @@ class Verdict(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict and reason, with a smaller group that changes nothing, if one is known."""
+        """Verdict and reason, with a smaller group that leaves predictions unchanged, if one is known."""
         addition = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
         return f"{self.word}: {self.reason}{addition}"
 
@@ -174,20 +177,22 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
 
     experimental: ClassVar[bool] = False
     """Whether the part is still in progress: tests then require no preset, no naive twin and no row in a
-    table of cases. They require everything else of it.
+    table of cases, but everything else.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that name files; relative paths in a preset are relative to its folder."""
 
     declares: ClassVar[frozenset[str]] = frozenset()
-    """Properties that members declare and theorems rely on; the defaults of the family promise nothing."""
+    """Properties that members declare and theorems rely on; with the family's defaults, no theorem
+    applies."""
 
     shortcuts: ClassVar[frozenset[str]] = frozenset()
-    """Methods that must agree with others, such as a hand-written gradient; reset like declarations."""
+    """Methods that must agree with other methods, such as a hand-written gradient; reset like
+    declarations."""
 
     def __init_subclass__(cls) -> None:
-        """Reset inherited declarations if a class replaces a method or a constant that they may be about.
+        """Reset inherited declarations if a class replaces a method or a constant that they may depend on.
 
         Defaults of fields and declarations do not count. The declarations of the class itself stay, and all
         others become those of its family.
@@ -225,7 +230,7 @@ def kind_of(part: type[Part]) -> str:
 
 
 def is_member(part: type[Part]) -> bool:
-    """Return whether a class has a tag, as members do; the tag of an abstract class is its own name."""
+    """Return whether a class has a tag, as members have; the tag of an abstract class is its own name."""
     return part.__struct_config__.tag != part.__name__
 
 
@@ -250,7 +255,7 @@ MOST_FACTORS = 24
 
 Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
-    Meta(title="factors", description="the size of each, as in 16, 16; none: side and count say it"),
+    Meta(title="factors", description="the size of each, as in 16, 16; none: set by side and count"),
 ]
 Side = Annotated[Dimension | None, Meta(title="side", description="the size of all factors, of one size")]
 Several = Annotated[
@@ -264,10 +269,10 @@ def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int 
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
             if size is not None:
-                raise BadField(field, "factors says this too; give factors, or side and count")
+                raise BadField(field, "factors sets this too; give factors, or side and count")
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")
-        raise BadField(missing, f"missing; {given_name} needs it beside it")
+        raise BadField(missing, f"missing; {given_name} requires it")
 
 
 def factor_sizes(
@@ -281,12 +286,12 @@ def factor_sizes(
 
 Pair = Annotated[
     Annotated[tuple[Count, ...], Meta(min_length=2, max_length=2)] | None,
-    Meta(title="factors", description="rows and columns of W, as in 16, 16; none: as square as can be"),
+    Meta(title="factors", description="rows and columns of W, as in 16, 16; none: as square as possible"),
 ]
 
 
 def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
-    """Return rows and columns of a matrix with d entries: as set, or as square as possible."""
+    """Return rows and columns of a matrix with d entries: as set, or otherwise as square as possible."""
     if factors is not None:
         rows, columns = factors
         return rows, columns
@@ -295,7 +300,7 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return why rows and columns do not make d entries, in one sentence; None if they do."""
+    """Return the reason why rows and columns do not make d entries; None if they do."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

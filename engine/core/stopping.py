@@ -1,4 +1,4 @@
-"""Cancellation: long work checks repeatedly whether it was stopped, and ends then."""
+"""Cancellation: long work checks repeatedly whether it was stopped, and then ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _never() -> bool:
 _stopped: ContextVar[Callable[[], bool]] = ContextVar("stopped", default=_never)
 
 _turn = threading.Lock()
-"""Lock that lets a single call work aside, so that abandoned calls do not pile up."""
+"""Lock that limits calls of `aside` to one at a time, so that abandoned calls do not pile up."""
 
 
 @contextmanager

@@ -21,10 +21,10 @@ DRAWN = ("matrix", "target", "labels", "noise")
 """Streams of rows, labels and noise."""
 
 PIECE = 1 << 14
-"""Numbers that are drawn in one call if they are stored in fewer bytes than drawn."""
+"""Number of random numbers drawn in one call, if they are stored in fewer bytes than they are drawn in."""
 
 LONG_PIECE = 1 << 22
-"""Numbers that are drawn between two checks for cancellation, in about a twentieth of a second."""
+"""Number of random numbers drawn between two checks for cancellation, in about a twentieth of a second."""
 
 
 class Stream:
@@ -40,7 +40,7 @@ class Stream:
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        """Generators, created at the first draw: a start may draw nothing, and each takes 20 µs to create."""
+        """Generators, created at the first draw. A start may draw nothing, and each takes 20 µs to create."""
         return [np.random.default_rng([seed, self._salt]) for seed in self._seeds]
 
     def normal(self, *shape: int) -> Floats:
@@ -92,7 +92,10 @@ class Streams:
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
-        """With `single`, the data of a replica come from one generator, `default_rng(seed)`."""
+        """Store the seeds.
+
+        With `single`, the data of a replica come from one generator, `default_rng(seed)`.
+        """
         self.seeds, self._single = tuple(seeds), single
 
     def __call__(self, name: str) -> Stream:
@@ -103,7 +106,7 @@ class Streams:
         return Unnamed([seed] * len(self.seeds), "")
 
     def of_data(self) -> Streams:
-        """Return the streams that a problem is drawn from, all at their beginning."""
+        """Return the streams from which a problem is drawn, all at their beginning."""
         return Together(self.seeds) if self._single else self
 
 
@@ -123,7 +126,7 @@ class Together(Streams):
 
 
 class Unnamed(Stream):
-    """The random numbers of `default_rng(seed)`, shared by several purposes in order."""
+    """The random numbers of `default_rng(seed)`, which several purposes use in order."""
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:

@@ -8,19 +8,20 @@ import unicodedata
 from collections.abc import Iterable
 
 REFUSED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories: controls, invisible formatting, undecodable bytes, separators of lines and paragraphs.
-
-In a terminal they move the cursor, turn the reading direction or begin commands.
+"""Refused Unicode categories: controls, invisible formatting, undecodable bytes, separators of lines and
+paragraphs. In a terminal, they move the cursor, change the reading direction or begin commands.
 """
 
 LONGEST_QUOTE = 80
 """Maximum number of characters of a quoted value."""
 
 LONGEST_LIST, FIRST = 600, 5
-"""Largest number of characters of a full list of choices; a longer one shows FIRST choices and the last."""
+"""Largest number of characters of a full list of choices; a longer list shows FIRST choices and the last
+one."""
 
 LONGEST_WORD, LONGEST_PART = 300, 1000
-"""Largest numbers of characters of a word in a message, and of each half of it: paths and lists fit."""
+"""Largest numbers of characters of a word in a message, and of each half of a cut word; paths and lists
+fit."""
 
 
 def fault(text: str, allowed: str = "") -> str:
@@ -68,14 +69,14 @@ def quoted(value: object) -> str:
 
 
 def nearest(word: str, choices: list[str]) -> str:
-    """Return the choice that an unknown word may mean, and all choices."""
+    """Return a sentence with the choice that an unknown word may mean, and all choices."""
     guess = difflib.get_close_matches(word, choices, n=1)
-    available = f"the choices are {listed(choices)}" if choices else "nothing is known here"
+    available = f"the choices are {listed(choices)}" if choices else "no names are known here"
     return f"did you mean {guess[0]}? {available}" if guess else available
 
 
 def listed(choices: Iterable[str]) -> str:
-    """Return choices as a message lists them: all, or the ends of a long list and its length."""
+    """Return choices as a message lists them: all of them, or the ends of a long list and its length."""
     cut_choices = [cut(choice, LONGEST_QUOTE) for choice in choices]
     text = ", ".join(cut_choices)
     if len(text) <= LONGEST_LIST or len(cut_choices) <= FIRST + 1:

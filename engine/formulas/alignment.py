@@ -52,15 +52,15 @@ def weights_by_degree(rows: Floats, labels: Floats) -> Floats:
 
 
 def sign_flips(rows: Floats, labels: Floats) -> float:
-    """Return C under all sign flips: max_S f̂(S)², as each parity alone spans an invariant space."""
+    """Return C under all sign flips: max_S f̂(S)², because each parity alone spans an invariant space."""
     return float(np.square(coefficients(rows, labels)).max())
 
 
 def permutations(rows: Floats, labels: Floats) -> float:
     """Return C under all permutations, by enumerating the images of the target.
 
-    C is the largest eigenvalue of the matrix of inner products of all different images of f, divided by the
-    number of images. NaN for more than MOST_IMAGES images.
+    C is the largest eigenvalue of the matrix of inner products between all different images of f, divided by
+    the number of images. NaN for more than MOST_IMAGES images.
     """
     bits = rows.shape[1]
     first = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -80,7 +80,7 @@ def permutations(rows: Floats, labels: Floats) -> float:
 
 
 def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
-    """Return indices with a bit and the next one swapped."""
+    """Return indices with a bit and its next higher bit swapped."""
     differ = (numbers >> bit ^ numbers >> bit + 1) & 1
     return numbers ^ (differ << bit | differ << bit + 1)
 
@@ -88,7 +88,7 @@ def _swapped(numbers: NDArray[np.int64], bit: int) -> NDArray[np.int64]:
 def signed_permutations(rows: Floats, labels: Floats) -> float:
     """Return C under all permutations and sign flips: max_k W_k/(n choose k).
 
-    They split L² of the cube into the functions of degree k, all inequivalent and irreducible.
+    Under this group, L² of the cube splits into the functions of degree k, all inequivalent and irreducible.
     """
     weights = weights_by_degree(rows, labels)
     bits = len(weights) - 1
@@ -99,8 +99,8 @@ def rotations(profile: Callable[[Floats], Floats], d: int) -> float:
     """Return C of f(x) = φ(t) under O(d), t = w·x/(‖w‖‖x‖), for x uniform on a sphere of d ≥ 3 dimensions.
 
     It is max_k W_k/dim H_k over the spherical harmonics H_k of degree k, which are inequivalent and
-    irreducible, and here (E φ(t) P_k(t))² for E φ² = 1 and the Gegenbauer polynomials P_k with P_k(1) = 1.
-    `profile` is φ, smooth except at t = 0.
+    irreducible. For E φ² = 1, W_k/dim H_k is (E φ(t) P_k(t))² with the Gegenbauer polynomials P_k, P_k(1) =
+    1. `profile` is φ, smooth except at t = 0.
     """
     from scipy.special import roots_jacobi  # type: ignore[import-untyped]
 

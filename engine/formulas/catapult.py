@@ -21,11 +21,12 @@ MONOTONE_BELOW = 2.0
 DIVERGES_FROM = 4.0
 """Least γλ₀ at which the net diverges.
 
-Below it the loss first rises, to the order of m, and then falls as λ falls.
+Below it, the loss first rises to the order of m, and then falls as λ falls.
 """
 
 SMALL, PHASES, MOST = 1e-10, 64, 10**5
-"""s at the start of a landing, number of phases of its growth, and largest number of steps."""
+"""s at the start of a landing, number of phases of its growth to average over, and largest number of
+steps."""
 
 
 class Recursion(NamedTuple):
@@ -49,7 +50,7 @@ def recursion(
     """Return r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), exact for linear units.
 
     Args:
-        error: r at the start, of one net or several, as all other arguments.
+        error: r at the start. All arguments may be numbers of one net or arrays of several.
         kernel: λ at the start.
         target: y.
         share: q = ‖x‖²/(md).
@@ -72,8 +73,8 @@ def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floa
     """Return S = λ + √(λ² + 8qzr + 4qr²), the largest eigenvalue of the Hessian of (z − y)², at every step.
 
     In the coordinates p, m = (h ± v)/√2, with h_i = u_i·x/‖x‖, the Hessian of z is √q on p and −√q on m. The
-    top of 2(∇z∇zᵀ + r∇²z) lies in the plane of ∇z's two parts, of squared lengths (λ ± 2√q z)/2. It is 2λ for
-    error 0.
+    top eigenvector of 2(∇z∇zᵀ + r∇²z) lies in the plane of the two parts of ∇z, which have squared lengths (λ
+    ± 2√q z)/2. For error 0, S = 2λ.
     """
     errors, kernels = trajectory
     z = errors + target
@@ -96,8 +97,8 @@ def landing(product: float) -> Landing:
     """Return the final state from γλ₀ = `product`, for m → ∞ and y = 0.
 
     With s = γ²qz² and κ = γλ, a step is s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4).
-    Between 2 and 4, s grows from nearly 0 by a factor (κ − 1)² per step. The result is a mean over the phases
-    of this growth, which change it by less than about 1e-3. NaN from 4 on.
+    For a product between 2 and 4, s grows from nearly 0 by a factor (κ − 1)² per step. The result is a mean
+    over the phases of this growth; they change it by less than about 1e-3. NaN from 4 on.
     """
     if product <= MONOTONE_BELOW:
         return Landing(product, 0.0)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 NODES, WAVES, REACH = 200, 301, 12.0
-"""Numbers of places along x = ln R and along the vertical line, and their reach in standard deviations."""
+"""Numbers of nodes along x = ln R and along the vertical line, and their reach in standard deviations."""
 
 ROUNDING = 1e-13
 """Relative width of the bracket of the saddle point."""
@@ -32,7 +32,7 @@ class DeepPrior(NamedTuple):
     variance: float
 
     def cumulants(self, z: Any, d: int, order: int = 0) -> Any:
-        """Return ln E R^z for d features, or its first or second derivative: for a number z, or an array."""
+        """Return ln E R^z for d features, or its first or second derivative, for a number or an array z."""
         from scipy.special import digamma, loggamma, polygamma  # type: ignore[import-untyped]
 
         total = z * (self.depth + 1) * math.log(self.variance) / 2
@@ -62,9 +62,9 @@ class Posterior(NamedTuple):
 def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
     """Return the posterior given `count` independent examples, whose least-norm solution has length `norm`.
 
-    The density of x = ln R given the examples is proportional to (t/R)^(m−2) R^(−P) q(x), where q is the
-    density before them. q(x) e^(cx) is inverted on the vertical line with real part c, the saddle point of
-    the product. It needs m ≥ 2.
+    Given the examples, the density of x = ln R is proportional to (t/R)^(m−2) R^(−P) q(x), where q is the
+    prior density. q(x) e^(cx) is inverted on the vertical line with real part c, the saddle point of the
+    product. It needs m ≥ 2.
     """
     free = d - count
     if free < 2:
@@ -86,9 +86,9 @@ def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
 
 
 def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floats]:
-    """Return places x with R > ‖θ*‖ and their weights in an integral, dense where t = 0.
+    """Return nodes x with R > ‖θ*‖ and their weights in an integral; the nodes are dense near t = 0.
 
-    There the weights go like a power of √(x − ln‖θ*‖).
+    There, the integrand behaves like a power of √(x − ln‖θ*‖).
     """
     nodes, widths = np.polynomial.legendre.leggauss(NODES)
     low, high = max(least, centre - REACH * deviation), max(least, centre) + REACH * deviation

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 Layers = Sequence[tuple[Floats, Floats]]
-"""Weights [units, units below] and biases [units] of every layer, from an input of one number up."""
+"""Weights [units, units below] and biases [units] of every layer, first layer first."""
 
 ALIKE = 1e-9
 """Relative difference of neighbouring slopes that counts as rounding, so that both belong to one piece."""
@@ -21,8 +21,8 @@ ALIKE = 1e-9
 def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float) -> int:
     """Return the number of linear pieces of a net between two ends, which may be infinite.
 
-    Switches of units are found layer by layer: within a piece every signal z = ax + c of a layer is linear,
-    so its own switch is at −c/a. Neighbours with equal slopes are one piece.
+    Switches of units are found layer by layer. Within a piece, every signal z = ax + c of a layer is linear,
+    so it switches at −c/a. Neighbours with equal slopes are one piece.
 
     Args:
         slopes: of σ above 0 and below.
@@ -79,15 +79,15 @@ FAR = 1e9
 """Half the side of the square that stands for the whole plane, in units of the inputs."""
 
 THIN = 1e-12
-"""Relative size below which a signal at a corner counts as 0: by rounding, no cell lies beyond it."""
+"""Relative size below which a signal at a corner counts as 0, so that rounding creates no cells."""
 
 
 def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> int:
     """Return the number of cells of a net of two inputs in the square [−reach, reach]².
 
-    Within a cell of the layers below every signal z = a·x + c of a layer is linear, so that its units cut the
-    cell, one after the other, by straight lines into convex cells. Cells with the same predictions are not
-    merged.
+    Within a cell of the layers below, every signal z = a·x + c of a layer is linear. So the units of the
+    layer cut the cell, one after the other, by straight lines into convex cells. Cells with the same
+    predictions are not merged.
 
     Args:
         slopes: of σ above 0 and below.

@@ -12,12 +12,12 @@ Floats = NDArray[np.float64]
 
 
 def edges(ratio: float) -> tuple[float, float]:
-    """Return (1 − √α)² and (1 + √α)², between which the eigenvalues are."""
+    """Return (1 − √α)² and (1 + √α)², the ends of the spectrum."""
     return (1 - ratio**0.5) ** 2, (1 + ratio**0.5) ** 2
 
 
 def below(ratio: float, places: Floats) -> Floats:
-    """Return the share of the eigenvalues below each place, for 0 < α ≤ 1.
+    """Return the share of eigenvalues below each of the given numbers, for 0 < α ≤ 1.
 
     The density is √((λ₊ − x)(x − λ₋))/(2παx). With x = 1 + r² − 2r cos θ, r = √α, it is (2/π) sin²θ/x dθ.
     Its integral is (2/π) ((1 + r²) θ/(4r²) + sin θ/(2r) − (1 − r²)/(2r²) · φ), where

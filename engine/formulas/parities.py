@@ -1,11 +1,11 @@
-"""Correlations of Gaussian features with a parity, and parities that examples determine, for n bits ±1.
+"""Correlations of Gaussian features with a parity of n bits ±1, and parities that examples determine.
 
 χ_S(x) = ∏_{i ∈ S} x_i, |S| = k, and w ~ N(0, I/n). E χ_S(x) χ_S(x′) κ(x·x′/n) is the same for all S of one
-size, which makes the kernel of a net with such weights diagonal in the parities. Its eigenvalues are λ_k =
-2⁻ⁿ Σ_m K_k(m) κ(1 − 2m/n) with Krawtchouk's polynomials K_k. The terms of the sum cancel to far below their
-size, so that it is computed with 50 digits. Source: theory-bias.md §41.
+size. So the kernel of a net with such weights is diagonal in the parities. Its eigenvalues are λ_k = 2⁻ⁿ Σ_m
+K_k(m) κ(1 − 2m/n) with Krawtchouk's polynomials K_k. The terms of this sum cancel almost completely, so it is
+computed with 50 digits. Source: theory-bias.md §41.
 
-Also products of unknown signs that other products determine: elimination over F₂.
+The module also finds products of unknown signs that other products determine, by elimination over F₂.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ def first_layer(bits: int, degree: int) -> float:
 def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return 1 − E 2^(rank − n) for as many random vectors of n bits as there are examples, over F₂.
 
-    It is the share of all vectors that are not sums of these: for a parity drawn from all parities, their
-    labels are fair coins, given the labels seen. After r new vectors, a vector is new with probability 1 −
-    2^(r − n).
+    It is the share of all vectors that are not sums of the examples. For a parity drawn from all parities,
+    the labels of such vectors are fair coins, given the labels seen. After r independent vectors, a vector is
+    independent of them with probability 1 − 2^(r − n).
     """
     ranks = np.zeros(bits + 1)
     ranks[0] = 1.0
@@ -77,9 +77,9 @@ def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any])
 
 
 def _krawtchouk(bits: int, degree: int, distance: int) -> int:
-    """Return K_k(m) = Σ_j (−1)^j C(m, j) C(n − m, k − j), the sum of χ_S over all x with m bits −1, |S| = k.
+    """Return Σ_j (−1)^j C(k, j) C(n − k, m − j): the sum of χ_S, |S| = k, over all x with m bits −1.
 
-    Divided by C(n, k) times C(n, m), it is the same with the parts of k and m exchanged.
+    It is K_m(k) = K_k(m) C(n, m)/C(n, k).
     """
     return sum(
         (-1) ** j * comb(degree, j) * comb(bits - degree, distance - j)
@@ -94,9 +94,10 @@ Numbers = NDArray[np.int64]
 class SignProducts:
     """r lists of unknown signs, and the products of one sign per list that examples determine.
 
-    A product is a vector over F₂ with a 1 for each of its signs; it is known if it is a sum of products seen.
-    Stored are one solution, and a basis of all vectors orthogonal to the products seen: `codes` has the
-    entries of every sign in its members, so that a product is known if the codes of its signs add up to 0.
+    A product is a vector over F₂ with a 1 for each of its signs. It is known if it is a sum of products seen.
+    The object stores one solution, and a basis of all vectors orthogonal to the products seen. `codes` has,
+    for every sign, its entries in the basis vectors. A product is known if the codes of its signs add up to
+    0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
@@ -122,7 +123,7 @@ class SignProducts:
         self.rank += 1
 
     def known(self, numbers: Numbers) -> tuple[Bits, Bits]:
-        """Return which of the products [n, r] are known, [n], and whether they are −1, [n, answers]."""
+        """Return whether each of the products [n, r] is known, [n], and whether it is −1, [n, answers]."""
         signs = self._first + numbers
         words = self._words()
         reduced = np.bitwise_xor.reduce(words[signs], 1)

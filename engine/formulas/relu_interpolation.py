@@ -1,4 +1,4 @@
-"""Functions of one number by nets of rectified units: the least cost of fitting some points.
+"""Least cost of fitting points by nets of rectified units with one input.
 
 The cost of f = Σ_j a_j relu(w_j x + b_j) + c is R = ½ Σ_j (a_j² + w_j²), which is Σ_j |a_j w_j| where
 |a_j| = |w_j|. Its least value over all nets of any width with this f is max(∫|f″|, |f′(−∞) + f′(∞)|). Source:
@@ -39,8 +39,9 @@ def spline(x: Floats, y: Floats, at: Floats) -> Floats:
 def least_norm(x: Floats, y: Floats) -> float:
     """Return V* = max(S, (S + T)/2), the least R of a function through points x₁ < … < x_m with values y.
 
-    S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i between them: f′ takes each of them in
-    turn, so that ∫|f″| ≥ S and ∫|f″| + |f′(−∞) + f′(∞)| ≥ S + T, and kinks at the points suffice for both.
+    S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i between the points. f′ takes each slope
+    in turn, so that ∫|f″| ≥ S and ∫|f″| + |f′(−∞) + f′(∞)| ≥ S + T. Functions with kinks only at the points
+    attain both.
     """
     if len(x) < 2:
         return 0.0
@@ -52,9 +53,9 @@ def least_norm(x: Floats, y: Floats) -> float:
 def penalised(x: Floats, y: Floats, rate: float) -> Penalised:
     """Return the least of (1/m) Σ_i (f(x_i) − y_i)² + λR over all functions f, with R of the minimiser.
 
-    Kinks at the points suffice, so it is a Lasso over the units with these kinks, and a free constant. Its
-    residual z is the point nearest to y − ȳ among those with Σ_i z_i = 0 and |⟨z, u⟩| ≤ mλ/2 for all units u,
-    which Lawson and Hanson's least-distance programming finds exactly; λR = (2/m) ⟨z, y − z⟩.
+    Kinks at the points suffice, so this is a Lasso over the units with these kinks, and a free constant. The
+    residual z is the point nearest to y − ȳ under Σ_i z_i = 0 and |⟨z, u⟩| ≤ mλ/2 for all units u. Lawson and
+    Hanson's least-distance programming finds it exactly. R follows from λR = (2/m) ⟨z, y − z⟩.
 
     Args:
         x: different points [m].

@@ -1,7 +1,7 @@
 """The 0/1 error of learners of a random half-space, y = sign(w*·x) with Gaussian x in n dimensions.
 
-All are limits n, m → ∞ at m/n = α examples per dimension. For finite n they are most accurate at α = m/(n −
-1), since n − 1 directions carry noise. The error is arccos(R)/π for the cosine R of the angle between w and
+All are limits n, m → ∞ at m/n = α examples per dimension. For finite n, they are most accurate at α = m/(n −
+1), because n − 1 directions carry noise. The error is arccos(R)/π for the cosine R of the angle between w and
 w*. Source: theory-symmetry.md §19.
 """
 
@@ -75,7 +75,7 @@ _EXACT = {"xatol": 1e-10}
 
 
 def _widest_margin(alpha: float) -> float:
-    """Return an upper bound on the margin κ, which grows like 1/√α for few examples."""
+    """Return an upper bound on the margin κ; it grows like 1/√α for few examples."""
     return 3 + 2 / math.sqrt(alpha)
 
 
@@ -103,7 +103,7 @@ def overlap(alpha: float) -> float:
     from scipy.special import log_ndtr
 
     def excess(odds: float) -> float:
-        """Return the logarithm of the right side over the left side, for odds = ln(q/(1 − q))."""
+        """Return the logarithm of the right side divided by the left side, for odds = ln(q/(1 − q))."""
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
         t, weight = _nodes(-end, end)
@@ -120,7 +120,7 @@ def overlap(alpha: float) -> float:
 def bayes(alpha: float) -> float:
     """Return the error of the Bayes-optimal learner, arccos(√q)/π, which tends to 0.4417/α.
 
-    No rotation-invariant learner is better on average, for any w*. Source: as of `overlap`.
+    No rotation-invariant learner is better on average, for any w*. Source: the same as of `overlap`.
     """
     return math.acos(math.sqrt(overlap(alpha))) / math.pi
 

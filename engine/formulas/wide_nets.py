@@ -1,7 +1,7 @@
 """Signals of fully connected nets at their start, for infinite width and for finite width n.
 
-Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)², whose
-mean is over the units of layer l. In infinitely wide nets V_l is a number. Source: RYH ch. 2, 5;
+Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)²; the
+mean is over the units of layer l. In infinitely wide nets, V_l is not random. Source: RYH ch. 2, 5;
 theory-nets.md §24.
 """
 
@@ -51,7 +51,7 @@ def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: S
 
 
 def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
-    """Return χ⊥ = C_w E σ′(z)², the factor of the distance of two near inputs; 1 is the critical line.
+    """Return χ⊥ = C_w E σ′(z)², the factor on the distance of two nearby inputs; 1 is the critical line.
 
     Args:
         slope: σ′.
@@ -63,8 +63,8 @@ def product_mean(transfer: Transfer, covariances: Floats) -> Floats:
     """Return E σ(z₁) σ(z₂) for (z₁, z₂) ~ N(0, Σ), for covariances Σ [P, 2, 2] with variances > 0: [P].
 
     With z₁ = √Σ₁₁ r cos θ and z₂ = √Σ₂₂ r cos(θ − φ), where cos φ is the correlation, a Gaussian point of the
-    plane has the density r e^(−r²/2)/(2π). The angles are divided where z₁ or z₂ is 0: between these, σ has
-    no kink, and Gauss–Legendre quadrature converges fast.
+    plane has the density r e^(−r²/2)/(2π). The range of angles is divided where z₁ or z₂ is 0. Between these
+    angles, σ has no kink, and Gauss–Legendre quadrature converges fast.
     """
     scales = np.sqrt(covariances.diagonal(axis1=1, axis2=2))  # [P, 2]
     angle = np.arccos(np.clip(covariances[:, 0, 1] / scales.prod(1), -1, 1))[:, None]
@@ -105,7 +105,7 @@ def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], c
 
 
 def _of_one_input(transfer: Transfer, variances: Floats) -> Floats:
-    """Return E σ(z)², z ~ N(0, K), by the nodes of `product_mean`, so that equal inputs stay equal: [P]."""
+    """Return E σ(z)² [P], z ~ N(0, K), by the nodes of `product_mean`, so that equal inputs stay equal."""
     return product_mean(transfer, variances[:, None, None] * np.ones((2, 2)))
 
 
@@ -121,7 +121,7 @@ def spread(transfer: Transfer) -> float:
 def relative_variances(transfer: Transfer, widths: Sequence[int]) -> Floats:
     """Return Var V_l/(E V_l)² for l = 1 … L hidden layers of these widths, [L], at every width.
 
-    It is for positively homogeneous σ without biases, whose layers multiply V by independent factors.
+    It holds for positively homogeneous σ without biases, where layers multiply V by independent factors.
     """
     factors = 1 + spread(transfer) / np.asarray(widths, float)
     return np.asarray(np.cumprod(factors) - 1)
@@ -169,7 +169,7 @@ def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floa
     independently of the others.
 
     Args:
-        halved: B ~ Binomial(n, ½) is the number of ReLU units that are on, given that some are; else B = n.
+        halved: whether B ~ Binomial(n, ½) is the number of ReLU units that are on, given B > 0; else B = n.
     """
     moments = np.array([_of_log_chi_square(halved, width) for width in widths])
     mean, variance = np.cumsum(moments, 0).T

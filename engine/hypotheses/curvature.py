@@ -1,10 +1,9 @@
 """The second derivatives of training losses: products with vectors, matrices, and operators for scipy.
 
-They are made by differentiating a gradient once more. curvlinops does this for one module and one loss; here
-a batch of members with parameters of their own is differentiated at once, and slopes may be those of a
-clipped loss, which no loss function has as its derivative.
-
-The tangent kernel of nets: inner products of the gradients of their predictions.
+They are computed by differentiating a gradient once more. curvlinops does this for one module and one loss.
+Here, a batch of members with separate parameters is differentiated at once. Slopes may be those of a clipped
+loss, which are not the derivative of any loss. The module also computes the tangent kernel of nets: inner
+products of the gradients of their predictions.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ GRAPH = 8
 """Number of copies of the signals in the graph of a twice differentiable gradient."""
 
 EXACT = 100
-"""Largest number of parameters for which the whole Hessian is computed; with 400 Lanczos is faster."""
+"""Largest number of parameters for which the whole Hessian is computed; with 400, Lanczos is faster."""
 
 WHOLE = 1000
-"""Parameters up to which many eigenvalues come from the whole Hessian."""
+"""Largest number of parameters for which many eigenvalues are computed from the whole Hessian."""
 
 TOLERANCE = 1e-3
 """‖Hv − λv‖ relative to λ at which Lanczos stops; the error of λ is of the order of its square."""
@@ -56,7 +55,8 @@ class Curvature:
     tensors, one after the other, and λ is the L2 penalty.
 
     Nets with one output each that a joint loss couples count as one net. Its parameters are those of its
-    members, one member after the other: m linear neurons with cross-entropy are one softmax regression.
+    members, one member after the other. For example, m linear neurons with cross-entropy are one softmax
+    regression.
     """
 
     def __init__(
@@ -214,8 +214,8 @@ def _operator(curvature: Curvature) -> LinearOperator:
 def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tensor:
     """Return λ_max of the Hessian of every member [B], in float64; NaN if it is not finite or not found.
 
-    Up to EXACT parameters it comes from the whole Hessian, with more from Lanczos, up to residuals of λ times
-    `tolerance`, or TOLERANCE.
+    Up to EXACT parameters, it is computed from the whole Hessian; with more, by Lanczos, up to residuals of λ
+    times `tolerance` (by default TOLERANCE).
     """
     if curvature.size <= EXACT:
         return _of_matrices(curvature.matrices().double())
@@ -239,7 +239,7 @@ def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torc
     """Return the `count` largest eigenvalues [N, count] of every Hessian, largest first, and eigenvectors.
 
     The eigenvectors [N, P, count] are in the same order; both are in float64, NaN where a Hessian is not
-    finite or Lanczos does not converge. Up to WHOLE parameters they come from the whole Hessian.
+    finite or Lanczos does not converge. Up to WHOLE parameters, they are computed from the whole Hessian.
     """
     if curvature.size <= WHOLE:
         eigenvalues, vectors = curvature.eigenpairs
@@ -283,8 +283,8 @@ def tangent_kernels(
     """Yield Σ_l s_l J_l J_lᵀ [K·n, K·n] of every net in float64, J_l = ∂(predictions)/∂(tensor l).
 
     The architecture is `layered` with K outputs; predictions of n instances are ordered output by output.
-    `speeds` are the s_l of the trained tensors by name. J_l J_lᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ of a layer
-    z = W_l a.
+    `speeds` holds the s_l of the trained tensors by name. For a layer z = W_l a, J_l J_lᵀ = Σ_u
+    (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ.
     """
     outputs = architecture.outputs
     trained = {layer: speed for layer, speed in speeds.items() if speed}
@@ -305,7 +305,7 @@ def tangent_kernels(
 def _slopes_of(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
-    """Return the inputs of the layers, and the slopes of an output by their signals."""
+    """Return the inputs of the layers, and the derivatives of an output by the layers' signals."""
 
     def sent(predictions: torch.Tensor) -> torch.Tensor:
         alone = torch.zeros_like(predictions)

@@ -57,7 +57,7 @@ class Parametrised(Protocol):
 
 @runtime_checkable
 class Solved(Protocol):
-    """A hypothesis that is solved for after it has the examples, one batch member at a time."""
+    """A hypothesis that is solved for once it has the examples, one batch member at a time."""
 
     def solving(self) -> Iterator[None]:
         """Solve for the hypothesis; yield between members."""
@@ -84,4 +84,7 @@ class Turnable(Protocol):
     """A predictor whose start has a counterpart on rotated instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by the one for instances U x; to be called before the first example."""
+        """Replace the start by the corresponding start for instances U x.
+
+        Call it before the first example.
+        """

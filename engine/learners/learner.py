@@ -22,7 +22,7 @@ WarmUp = Annotated[int, Meta(ge=0, le=MOST, title="warm-up", description="steps 
 
 
 class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
-    """A factor of the rate at step t = 0, 1, 2, …, times (t + 1)/w in the first w steps of a warm-up.
+    """A factor of the rate at step t = 0, 1, 2, …; a warm-up multiplies it by (t + 1)/w in the first w steps.
 
     A scalar factor does not change the symmetry of a learner. Source: theory-symmetry.md §21.
     """
@@ -42,7 +42,7 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class ConstantSchedule(Schedule, frozen=True, tag="constant"):
-    """1, for a warm-up alone."""
+    """1: for a warm-up without a further schedule."""
 
     def after_warm_up(self, step: int) -> float:
         return 1.0
@@ -92,7 +92,7 @@ class PerLossSchedule(Schedule, frozen=True, tag="per-loss", kw_only=True):
     """1/L for the mean loss L of the examples of the step.
 
     Steps are −η ∇L/L = −η ∇ ln L, which do not fade as L falls to 0. The sum of the rates is the time in
-    which gradient flow goes as far; it differs between replicas. Replicas, rates and targets have separate
+    which gradient flow moves as far; it differs between replicas. Replicas, rates and targets have separate
     factors. It requires a loss that is above 0 for every prediction. Source: theory-nets.md §35,
     theory-bias.md §47.
     """
@@ -114,8 +114,8 @@ Most = Annotated[float, Meta(gt=0, le=LARGEST)]
 class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Independent N(0, σ²) noise at every step: on the entries of the gradient, or on the weights after it.
 
-    On the weights, it is not multiplied by the rate. Replicas draw their own; rates and targets share it.
-    Source: Abbe, Sandon 2020; theory-bias.md §41.
+    Noise on the weights is not multiplied by the rate. Each replica draws its own noise; rates and targets
+    share it. Source: Abbe, Sandon 2020; theory-bias.md §41.
     """
 
     sigma: Annotated[float, Meta(ge=0, le=LARGEST, title="σ", description="standard deviation")]
@@ -140,13 +140,14 @@ def drawn(stream: Stream, like: Params) -> Params:
 class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Gradients cut by the Euclidean norm of all their entries together, or entry by entry.
 
-    The norm does not change when instances are rotated, single entries do. Source: theory-symmetry.md §21.
+    Rotations of the instances do not change the norm, but they change single entries. Source:
+    theory-symmetry.md §21.
     """
 
     norm: Annotated[
         Most | None, Meta(title="norm", description="maximum length of a gradient; longer ones are shortened")
     ] = None
-    value: Annotated[Most | None, Meta(title="value", description="entries are cut to ± it")] = None
+    value: Annotated[Most | None, Meta(title="value", description="entries are cut to ± this value")] = None
 
     def __post_init__(self) -> None:
         if (self.norm is None) == (self.value is None):
@@ -164,10 +165,10 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Before a step with rate η weights shrink by η λ w, or with p = "1" by η λ sign(w).
+    """Before a step with rate η, weights shrink by η λ w, or with p = "1" by η λ sign(w).
 
-    It is decoupled: no gradient has it, so rules that divide by sizes of gradients do not see it.
-    Source: Loshchilov, Hutter 2019; theory-symmetry.md §21.
+    The decay is decoupled: it is not part of the gradient, so rules that divide by sizes of gradients do not
+    see it. Source: Loshchilov, Hutter 2019; theory-symmetry.md §21.
     """
 
     rate: Annotated[float, Meta(ge=0, le=LARGEST, title="λ", description="of the weights, times the rate")]
@@ -330,12 +331,12 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
-        """Return whether layers have their own rates for d features, by `layer_rates` or the architecture."""
+        """Return whether layers have different rates for d features, by `layer_rates` or the architecture."""
         factors = {} if self.architecture is None else self.architecture.layout(d).rate_factors
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 
     def departure_from_lr(self, d: int) -> str | None:
-        """Return why steps do not follow the rule at one constant rate `lr` in all layers.
+        """Return the reason why steps do not follow the rule at one constant rate `lr` in all layers.
 
         None if they do. Theory lines in which η stands for `lr` use this.
         """
@@ -350,7 +351,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.has_layer_rates(d):
             return f"it requires one rate for all layers, and the layers of {self.name} have their own"
         if self.rate_unit != "one":
-            return f"it requires rates as such, and those of {self.name} are in units of its own"
+            return f"it requires plain rates, and those of {self.name} are in a unit of their own"
         return None
 
     def stream_of_start(self, streams: Streams) -> Stream:
@@ -359,12 +360,12 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def rate_choice(self) -> float | tuple[float, ...] | Literal["best"] | None:
-        """Learning rate, several of them, or the best; None without an update rule that has one."""
+        """Learning rate, several rates, or the best; None without an update rule that has a rate."""
         return getattr(self.update, "lr", None)
 
     @property
     def is_tuned(self) -> bool:
-        """Whether the best of several rates is shown alone."""
+        """Whether only the best of several rates is shown."""
         return self.rate_choice == "best"
 
     def __post_init__(self) -> None:
@@ -376,7 +377,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 added = getattr(self, name)
                 if added is not None and getattr(added, "on", "weights") == "weights":
                     fault = f"{self.update.kind} computes its weights anew from its state at every step"
-                    raise BadField(name, f"{fault}, so nothing can be done to them; leave it out")
+                    raise BadField(name, f"{fault}, so no option can change them; leave it out")
         if self.rate_unit != "one" and self.rate_choice in (None, "best"):
             raise BadField("rate_unit", "this is for update rules with given rates")
         unlayered = self.architecture is not None and not self.architecture.structure().layered
@@ -403,7 +404,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("layer_rates", f"there is no layer {min(unknown)}; the layers are {names}")
         elif all(self.layer_rates.get(layer) == 0 for layer in self.architecture.layers):
             raise BadField(
-                "layer_rates", "with rate 0 in every layer nothing would be learned; take another rate"
+                "layer_rates", "with rate 0 in every layer, nothing would be learned; take another rate"
             )
         elif self.update is not None and (reason := self.update.refuses(self.architecture)):
             raise BadField("update", reason)

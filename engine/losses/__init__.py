@@ -48,14 +48,14 @@ class Loss(Part, frozen=True):
     """Decision boundary between the labels 0 and 1; between −1 and +1 it is always 0."""
 
     steady: ClassVar[bool] = False
-    """Whether a value has the same bits at every place of a tensor.
+    """Whether a value has the same bits at every position in a tensor.
 
     Exponentials and logarithms do not: SIMD code computes several at a time, and the remainder at the end is
     rounded differently.
     """
 
     coupled: ClassVar[int] = 1
-    """Number of adjacent predictions that a value depends on; `of_targets` tells that of a joint loss."""
+    """Number of adjacent predictions that a value depends on; for a joint loss, `of_targets` returns it."""
 
     def of_targets(self, targets: int) -> Cost:
         """Return the loss of a batch of predictions [B, n] with this number of targets."""

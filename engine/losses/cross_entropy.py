@@ -12,9 +12,9 @@ from engine.losses import Loss
 class CrossEntropy(Loss, frozen=True, tag="cross-entropy"):
     """Softmax cross-entropy −Σ_c y_c ln p_c for the K predictions ŷ of an instance and its one-hot labels y.
 
-    p_c = e^(ŷ_c)/Σ_b e^(ŷ_b), the softmax, belongs to the loss and not to the learner; ∂L/∂ŷ_c = p_c − y_c.
-    It couples the targets, which are the classes of an instance: the outputs of one net, or of K nets (K
-    linear neurons make softmax regression). For two classes, it would be logistic loss of ŷ₁ − ŷ₂. Equal
+    The softmax p_c = e^(ŷ_c)/Σ_b e^(ŷ_b) belongs to the loss and not to the learner; ∂L/∂ŷ_c = p_c − y_c. It
+    couples the targets, which are the classes of an instance. They are the outputs of one net, or of K nets
+    (K linear neurons make softmax regression). For two classes, it equals the logistic loss of ŷ₁ − ŷ₂. Equal
     predictions cost ln K. Source: theory-nets.md §§28, 29.
     """
 

@@ -13,7 +13,7 @@ from engine.losses import Loss
 class Mistake(Loss, frozen=True, tag="mistake"):
     """Mistake-driven loss max(0, −y ŷ) for labels ±1: its slope is −y after a mistake, y ŷ ≤ 0, else 0.
 
-    ŷ = 0 has the steeper slope of the two sides, since it is a mistake. So is every |ŷ| ≤ √ε. Otherwise
+    At ŷ = 0, the slope is −y, since this counts as a mistake, as does every |ŷ| ≤ √ε. Otherwise
     rounding would decide the mistakes of a Perceptron on orthogonal rows, whose predictions are 0. c = 0 (at
     ŷ = 0), so bounds that scale with c say nothing. Source: Rosenblatt 1958; theory.md §4.
     """

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 
 BY_ROW = 4
-"""Temporary float64 numbers per prediction, for losses over rows seen or unseen and for classes."""
+"""Temporary float64 numbers per prediction, for losses over rows seen or unseen, and for errors on
+classes."""
 
 
 class Index(NamedTuple):
@@ -71,12 +72,12 @@ class Probe:
 
     @cached_property
     def predictions(self) -> torch.Tensor:
-        """Predictions of all rows [B, n]."""
+        """Predictions for all rows [B, n]."""
         return self._hypothesis.predict(self.data.instances)
 
     @property
     def known_predictions(self) -> torch.Tensor | None:
-        """`predictions` if they were computed, else None."""
+        """`predictions` if they have been computed, else None."""
         predictions: torch.Tensor | None = self.__dict__.get("predictions")
         return predictions
 
@@ -221,7 +222,7 @@ class Probe:
         return self.values[measure]
 
     def value_at_start(self, measure: Measure) -> torch.Tensor:
-        """Return a measure at the first record, for other measures that use it at every record."""
+        """Return a measure at the first record, for other measures that use it later."""
         return self.value(measure) if self._first is None else self._first[measure]
 
 
@@ -245,7 +246,7 @@ class MeasureStructure(NamedTuple):
 
 
 class MeasureNeeds(NamedTuple):
-    """Requirements of a measure: of the learner, of its backend, and of the run."""
+    """Requirements that a measure has of the learner, its backend and the run."""
 
     weights: bool = False
     """Whether the measure needs the weights of predictions that are linear in the instance."""
@@ -266,14 +267,15 @@ class MeasureNeeds(NamedTuple):
     """Whether the measure is about rows seen only, or about rows never seen only."""
 
     under: Group | None = None
-    """Group of transformations of the instances in a second run, which the measure compares with the first.
+    """Group of transformations of the instances in a second run, which the measure compares with the first
+    run.
 
     None if the measure needs no second run.
     """
 
 
 class MeasureSchedule(NamedTuple):
-    """Runs and records at which a measure is computed."""
+    """Runs that compute a measure, and the records at which they do."""
 
     always: bool = False
     """Whether every run records the measure, or only runs with a picture or a claim of it."""
@@ -302,7 +304,7 @@ class Measure(Part, frozen=True):
         return MeasureNeeds()
 
     def schedule(self) -> MeasureSchedule:
-        """Return the runs and records at which the measure is computed."""
+        """Return the runs that compute the measure, and the records at which they do."""
         return MeasureSchedule()
 
     @classmethod
@@ -312,7 +314,7 @@ class Measure(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name in claims, files and traces: its kind, and the fields that differ from their defaults."""
+        """Name in claims, files and traces: its kind, and its fields that differ from the defaults."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
         settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
@@ -339,7 +341,7 @@ class Measure(Part, frozen=True):
         return None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        """Return the number of float64 numbers that the measure holds, if it needs parameters.
+        """Return how many float64 numbers the measure holds in memory, if it needs parameters.
 
         Args: parameters per learner of a batch, and signals of all units on all rows. The default counts a
         gradient, the signals behind it, and a copy.
@@ -347,13 +349,13 @@ class Measure(Part, frozen=True):
         return batch * (2 * parameters + 3 * signals)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of temporaries, besides predictions and weights."""
+        """Return the bytes of temporary arrays, besides predictions and weights."""
         if not self.needs().parameters:
             return 0
         return DERIVED * self.numbers(sizes.parameters, sizes.signals, sizes.nets)
 
     def value(self, probe: Probe) -> torch.Tensor:
-        """Return [R, V, *index] for replicas and variants, or [1, V, *index] of the first replica only."""
+        """Return values [R, V, *index] for replicas and variants, or [1, V, *index] for the first replica."""
         raise NotImplementedError
 
 
@@ -379,7 +381,7 @@ class OfRows(Measure, frozen=True):
     """Base of measures over all rows, the rows seen, or the rows never seen."""
 
     names: ClassVar[Mapping[str, str]]
-    """Names in claims, files and traces, by its rows."""
+    """Names in claims, files and traces, by the rows of the measure."""
 
     rows: Annotated[
         Literal["all", "train", "test"],
@@ -425,7 +427,7 @@ def named() -> dict[str, Measure]:
 
 @cache
 def _as_names() -> dict[str, Measure]:
-    """Return every measure that is a number by its name in expressions: train_error for train-error."""
+    """Return every measure that is a number, by its name in expressions: `train_error` for train-error."""
     return {name.replace("-", "_"): measure for name, measure in named().items() if measure.is_number}
 
 

@@ -17,8 +17,8 @@ class Brier(OfRows, frozen=True, tag="brier"):
     """(y − tanh(ŷ/2))² for labels ±1, averaged over rows and targets: the square loss of the mean label.
 
     A prediction ŷ that was learned with the logistic loss is a logit: y = 1 has the probability σ(ŷ), and
-    2σ(ŷ) − 1 = tanh(ŷ/2) is the mean of y. It is 1 for predictions 0, and four times the score of labels 0
-    and 1. A seen row counts as often as it was seen. Source: Brier 1950; theory-open.md §18b.
+    2σ(ŷ) − 1 = tanh(ŷ/2) is the mean of y. For predictions 0, the score is 1. It is four times the score for
+    labels 0 and 1. A seen row counts as often as it was seen. Source: Brier 1950; theory-open.md §18b.
     """
 
     label: ClassVar[str] = "Brier score"

@@ -27,9 +27,9 @@ Points = Annotated[
 class Cells(Measure, frozen=True, tag="cells"):
     """Number of hidden units that are on at the input s e₁ + t e₂, which shows where a net is linear.
 
-    All other entries are 0. Where a unit switches the number changes by one, so that neighbouring cells, in
-    which the net is linear, never have the same number. s and t are spaced evenly from −reach to reach. σ
-    bends at 0 alone. For a net of one output, averaged over targets. Unit: units. Source: theory-nets.md §39.
+    All other entries are 0. Where a unit switches, the number changes by one. So neighbouring cells, in which
+    the net is linear, never have the same number. s and t are spaced evenly from −reach to reach. σ bends at
+    0 alone. The net has one output. Averaged over targets. Unit: units. Source: theory-nets.md §39.
     """
 
     label: ClassVar[str] = "hidden units that are on"
@@ -66,7 +66,7 @@ class Cells(Measure, frozen=True, tag="cells"):
 
     @staticmethod
     def _along(probe: Probe, inputs: torch.Tensor) -> torch.Tensor:
-        """Return the number of active units of every net at inputs [2, k], [B, k]."""
+        """Return the number of active units [B, k] of every net at the inputs [2, k]."""
         layers = probe.architecture.edges(probe.tensors, slice(None), MOST)
         (weights, biases), *above = [(layer.weights.double(), layer.offsets.double()) for layer in layers]
         hidden = probe.architecture.structure().hidden_layers
@@ -80,7 +80,7 @@ class Cells(Measure, frozen=True, tag="cells"):
 
 
 def needs_bent_net(learner: Learner) -> str | None:
-    """Return the condition for linear pieces that a learner fails; None if it has them."""
+    """Return the condition for linear pieces that a learner does not meet; None if it meets all."""
     net = learner.architecture
     structure = None if net is None else net.structure()
     hidden = None if structure is None or not structure.affine else structure.hidden_layers

@@ -18,10 +18,10 @@ GROUPS: dict[str, Group] = {
 
 
 class Change(Measure, frozen=True, tag="change"):
-    """max |Δŷ| / max |ŷ| over all rows, when every instance x becomes g x: 0 if a learner keeps the symmetry.
+    """max |Δŷ| / max |ŷ| over all rows if every instance x is replaced by g x: 0 for an invariant learner.
 
     The learner is trained a second time on the transformed instances, from the corresponding start (W₁ → W₁gᵀ
-    for a start drawn from a law without a preferred direction). One g serves all replicas: a rotation of
+    for a start drawn from a law without a preferred direction). All replicas share one g: a rotation of
     determinant −1, a permutation that moves every feature, or half of the signs flipped. In float64, the
     change is rounding alone if the symmetry holds. Rules that divide by small numbers amplify rounding, so a
     change up to UNCHANGED counts as 0. Source: theory.md §8; theory-symmetry.md §21.

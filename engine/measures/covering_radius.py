@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 MOST_BITS = 12
-"""Largest number of bits: the centres are chosen one after the other."""
+"""Largest number of bits, as the centres are chosen one after the other."""
 
 
 class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
-    """r_b: every instance is within r_b of one of 2^b instances, chosen by farthest points, b = 0, 1, ….
+    """r_b: the distance within which every instance has one of 2^b centres, b = 0, 1, ….
 
-    The first centre is the first row, and each further one is the instance farthest from all centres before
-    it. No set of as many centres has a radius below r_b/2. The radius is a property of the instances, so all
-    learners have the same value. Source: Gonzalez 1985; theory-nets.md §37.
+    The first centre is the first row, and each further centre is the instance farthest from all centres
+    before it. No set of 2^b centres has a radius below r_b/2. The radius is a property of the instances, so
+    all learners have the same value. Source: Gonzalez 1985; theory-nets.md §37.
     """
 
     label: ClassVar[str] = "covering radius"

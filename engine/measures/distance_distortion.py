@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 SAME = 1e-6
-"""Rows nearer than this part of their largest distance from the mean count as the same point."""
+"""Rows closer than this share of their largest distance from the mean count as the same point."""
 
 
 class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
     """max over pairs of rows of |‖z_a − z_b‖ √(d/(m C_w)) / ‖x_a − x_b‖ − 1|, for the first hidden layer.
 
-    z_a are the signals of its m units on row a before σ, of variance C_w‖x_a‖²/d each at the start: z is a
-    random linear map of x, scaled to keep distances on average. Rows at the same place are left out. Averaged
-    over targets. Source: theory-nets.md §37.
+    z_a are the signals of its m units on row a before σ. At the start, each has the variance C_w‖x_a‖²/d: z
+    is a random linear map of x, scaled to keep distances on average. Pairs of equal rows are left out.
+    Averaged over targets. Source: theory-nets.md §37.
     """
 
     label: ClassVar[str] = "worst relative change of a distance"
@@ -34,7 +34,7 @@ class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
         if start is None:
             return "the learner is a dense net with a Gaussian start"
         if start.joint_inputs is not None:
-            return "one map carries all rows, as in a dense net"
+            return "all rows pass through one map, as in a dense net"
         return "there are two rows" if problem.matrix.shape()[0] < 2 else None
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -58,6 +58,6 @@ class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
 
 
 def _distances(points: torch.Tensor) -> torch.Tensor:
-    """Return the distances of the points [n, d], each to each, in float64: [n, n]."""
+    """Return the distances [n, n] between all pairs of points [n, d], in float64."""
     centred = points.double() - points.double().mean(0)
     return torch.cdist(centred, centred, compute_mode="use_mm_for_euclid_dist")

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 class Error(OfRows, frozen=True, tag="error"):
-    """The share of rows that are misclassified, for labels of two classes or, one-hot, of several.
+    """The share of rows that are misclassified, for labels of two classes or one-hot labels of several.
 
-    Labels ±1 are decided by the sign of a prediction, labels 0 and 1 by its side of the loss's boundary. A
+    For labels ±1, the sign of a prediction decides; for labels 0 and 1, its side of the loss's boundary. A
     prediction on the boundary counts one half. For one-hot labels, a row is misclassified if another class
     has the largest prediction; if t predictions are equally large, each counts 1/t. Rounding moves
     predictions off a boundary, on unseen Hadamard rows even to the right side. So a prediction within √eps of
-    the boundary counts as on it. A seen row counts as often as it was seen. It has no value over rows seen
-    before the first example, nor over unseen rows after the last. If some labels were corrupted, it is
-    measured on these labels, or on the true ones. Source: theory.md §10, theory-bias.md §44.
+    the boundary counts as lying on it. A seen row counts as often as it was seen. It has no value over rows
+    seen before the first example, nor over unseen rows after the last. If some labels were corrupted, the
+    error is measured on the corrupted labels or on the true ones. Source: theory.md §10, theory-bias.md §44.
     """
 
     labels: Annotated[
@@ -73,7 +73,7 @@ class Error(OfRows, frozen=True, tag="error"):
 
 
 def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch.Tensor:
-    """Return P(right) − P(wrong) of each of the predictions […, B, n], where chance decides ties.
+    """Return P(right) − P(wrong) for each prediction […, B, n], if ties are broken at random.
 
     One-hot labels are predicted together: all targets of a row have the same value.
     """
@@ -96,7 +96,10 @@ def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss:
 
 
 def _largest_is_right(predictions: torch.Tensor, labels: torch.Tensor, targets: int) -> torch.Tensor:
-    """Return 2p − 1, p = 1/t if the class of a row has one of its t largest predictions, and else 0."""
+    """Return 2p − 1.
+
+    Here p = 1/t if the class of a row has one of its t largest predictions, and 0 otherwise.
+    """
     scores, classes = by_instance(predictions, targets), by_instance(labels, targets)
     tie = torch.finfo(predictions.dtype).eps ** 0.5
     largest = (scores >= scores.amax(-2, keepdim=True) - tie).double()

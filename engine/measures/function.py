@@ -23,7 +23,7 @@ PLACES = 101
 class Function(Measure, frozen=True, tag="function"):
     """f(x): the predictions for instances of one entry x, from the least x to the largest.
 
-    If all replicas have the same instances, such as given or equally spaced points, it is measured at these.
+    If all replicas have the same instances, such as given or equally spaced points, f is measured at these.
     Otherwise it is measured at 101 equally spaced points of the interval. There must be a single target.
     Unit: that of a label. Source: SESS19; theory-bias.md §51, theory-nets.md §32.
     """
@@ -38,7 +38,7 @@ class Function(Measure, frozen=True, tag="function"):
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if problem.matrix.structure().span is None:
-            return "instances are points of an interval, as those of matrix interval"
+            return "instances are points of an interval, such as those of the matrix interval"
         return _one_target(problem)
 
     def value(self, probe: Probe) -> torch.Tensor:
@@ -67,7 +67,9 @@ def _one_target(problem: Problem) -> str | None:
 def needs_fixed_points(problem: Problem) -> str | None:
     """Return the condition for evaluating f at the instances that is not met; None if it is met."""
     if not problem.matrix.structure().points_are_fixed:
-        return "instances are numbers that are the same in every replica, as interval has with spaced points"
+        return (
+            "instances are numbers that are the same in every replica, such as spaced points of an interval"
+        )
     return _one_target(problem)
 
 

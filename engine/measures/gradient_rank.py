@@ -18,7 +18,7 @@ class GradientRank(Measure, frozen=True, tag="gradient-rank"):
     """‖∇_l‖_F/‖∇_l‖₂: the root of the stable rank of the gradient of layer l, 1 for a single direction.
 
     The gradient is that of the mean loss over the rows seen so far (over the training rows with the protocol
-    `steps`). It has no value before the first example, nor for a gradient 0. Averaged over nets. Source:
+    `steps`). It has no value before the first example, or if the gradient is 0. Averaged over nets. Source:
     Bernstein et al. 2023; theory-symmetry.md §22.
     """
 

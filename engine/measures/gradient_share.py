@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 ALIKE = 1e-6
-"""Gap over the largest eigenvalue up to which two eigenvalues count as equal, as float32 rounds."""
+"""Gap, as a share of the largest eigenvalue, up to which two eigenvalues count as equal in float32."""
 
 
 class GradientShare(Measure, frozen=True, tag="gradient-share"):
     """‖P∇L‖²/‖∇L‖²: the share of the gradient in the top eigenspace of the Hessian of the training loss L.
 
     P projects onto the eigenvectors of the `directions` largest eigenvalues of ∇²L. Rows, nets and algorithm
-    are those of `hessian-spectrum`; the gradient is that of the whole training loss, also if the steps use
-    mini-batches. NaN where the gradient is 0, or where the next eigenvalue equals the last of these. Averaged
-    over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer 2018; Song, Ahn, Yun 2025; theory-nets.md §28.
+    are those of `hessian-spectrum`. The gradient is that of the whole training loss, even if the steps use
+    mini-batches. NaN if the gradient is 0, or if the next eigenvalue equals the last of the top ones.
+    Averaged over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer 2018; Song, Ahn, Yun 2025; theory-nets.md
+    §28.
     """
 
     label: ClassVar[str] = "share of the gradient in the top eigenspace"
@@ -41,7 +42,7 @@ class GradientShare(Measure, frozen=True, tag="gradient-share"):
         return MeasureNeeds(parameters=True, curvature=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="of every net the eigenvectors of its Hessian")
+        return MeasureSchedule(expensive="for every net, the eigenvectors of its Hessian")
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
         if learner.architecture is None:

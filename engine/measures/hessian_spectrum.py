@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 COPIES = 4
-"""Copies of the Hessian that its eigenvectors take."""
+"""Memory that eigenvectors take, in copies of the Hessian."""
 
 Scale = Literal["one", "largest", "next"]
 
@@ -36,10 +36,10 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
     L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), as for
     the sharpness, which is λ_1. With `scale` = largest the values are λ_j/λ_1, and with `scale` = next they
     are λ_j/λ_{j+1}, which peaks at gaps. The Hessian is over all parameters of a net. Nets that a joint loss
-    couples are one net: m neurons with cross-entropy are softmax regression. Up to 1000 parameters all
-    eigenvalues are computed, beyond that the largest by ARPACK's Lanczos on products ∇²L v. NaN beyond the
-    number of parameters. Measured at the start and at the end, averaged over nets. Unit: that of a loss over
-    the square of that of a parameter, or none for ratios. Source: Papyan 2020; theory-nets.md §28.
+    couples count as one net: m neurons with cross-entropy are softmax regression. Up to 1000 parameters, all
+    eigenvalues are computed. Beyond that, ARPACK's Lanczos method computes the largest from products ∇²L v.
+    NaN beyond the number of parameters. Measured at the start and at the end, averaged over nets. Unit: that
+    of a loss over a squared parameter, or none for ratios. Source: Papyan 2020; theory-nets.md §28.
     """
 
     label: ClassVar[str] = LABELS["one"]
@@ -47,7 +47,8 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
     most: Annotated[Count, Meta(title="how many", description="of the largest eigenvalues")] = 30
 
     scale: Annotated[
-        Scale, Meta(title="scale", description="one: as they are; else over the largest, or over the next")
+        Scale,
+        Meta(title="scale", description="one: unscaled; otherwise divided by the largest, or by the next"),
     ] = "one"
 
     def label_with(self, loss: str) -> str:
@@ -57,7 +58,7 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
         return MeasureNeeds(parameters=True, curvature=True)
 
     def schedule(self) -> MeasureSchedule:
-        return MeasureSchedule(expensive="of every net the eigenvalues of its Hessian", ends_only=True)
+        return MeasureSchedule(expensive="for every net, the eigenvalues of its Hessian", ends_only=True)
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
         last = self.most - 1 if self.scale == "next" else self.most

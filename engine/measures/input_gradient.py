@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class InputGradient(Measure, frozen=True, tag="input-gradient"):
     """(∂ŷ/∂x_p)², the squared slope of a prediction by entry p = 1 … d; averaged over the rows and nets.
 
-    Of a ReLU net ∂ŷ/∂x_p is a sum over all paths from input p to the output: the product of the weights of
-    each path whose units are all on. Unit: that of a prediction over that of an entry, squared.
-    Source: HN20; theory-nets.md §38.
+    In a ReLU net, ∂ŷ/∂x_p is the sum over paths from input p to the output whose units are all on. Each path
+    contributes the product of its weights. Unit: that of a prediction over that of an entry, squared. Source:
+    HN20; theory-nets.md §38.
     """
 
     label: ClassVar[str] = "(∂ŷ/∂x_p)²"

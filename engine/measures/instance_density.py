@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 DECIMALS = 6
-"""Decimals to which eigenvalues are rounded: more have no meaning in float32."""
+"""Decimals to which eigenvalues are rounded; further decimals have no meaning in float32."""
 
 
 class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
     """Share of the min(n, d) eigenvalues of XXᵀ/d in each bin, divided by its width: a histogram.
 
-    Bins of equal width go from 0 to `last`, and larger eigenvalues are in none. Source: theory-nets.md §40.
+    Bins of equal width go from 0 to `last`; larger eigenvalues are not counted. Source: theory-nets.md §40.
     """
 
     label: ClassVar[str] = "density of eigenvalues"

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
-    """λ_j/λ_{j+1} of the singular values of J = ∂(predictions of all rows)/∂W₁, largest first.
+    """λ_j/λ_{j+1} for the singular values λ_j of J = ∂(predictions of all rows)/∂W₁, largest first.
 
-    On mixtures of K classes of C small clusters each, nets with K outputs have a gap at j = K²C, and the
-    ratios beside it are near 1. It is measured at the start and at the end, and averaged over targets if each
-    has a net. Unit: none. Source: OFLS19; theory-bias.md §46.
+    On mixtures of K classes with C small clusters each, nets with K outputs have a gap at j = K²C, and the
+    ratios beside the gap are near 1. It is measured at the start and at the end, and averaged over targets if
+    each has a net. Unit: none. Source: OFLS19; theory-bias.md §46.
     """
 
     label: ClassVar[str] = "ratio of a singular value to the next"
@@ -43,7 +43,7 @@ class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
         if lack := self._spectrum.refuses(learner, problem):
             return lack
         (spectrum_index,) = self._spectrum.index(learner, problem)
-        return None if len(spectrum_index.values) > 1 else "there are two singular values at least"
+        return None if len(spectrum_index.values) > 1 else "there are at least two singular values"
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return self._spectrum.numbers(parameters, signals, batch)

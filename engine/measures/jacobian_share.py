@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class LeftSingular(Measure, frozen=True):
     """The largest singular values of J = ∂(predictions of the rows seen)/∂W₁ and their left singular vectors.
 
-    A row of values per net, and below each value its left singular vector, output by output, 0 on unseen
-    rows: [nets, 1 + K·n, m]. Values beyond those of J are 0. Only other measures use it.
+    Array [nets, 1 + K·n, m]: a row of values per net, and below each value its left singular vector, output
+    by output, with 0 on unseen rows. Values beyond the rank of J are 0. Only other measures use it.
     """
 
     directions: int
@@ -39,7 +39,7 @@ class LeftSingular(Measure, frozen=True):
 
 
 class OfJacobian(Measure, frozen=True):
-    """A measure of labels or residuals in the span of m left singular vectors of the Jacobian by W₁."""
+    """Base of measures of labels or residuals in the span of m left singular vectors of the Jacobian."""
 
     directions: Annotated[
         Count, Meta(title="directions m", description="left singular vectors that span the information space")
@@ -65,7 +65,7 @@ class OfJacobian(Measure, frozen=True):
         return 3 * batch * signals
 
     def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return numbers of all nets [nets] as the means [R, V]."""
+        """Return the means [R, V] of numbers [nets] of all nets."""
         data = probe.data
         return of_nets.view(data.replicas, data.variants, -1).mean(2)
 
@@ -75,9 +75,9 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
 
     The information space is the span of the left singular vectors of J = ∂(predictions of the rows seen)/∂W₁
     with the m largest singular values, which gradient descent learns first. Its orthogonal complement is the
-    nuisance space. J is the Jacobian of the start, or the present one, which is measured at the start and at
-    the end only. `of` the residual it is ‖Π r‖/‖r₀‖, with the residual r₀ at the start; `start-residual` is
-    r₀ itself. Averaged over nets. Source: OFLS19; theory-bias.md §45.
+    nuisance space. J is the Jacobian at the start, or the present one, which is computed at the start and at
+    the end only. For the residual r, the share is ‖Π r‖/‖r₀‖ with the residual r₀ at the start;
+    `start-residual` is r₀ itself. Averaged over nets. Source: OFLS19; theory-bias.md §45.
     """
 
     label: ClassVar[str] = "share of the length"
@@ -113,20 +113,23 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
 
 
 class SeenLabels(Measure, frozen=True):
-    """The labels of the rows seen, output by output, and 0 on other rows: [nets, K·n]. For other measures."""
+    """The labels [nets, K·n] of the rows seen, output by output, and 0 on other rows.
+
+    Used by other measures.
+    """
 
     def value(self, probe: Probe) -> torch.Tensor:
         return _of_rows_seen(probe.data.labels, probe)
 
 
 class Residuals(Measure, frozen=True):
-    """The predictions minus the labels, on the same rows: [nets, K·n]. For other measures."""
+    """The predictions minus the labels [nets, K·n], on the rows seen. Used by other measures."""
 
     def value(self, probe: Probe) -> torch.Tensor:
         return _of_rows_seen(probe.predictions - probe.data.labels, probe)
 
 
 def _of_rows_seen(values: torch.Tensor, probe: Probe) -> torch.Tensor:
-    """Return values [B, n] by net, [nets, K·n], with 0 on rows not seen."""
+    """Return values [B, n] grouped by net [nets, K·n], with 0 on rows not seen."""
     seen = seen_by_net(probe)
     return values.double().view(seen.shape).where(seen, 0.0).flatten(1)

@@ -25,11 +25,11 @@ FIRST_LAYER = {"W1": 1.0}
 class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
     """λ_1 ≥ λ_2 ≥ …: the singular values of J = ∂(predictions of the rows)/∂W₁, n·K × h·d for K outputs.
 
-    From the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, z = W₁ x, u = 1 … h. A step on W₁ moves
-    labels far along directions of large values, and hardly along others. Values below √eps of the largest are
-    rounding, and values beyond those of J are 0. Of all rows, or of training rows. Measured at the start and
-    at the end. Averaged over targets. Unit: that of a prediction over that of a weight. Source: OFLS19;
-    theory-bias.md §§45, 46.
+    They are computed from the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, z = W₁ x, u = 1 … h. A
+    step on W₁ moves predictions far along directions of large values, and hardly along others. Values below
+    √eps times the largest are rounding, and values beyond the rank of J are 0. The rows are all rows, or the
+    training rows. Measured at the start and at the end. Averaged over targets. Unit: that of a prediction
+    over that of a weight. Source: OFLS19; theory-bias.md §§45, 46.
     """
 
     label: ClassVar[str] = "singular value of the Jacobian"
@@ -77,7 +77,7 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
 
 
 def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield, net by net, the numbers among K·n of the predictions of rows seen, and their J Jᵀ."""
+    """Yield, for each net, the indices (among K·n) of the predictions for rows seen, and their J Jᵀ."""
     instances, nets = probe.data.instances, seen_by_net(probe)
     members = len(nets) // instances.replicas
     for net, seen in enumerate(nets):
@@ -92,6 +92,6 @@ def kernels_of_seen(probe: Probe) -> Iterator[tuple[torch.Tensor, torch.Tensor]]
 
 
 def seen_by_net(probe: Probe) -> torch.Tensor:
-    """Return which rows were seen, for every output of every net, [nets, K, n]."""
+    """Return whether each row was seen, for every output of every net, [nets, K, n]."""
     labels = probe.data.labels
     return (probe.counts > 0).expand_as(labels).view(-1, probe.architecture.outputs, labels.shape[1])

@@ -1,4 +1,4 @@
-"""The distance of the tangent kernel of a net from that of its start, or from its mean."""
+"""The distance of the tangent kernel of a net from its value at the start, or from its mean."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
     """‖K − K₀‖₂ of tangent kernels K = J Jᵀ of all rows, J = ∂ŷ/∂W₁: now and at the start.
 
-    To the mean it is ‖K − E K‖₂, with the mean over a Gaussian first layer of a net with one hidden layer,
-    given its output weights a: E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k², where u and v are the signals of a
-    unit on x_i and x_j, and weights include the factors of their parametrisation. The norm is the largest
+    The distance from the mean is ‖K − E K‖₂. The mean is over a Gaussian first layer of a net with one hidden
+    layer, given its output weights a: E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k², where u and v are the signals
+    of a unit on x_i and x_j. Weights include the factors of their parametrisation. The norm is the largest
     singular value. Averaged over nets. Unit: that of a kernel. Source: JGH18; theory-nets.md §26.
     """
 
@@ -71,7 +71,7 @@ def _kernels(probe: Probe, tensors: Params) -> Iterator[torch.Tensor]:
 
 
 def _means(probe: Probe) -> torch.Tensor:
-    """Return E K [nets, n, n] over the first layer of every net, given its output weights."""
+    """Return E K [nets, n, n], the mean over the first layer of every net, given its output weights."""
     net, instances = probe.architecture, probe.data.instances
     hidden = net.structure().hidden_layers
     assert hidden is not None, "others are refused"

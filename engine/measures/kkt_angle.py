@@ -13,9 +13,10 @@ class KKTAngle(Measure, frozen=True, tag="kkt-angle"):
     """1 − cos(θ, −∇L) for all parameters θ: 0 at a stationary point θ of its margin problem.
 
     The problem is min ‖θ‖² with y_j f(θ, x_j) ≥ 1, for a loss with an exponential tail and a net f that is
-    homogeneous in θ. At a stationary point θ is a combination of the gradients of the least margins, with
-    weights ≥ 0. L is the training loss over the rows seen, and its direction is taken from ∇ ln L = ∇L/L. It
-    has no value where the gradient is 0. Averaged over nets. Unit: none. Source: LL20; theory-bias.md §47.
+    homogeneous in θ. At a stationary point, θ is a combination of the gradients of the least margins, with
+    coefficients ≥ 0. L is the training loss over the rows seen, and its direction is taken from ∇ ln L =
+    ∇L/L. It has no value where the gradient is 0. Averaged over nets. Unit: none. Source: LL20;
+    theory-bias.md §47.
     """
 
     label: ClassVar[str] = "1 − cos(θ, −∇L)"

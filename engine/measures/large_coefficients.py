@@ -15,7 +15,7 @@ LARGE = 0.05
 
 
 class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
-    """Number of |ŵ_i| above a twentieth of the largest, averaged over targets.
+    """Number of coefficients |ŵ_i| above a twentieth of the largest, averaged over targets.
 
     ŵ_i are the weights, or the coefficients of their discrete Fourier transform. For w = 0, the number is 0.
     Unit: none. Source: GLSS18b; theory-bias.md §47.
@@ -36,6 +36,6 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
 
 
 def large(values: torch.Tensor) -> torch.Tensor:
-    """Return which of the coefficients [B, d] are large."""
+    """Return whether each of the coefficients [B, d] is large."""
     sizes = values.abs()
     return sizes > LARGE * sizes.amax(1, keepdim=True)

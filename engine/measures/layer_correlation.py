@@ -1,4 +1,4 @@
-"""Layer correlation: how alike every hidden layer makes two inputs."""
+"""Layer correlation: the similarity of two inputs after every hidden layer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
-    """c_l, the correlation that layer l = 1 … L gives to the signals of the next for the first two rows.
+    """c_l: the correlation of the signals of layer l + 1 on the first two rows, given layer l = 1 … L.
 
-    c_l = K₁₂/√(K₁₁ K₂₂) with K_ab = C_b + C_w · mean σ(z^l_a) σ(z^l_b), where the mean is over the units of
-    the layer, z^l_a are their signals on row a before σ, and C_w and C_b are those of layer l + 1: over draws
-    of its weights alone, c_l is the correlation of two of its signals. At 1, the rows have merged. Averaged
-    over targets. Source: RYH ch. 5; theory-nets.md §24.
+    c_l = K₁₂/√(K₁₁ K₂₂) with K_ab = C_b + C_w · mean σ(z^l_a) σ(z^l_b). The mean is over the units of layer
+    l, and z^l_a are their signals on row a before σ. C_w and C_b are those of layer l + 1. So c_l is the
+    correlation over draws of the weights of layer l + 1 alone. At 1, the rows have merged. Averaged over
+    targets. Source: RYH ch. 5; theory-nets.md §24.
     """
 
     label: ClassVar[str] = "correlation of two inputs"

@@ -9,7 +9,7 @@ from engine.measures import MeasureNeeds, OfLayers, Probe
 
 
 class LayerMean(OfLayers, frozen=True, tag="layer-mean"):
-    """The mean of the weights of layer l; for a layer of one weight the weight itself.
+    """The mean of the weights of layer l; for a layer with a single weight, the weight itself.
 
     Averaged over nets. Unit: that of a weight. Source: none needed.
     """

@@ -13,9 +13,9 @@ from engine.updates.agd import ratio
 class LayerNorms(OfLayers, frozen=True, tag="layer-norms"):
     """‖W_l‖₂/√(d_l/d_{l−1}): the largest singular value of the weights of layer l, in units of its shape.
 
-    Layer l has d_{l−1} inputs and d_l outputs; biases are a separate layer. At 1, a layer at most keeps the
-    mean square of the entries of a signal, which the derivation of automatic gradient descent assumes.
-    Averaged over nets. Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    Layer l has d_{l−1} inputs and d_l outputs; biases are a separate layer. At 1, a layer does not increase
+    the mean square of a signal's entries, as the derivation of automatic gradient descent assumes. Averaged
+    over nets. Source: Bernstein et al. 2023; theory-symmetry.md §22.
     """
 
     label: ClassVar[str] = "‖W_l‖₂ in units of √(d_l/d_{l−1})"

@@ -1,4 +1,4 @@
-"""Layer variance: the variance of the next layer's signals, by every hidden layer."""
+"""Layer variance: the variance that every hidden layer gives to the next layer's signals."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class LayerVariance(Measure, frozen=True, tag="layer-variance"):
     """V_l = C_w · mean σ(z^l)²: the variance that layer l = 1 … L gives to a signal of layer l + 1.
 
-    The mean is over the units of the layer and all rows, z^l are their signals before σ, and C_w is that of
-    layer l + 1: over draws of its weights alone, V_l (plus its C_b) is the variance of its signals at the
-    start. If `scale` s is set, C_w = s². Averaged over targets. Source: theory-nets.md §24.
+    The mean is over the units of layer l and all rows, z^l are the signals of the units before σ, and C_w is
+    that of layer l + 1. Over draws of the weights of layer l + 1 alone, V_l (plus C_b) is the variance of its
+    signals at the start. If `scale` s is set, C_w = s². Averaged over targets. Source: theory-nets.md §24.
     """
 
     label: ClassVar[str] = "layer variance"

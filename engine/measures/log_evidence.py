@@ -1,4 +1,4 @@
-"""How well the prior of a Bayesian net predicted the examples."""
+"""The log evidence: how well the prior of a Bayesian net predicted the examples."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 
 class LogEvidence(OfPosterior, frozen=True, tag="log-evidence"):
-    """ln of the prior density of the labels seen, in the coordinates θ* of the weights in their span.
+    """ln of the prior density of the labels seen, in coordinates θ* of the weights in the span of the rows.
 
-    Densities of the labels themselves differ by a factor that depends on the instances only. It compares
-    priors: the depth, the width or the variance with the largest evidence predicted the labels best. NaN
-    where no or one direction is open. Averaged over targets. Source: Hanin, Zlokapa 2023; theory-nets.md §40.
+    The density of the labels themselves differs by a factor that depends only on the instances. The evidence
+    compares priors: the depth, width or variance with the largest evidence predicted the labels best. NaN if
+    fewer than two directions are orthogonal to the rows. Averaged over targets. Source: Hanin, Zlokapa 2023;
+    theory-nets.md §40.
     """
 
     label: ClassVar[str] = "ln evidence"

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Margin(Measure, frozen=True, tag="margin"):
     """The margin min_j y_j x_jᵀw/‖w‖_q over the examples seen so far, averaged over targets.
 
-    For labels ±1. It is negative as long as an example is on the wrong side, and has no value for w = 0 or
-    before the first example. Its maximum over w is 1/min ‖w‖_q among the w with y_j x_jᵀw ≥ 1. Unit: that of
+    Labels are ±1. The margin is negative as long as an example is misclassified. It has no value for w = 0 or
+    before the first example. Its maximum over w is 1/min ‖w‖_q over all w with y_j x_jᵀw ≥ 1. Unit: that of
     an instance. Source: GLSS18a; theory-bias.md §47.
     """
 

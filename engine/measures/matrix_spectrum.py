@@ -1,4 +1,4 @@
-"""The singular values of weights that are a matrix."""
+"""The singular values of weights arranged as a matrix."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
-    """s_j(W)/s_1(W): singular values of the weights as a matrix, row by row, relative to the largest.
+    """s_j(W)/s_1(W): singular values relative to the largest, of the weights arranged as a matrix W.
 
-    All but the first few are small if W is nearly of low rank; values that rounding alone can produce are 0.
-    NaN for W = 0. Averaged over targets. Source: WGL20; theory-bias.md §49.
+    The weights fill W row by row. All but the first few values are small if W is nearly of low rank. Values
+    that rounding alone can produce are 0. NaN for W = 0. Averaged over targets. Source: WGL20; theory-bias.md
+    §49.
     """
 
     label: ClassVar[str] = "s_j/s_1"

@@ -14,9 +14,9 @@ from engine.measures import Measure, MeasureNeeds, Probe
 class Norm(Measure, frozen=True, tag="norm"):
     """The length ‖w‖_p of the weights, averaged over targets.
 
-    ‖w‖₁ = Σ_i |w_i|, ‖w‖₂ = (Σ_i w_i²)^½, ‖w‖_∞ = max_i |w_i|, (Σ_i |w_i|^⅔)^1½, which is no norm, or with
-    p = "fourier" Σ_f |c_f| over the coefficients c of the unitary discrete Fourier transform of w. Unit: that
-    of a weight. Source: theory-bias.md §§34, 47.
+    The norms are ‖w‖₁ = Σ_i |w_i|, ‖w‖₂ = (Σ_i w_i²)^½ and ‖w‖_∞ = max_i |w_i|. (Σ_i |w_i|^⅔)^1½ is no norm.
+    With p = "fourier", the sum Σ_f |c_f| is over the coefficients c of the unitary discrete Fourier transform
+    of w. Unit: that of a weight. Source: theory-bias.md §§34, 47.
     """
 
     label: ClassVar[str] = "norm of w"

@@ -17,10 +17,10 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
     """‖w‖/‖ŵ‖ for the solution ŵ that a learner `tends_to`, in the norm that ŵ minimises.
 
     The ratio is 1 if the learner fits the examples with the least norm, and is below 1 until it fits them. If
-    ŵ is nearest to the start of the learner, both norms are of the displacement from the start. If ŵ has the
-    largest margin, w is first divided by its least margin min_j y_j x_jᵀw: the ratio is then never below 1,
-    and has no value until all examples are on the right side. It has no value before the first example.
-    Averaged over targets. Unit: none. Source: GLSS18a, GLSS18b; theory-bias.md §§47, 49.
+    ŵ is the solution nearest to the start of the learner, both norms are those of the displacement from the
+    start. If ŵ has the largest margin, w is first divided by its least margin min_j y_j x_jᵀw. The ratio is
+    then never below 1, and has no value until all examples are classified correctly. It has no value before
+    the first example. Averaged over targets. Unit: none. Source: GLSS18a, GLSS18b; theory-bias.md §§47, 49.
     """
 
     label: ClassVar[str] = "norm, relative to the least"
@@ -33,7 +33,7 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
         return (
             None
             if names_norm
-            else "the learner says which solution it tends to, and this solution has a least norm"
+            else "the learner declares the solution that it tends to, and the solution has a least norm"
         )
 
     def bytes_held(self, sizes: Sizes) -> int:

@@ -14,8 +14,8 @@ OF_TRAINING = AverageLoss(rows="train")
 class Objective(Measure, frozen=True, tag="objective"):
     """The mean loss of an output over the rows seen, plus (λ/2m) ‖θ‖² for m outputs and the L2 penalty λ.
 
-    It is the training objective of a net of m outputs, divided by m; θ are the numbers under the penalty. It
-    has no value before the first example, except with the protocol `steps`, which has one at the start.
+    It is the training objective of a net with m outputs, divided by m; θ are the penalised parameters. It has
+    no value before the first example, except with the protocol `steps`, where it has a value at the start.
     Averaged over nets. Unit: that of a loss. Source: theory-symmetry.md §22.
     """
 

@@ -17,16 +17,17 @@ if TYPE_CHECKING:
 
 
 class Occupation(Measure, frozen=True, tag="occupation"):
-    """The mean of every feature over all rows, or with `parts` its sum over each of so many equal blocks.
+    """The mean of every feature over all rows; with `parts`, the sum of the means in each equal block.
 
-    If every row is 1 at one place and 0 elsewhere, it is the share of the rows at this place. It is a
-    property of the instances, the same for all learners. Source: theory-nets.md §36.
+    If every row has a single 1 and zeros elsewhere, it is the share of the rows whose 1 is in this feature.
+    It is a property of the instances, the same for all learners. Source: theory-nets.md §36.
     """
 
     label: ClassVar[str] = "mean over rows"
 
     parts: Annotated[
-        Count | None, Meta(title="parts", description="blocks of neighbouring features; none: each alone")
+        Count | None,
+        Meta(title="parts", description="number of equal blocks of features; none: every feature by itself"),
     ] = None
 
     def needs(self) -> MeasureNeeds:

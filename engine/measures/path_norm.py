@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class PathNorm(Measure, frozen=True, tag="path-norm"):
-    """Σ over all paths from an input to the output of |w₁ w₂ ⋯ w_L|, the weights along them.
+    """Σ |w₁ w₂ ⋯ w_L| over all paths from an input to the output, with the weights along each path.
 
     For one hidden layer, it is Σ_j Σ_i |a_j w_ji|. Biases are on no path. The norm does not change if the
-    weights into a rectified unit are multiplied by c, and the weights out of it by 1/c. With one input ½ Σ_j
-    (a_j² + w_j²) is never less, and equal if |a_j| = |w_j|. Averaged over targets. Source: Neyshabur,
-    Tomioka, Srebro 2015; SESS19; theory-bias.md §51.
+    weights into a rectified unit are multiplied by c, and the weights out of it by 1/c. With one input, ½ Σ_j
+    (a_j² + w_j²) is never smaller, and it is equal if |a_j| = |w_j| for all j. Averaged over targets. Source:
+    Neyshabur, Tomioka, Srebro 2015; SESS19; theory-bias.md §51.
     """
 
     label: ClassVar[str] = "Σ|a w| over paths"

@@ -28,9 +28,9 @@ Floats = NDArray[np.float64]
 class Pieces(Measure, frozen=True, tag="pieces"):
     """Number of linear pieces of a net along a line: between two instances, or on the whole line.
 
-    The two instances are the least and the largest, if instances have one entry, else the first two. Pieces
-    are counted exactly, from the points where units switch, layer by layer. Neighbours whose slopes are equal
-    up to 10⁻⁹ count as one piece. σ bends at 0 alone. Averaged over targets. Source: Hanin, Rolnick 2019;
+    If instances have one entry, these are the least and the largest instance, otherwise the first two. Pieces
+    are counted exactly, from the points where units switch, layer by layer. Neighbouring pieces whose slopes
+    are equal up to 10⁻⁹ count as one. σ bends at 0 alone. Averaged over targets. Source: Hanin, Rolnick 2019;
     theory-nets.md §39.
     """
 

@@ -1,4 +1,4 @@
-"""How much of the weights the posterior of a Bayesian net leaves open."""
+"""The spread of the weights under the posterior of a Bayesian net."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class OfPosterior(Measure, frozen=True):
 class PosteriorSpread(OfPosterior, frozen=True, tag="posterior-spread"):
     """E‖θ_⊥‖²: the mean square length of the weights orthogonal to all instances seen, over the posterior.
 
-    An unseen unit vector orthogonal to them is predicted with variance E‖θ_⊥‖²/(d − P) after P independent
-    rows. NaN where one direction is open. Averaged over targets. Source: Hanin, Zlokapa 2023; theory-nets.md
-    §40.
+    After P independent rows, the prediction for a unit vector orthogonal to them has the variance E‖θ_⊥‖²/(d
+    − P). NaN if only one direction is orthogonal to the rows. Averaged over targets. Source: Hanin, Zlokapa
+    2023; theory-nets.md §40.
     """
 
     label: ClassVar[str] = "E‖θ_⊥‖²"

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Regions(Measure, frozen=True, tag="regions"):
-    """Number of cells of the plane of the inputs s e₁ + t e₂, on each of which every unit is on or off.
+    """Number of cells of the plane of inputs s e₁ + t e₂; in the interior of a cell, no unit switches.
 
-    All other entries are 0. Cells are counted exactly, on the whole plane, up to rounding at 10⁻¹²: the units
-    of a layer cut the cells of the layers below, where they are linear, by straight lines. σ bends at 0
+    All other entries are 0. Cells are counted exactly on the whole plane, up to rounding at 10⁻¹². The units
+    of a layer are linear on the cells of the layers below, and cut them by straight lines. σ bends at 0
     alone. Averaged over targets. Source: Zaslavsky 1975; theory-nets.md §39.
     """
 

@@ -26,8 +26,8 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
     Gradients are with respect to all parameters of a net with one output, without its penalty. The measure is
     averaged over nets. A seen row counts as often as it was seen; with the protocol `steps`, all training
     rows count. ‖∇L‖² is the part that rows share, and the rest is the trace of the covariance of the gradient
-    of a random row. With labels `coins` the labels are ±1 with probability ½ each, independent of the true
-    ones: this is the gradient of junk. Unit: the square of that of a loss over that of a parameter. Source:
+    of a random row. With labels `coins`, the labels are ±1 with probability ½ each, independent of the true
+    labels: this is the gradient of the junk run. Unit: that of a loss over a parameter, squared. Source:
     Yaida 2019; Abbe, Sandon 2020; theory-nets.md §36, theory-bias.md §41.
     """
 
@@ -63,7 +63,7 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
 
 
 def _kernel_diagonal(architecture: Architecture, tensors: Params, rows: torch.Tensor) -> torch.Tensor:
-    """Return ‖∇ŷ_j‖² [B, n] at every row x_j [R, n, d], where each row is a member of the batch."""
+    """Return ‖∇ŷ_j‖² [B, n] at every row x_j [R, n, d], with each row as a separate member of the batch."""
     replicas, _, d = rows.shape
     nets = len(next(iter(tensors.values())))
     parameters = sum(tensors[name][0].numel() for name in architecture.layers)

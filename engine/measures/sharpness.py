@@ -14,11 +14,11 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
 
     L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), as the
     program defines it: square loss is (ŷ − y)², without a ½. Gradient descent at rate η is stable where S <
-    2/η, for every convention. The Hessian is over all parameters of a net, averaged over nets. A net with
-    several outputs has the sum of their losses, and an L2 penalty λ counts and adds λ to S. It has no value
-    before the first example. For up to 100 parameters, it is computed from all eigenvalues of the Hessian.
-    For more, it is computed by ARPACK's Lanczos method on products ∇²L v, up to residuals of 10⁻³ S. Unit:
-    that of a loss over the square of that of a parameter. Source: Cohen et al. 2021; theory-nets.md §§0, 30.
+    2/η, for every convention. The Hessian is over all parameters of a net, averaged over nets. For a net with
+    several outputs, L is the sum of their losses. An L2 penalty λ adds λ to S. It has no value before the
+    first example. For up to 100 parameters, it is computed from all eigenvalues of the Hessian. For more,
+    ARPACK's Lanczos method computes it from products ∇²L v, up to residuals of 10⁻³ S. Unit: that of a loss
+    over a squared parameter. Source: Cohen et al. 2021; theory-nets.md §§0, 30.
     """
 
     label: ClassVar[str] = "sharpness"

@@ -8,15 +8,15 @@ from engine.core.lazy import torch
 from engine.measures import Measure, MeasureNeeds, Probe
 
 ROUNDING = 64
-"""Units of rounding of the largest entry up to which an entry counts as 0, with the sign 0."""
+"""Largest entry that counts as 0, with the sign 0, in rounding units of the largest entry of all."""
 
 
 class SignAlignment(Measure, frozen=True, tag="sign-alignment"):
     """cos∠(w, sign(Σ_j y_j x_j)), the sum over the rows seen, averaged over targets; no value for w = 0.
 
-    From 0, the first step of sign descent on the square loss is along these signs, and so is that of Adam,
-    RMSProp and AdaGrad. In the coordinates that learners see. Source: Wilson, Roelofs, Stern, Srebro, Recht
-    2017; theory-symmetry.md §50.
+    From weights 0, the first step of sign descent, Adam, RMSProp and AdaGrad on the square loss is along
+    these signs. The weights are in the coordinates that learners see. Source: Wilson, Roelofs, Stern, Srebro,
+    Recht 2017; theory-symmetry.md §50.
     """
 
     label: ClassVar[str] = "cos∠(w, sign(Xᵀy))"

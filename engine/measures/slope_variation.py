@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 SAME = 1e-6
-"""Instances nearer to one another than this share of their range count as one point."""
+"""Instances closer to each other than this share of their range count as one point."""
 
 
 class SlopeVariation(Measure, frozen=True, tag="slope-variation"):
-    """∫|f″| = Σ_i |s_{i+1} − s_i|, s_i the slopes of f between neighbouring instances of one entry x.
+    """∫|f″| = Σ_i |s_{i+1} − s_i| for the slopes s_i of f between neighbouring instances of one entry x.
 
     It is the total variation of f′ over the range of the instances. Two bends of opposite sign between the
     same neighbours cancel in part. Unit: that of a label over that of x. Source: SESS19; theory-bias.md §51.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SingularValues(Measure, frozen=True, tag="spectrum"):
-    """Singular values of the weights across targets, largest first: how far a learner has left the span.
+    """Singular values of the weights across targets, largest first.
 
     Values that rounding alone can produce are 0. Source: WKA21 Thm 9; theory.md §§7, 10.
     """

@@ -25,12 +25,13 @@ FORMULAS = {
 class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
     """C = sup_{E h² = 1} E_g(E_x f(gx) h(x))²: the best average correlation of one h with the images of f.
 
-    f are the labels on the cube {±1}ⁿ, scaled to E f² = 1, and g is a random element of the group. For sign
-    flips C = max_S f̂(S)². For permutations it is found by enumerating the images, and has no value for more
-    than 2048. For both C = max_k W_k/(n choose k). On the sphere in d ≥ 3 dimensions it is that of labels
-    xᵀw*, or of their signs, under rotations: C = max_k W_k/dim H_k. It depends on the problem alone, and is
-    the same for every learner at any time. It limits the correlation of f with noisy gradients of a learner
-    without preferences under the group. Source: Abbe, Boix-Adserà 2022; theory-symmetry.md §20.
+    f gives the labels on the cube {±1}ⁿ, scaled to E f² = 1, and g is a random element of the group. For sign
+    flips, C = max_S f̂(S)². For permutations, C is computed by enumerating the images, and has no value for
+    more than 2048 of them. For both together, C = max_k W_k/(n choose k). On the sphere in d ≥ 3 dimensions,
+    the group is the rotations, for labels xᵀw* or their signs: C = max_k W_k/dim H_k. C depends on the
+    problem alone, and is the same for every learner at any time. It limits the correlation of f with noisy
+    gradients of a learner without preferences under the group. Source: Abbe, Boix-Adserà 2022;
+    theory-symmetry.md §20.
     """
 
     label: ClassVar[str] = "alignment of the target"
@@ -60,10 +61,10 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
 
 def _off_sphere(problem: Problem) -> str | None:
-    """Return why no formula gives the alignment under rotations, in one sentence; None if one does."""
+    """Return the reason why no formula gives the alignment under rotations; None if a formula does."""
     target, matrix = problem.target, problem.matrix
     is_linear = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3
     if high_sphere and is_linear and problem.labels != "bernoulli":
         return None
-    return "under rotations it is known for labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"
+    return "under rotations, it is known for labels xᵀw* and their signs, on a sphere in d ≥ 3 dimensions"

@@ -13,8 +13,8 @@ class WeightsDotGradient(Measure, frozen=True, tag="weights-dot-gradient"):
     """θ·∇L: the inner product of all parameters with the gradient of the training loss.
 
     L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), with the
-    L2 penalty of the net, if any. It has no value before the first example. A step takes 2η θ·∇L off ‖θ‖²,
-    and adds η² times the mean square of the gradients of mini-batches. Averaged over nets. Unit: that of a
+    L2 penalty of the net, if any. It has no value before the first example. On average, a step changes ‖θ‖²
+    by −2η θ·∇L plus η² times the mean square of mini-batch gradients. Averaged over nets. Unit: that of a
     loss. Source: Yaida 2019; theory-nets.md §36.
     """
 

@@ -13,13 +13,13 @@ EXACTNESS = ("exact", "asymptotic", "upper", "reference")
 
 
 def bounds_on(view: View, curve: CurveView) -> list[LineView]:
-    """Return the lower bounds that bind a curve, or if none does, the bounds that it may beat."""
+    """Return the lower bounds that bind a curve; if there are none, the bounds that it may beat."""
     about = [line for line in view.lines if line.direction in FROM_BELOW and line.says(curve)]
     return [line for line in about if line.binds(curve)] or about
 
 
 def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the bound of `bounds_on` that is highest at x, or if several are, the one of largest mean."""
+    """Return the bound of `bounds_on` that is highest at x; among equal ones, that of the largest mean."""
     heights = [(height, line) for line in bounds_on(view, curve) if not np.isnan(height := line.at(x))]
     top = max((height for height, _ in heights), default=np.nan)
     highest = [line for height, line in heights if height == top]
@@ -27,7 +27,7 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the strongest bound at x, else the most informative line of the curve, by EXACTNESS.
+    """Return the strongest bound at x, or otherwise the most informative line of the curve, by EXACTNESS.
 
     The edges of a band do not count.
     """
@@ -52,7 +52,8 @@ ENOUGH = 10
 """Least number of replicas for which a mean below a bound on the expectation is evidence."""
 
 UNLIKELY = 3.2e-5
-"""Probability of a deviation that breaks a bound: that of four standard errors of a normal distribution."""
+"""Probability of a deviation that counts as a broken bound: that of four standard errors of a normal
+distribution."""
 
 
 class Respect(NamedTuple):
@@ -62,7 +63,7 @@ class Respect(NamedTuple):
     """Kind of the bound."""
 
     called: str
-    """Name of the bound in words."""
+    """Name of the bound as text."""
 
     holds: bool | None
     detail: str
@@ -84,9 +85,9 @@ class Respect(NamedTuple):
 def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     """Return whether a curve respects a bound that binds its learner, before its first divergence.
 
-    A bound on every run is broken beyond `rounding`, relative to the first value. A bound on the expectation
-    is broken by a mean of at least ENOUGH replicas whose distance in standard errors is UNLIKELY by Student's
-    law, unless rare replicas may explain it: see `unseen`.
+    A bound on every run is broken by a distance above `rounding`, relative to the first value. A bound on the
+    expectation is broken by a mean of at least ENOUGH replicas if its distance in standard errors is UNLIKELY
+    by Student's law, unless rare replicas may explain it: see `unseen`.
     """
     places = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
     if not len(places):
@@ -128,7 +129,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
         beyond &= unseen(-gap, largest, curve.replicas) < UNLIKELY
     if beyond.any():
         return outcome._replace(holds=False, detail=detail)
-    rare = f"rare replicas of which these {curve.replicas} have none may explain it"
+    rare = f"rare replicas, missing among these {curve.replicas}, may explain it"
     return outcome._replace(holds=None, detail=f"{detail}; {rare}")
 
 
@@ -136,9 +137,9 @@ def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
     """Return the probability that all replicas lack the rare values that close the gap [N] to a bound.
 
     Student's law assumes that replicas are about normal, and that the sample shows their spread. If rare
-    large values carry the expectation, most samples have none of them, little spread, and a mean below it.
-    Let D = `largest` be the most by which a replica lies beyond the mean at any place, toward the bound.
-    Values of that size with probability p = missing/D would account for the gap, and R replicas have none of
+    large values dominate the expectation, most samples lack them, and have little spread and a mean below the
+    expectation. Let D = `largest` be the largest distance of a replica beyond the mean at any place, toward
+    the bound. Values of this size with probability p = missing/D would explain the gap, and R replicas lack
     them with probability (1 − p)^R.
     """
     missing = np.maximum(missing, 0.0)
@@ -154,13 +155,13 @@ def allowed_errors(replicas: int) -> float:
 
 
 def _closest(x: Floats, line: LineView, gap: Floats) -> int:
-    """Return where a curve is closest to a bound after the first example, if the bound is positive there."""
+    """Return the place where a curve is closest to a positive bound, after the first example."""
     matters = (x > 0) & (np.interp(x, line.x, line.y) > ZERO)
     return int(np.where(matters, gap, np.inf).argmin() if matters.any() else gap.argmin())
 
 
 def standing(curve: CurveView, line: LineView, place: int, rounding: float) -> str:
-    """Return a curve's distance from a bound at a place in words, with standard errors if it has them.
+    """Return a curve's distance from a bound at a place as text, with standard errors if it has any.
 
     Distances up to `rounding` are 0, without an error.
     """

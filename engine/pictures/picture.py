@@ -40,17 +40,17 @@ PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest 
 
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a dimension becomes one number: a reading along it.
+    """A reading along a dimension, which turns the dimension into one number.
 
     `over` is `record` (progress of training), an axis, an index of the measure, or the `rate` if a learner
-    tries several, of which `take = "min"` is the best. `first_below` and `first_above` are the first place at
-    which the measure passes a threshold, of every replica, or with `of = "mean"` of their mean: a measured
-    place, or with `between` the place before it at which a straight line from the previous place crosses the
-    threshold (linear), or one in the logarithms of place and measure (log). If a logarithm is undefined, it
-    is the measured place. `place_of` is the first place of the largest or least value, or the place before
-    the largest gap: the greatest ratio, up or down, of neighbouring values. `until` ends the records of every
-    replica where a clock or another measure first passes a value: from there on the measure keeps its value,
-    and a replica that never gets there has no reading.
+    tries several; `take = "min"` then reads the best rate. `first_below` and `first_above` are the first
+    place at which the measure passes a threshold, for every replica or, with `of = "mean"`, for their mean.
+    This is a measured place. With `between`, it is the crossing of the threshold by a line from the previous
+    place, which is straight (linear), or straight in the logarithms of place and measure (log). If a
+    logarithm is undefined, it is the measured place. `place_of` is the first place of the largest or least
+    value, or the place before the largest gap: the greatest ratio, up or down, of neighbouring values.
+    `until` ends the records of every replica where a clock or another measure first passes a value. The
+    measure keeps its value from there on; a replica that never passes the value has no reading.
     """
 
     over: Text = "record"
@@ -90,9 +90,9 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Share of the replicas whose value is below a number, above one, or between two.
+    """Share of the replicas whose value is below a number, above a number, or between two.
 
-    Diverged replicas do not satisfy the condition. With two bounds both must hold.
+    Diverged replicas do not satisfy the condition. With two bounds, both must hold.
     """
 
     below: Number | None = None
@@ -101,13 +101,13 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.below is None and self.above is None:
             raise BadField(
-                "below", "a share counts values below or above a number; give one of them, or both"
+                "below", "a share counts values below or above a number; give below, above or both"
             )
         if self.below is not None and self.above is not None and self.below <= self.above:
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
 
     def in_words(self, label: str) -> str:
-        """Return the condition in words, for a measure with this label."""
+        """Return the condition as text, for a measure with this label."""
         if self.below is None:
             return f"share of replicas with {label} > {self.above:g}"
         above = "" if self.above is None else f"{self.above:g} < "
@@ -117,8 +117,9 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A place that a picture marks by a straight line, at x or at y.
 
-    An expression may name the axes that split curves, for one line each, and the axes in x (for a mark at y)
-    or in y (for a mark at x of a heat map), for a line along them, such as y = "2/eta".
+    An expression may use the axes that split curves, which gives a line for each of their values. It may also
+    use the axes in x (for a mark at y) or in y (for a mark at x of a heat map), which gives a line along
+    them, such as y = "2/eta".
     """
 
     name: Text | None = None
@@ -134,7 +135,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.x is None) == (self.y is None):
-            raise BadField("x", "a mark is at one place, x or y; give one of them")
+            raise BadField("x", "a mark is at one place; give x or y")
 
 
 class Marked(NamedTuple):
@@ -147,20 +148,20 @@ class Marked(NamedTuple):
     """Name without the values of the axes that split curves."""
 
     apart: tuple[int, ...] | None = None
-    """Values of the axes that split curves, by index; None if it is the same for all."""
+    """Values of the axes that split curves, by index; None if the mark is the same for all."""
 
     def between(self, x: Iterable[float], y: Iterable[float]) -> tuple[tuple[float, ...], ...]:
-        """Return x and y of its places; a straight line has the two ends of the given ones."""
+        """Return x and y of its places; a straight line has the two ends of the given ranges."""
         if not self.x:
             return tuple(x), self.y * 2
         return self.x * (1 if self.y else 2), self.y or tuple(y)
 
 
 class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a theory line has a level, over the places of a heat map.
+    """Contour at which a theory line has a level, over the places of a heat map.
 
-    The line may be about another measure that has the dimensions x and y of the picture. It is taken at the
-    record that the picture shows: factors and readings are for the measure.
+    The line may be about another measure with the dimensions x and y of the picture. It is taken at the
+    record that the picture shows; factors and readings apply only to the measure.
     """
 
     line: Text
@@ -174,16 +175,17 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     `x` is a clock (k, step, time …), an axis, an index of the measure, the `rate` if a learner tries several,
     a measure that is a number (loss, functional_margin …: its mean over replicas), or an expression of these.
-    Every learner has its own curve, and `curves` may name axes to split them by. All other dimensions are set
-    by `at`, or read off by `read`; along the records, the end is the default. The order is: `at`, then
-    `running` along the records, `times` a factor, `read`, `relative` to a learner's curve or to a theory
-    line, and over replicas the `summary`, or the `share` that satisfies a condition. Theory lines of the
-    measure take the same steps, all of them, or those that `lines` names; they do not apply to shares and to
-    places of extremes. The summary `relative-variance` is the variance over the squared mean, `log-variance`
-    that of logarithms; both need two replicas. `marks` are places of interest, drawn as straight lines, and
-    `contours` of a heat map are where a theory line has a level. With `points = "train"`, a function over
-    inputs is shown with the examples that it was learned from, those of the first replica. With `draw =
-    "bars"`, every place of x has a bar; x may be an axis of words, whose values stand at 1, 2, 3, …
+    Every learner has a curve, and `curves` may name axes that split the curves. `at` sets other dimensions,
+    or `read` reads them off; along the records, the default is the end. The steps are, in this order: `at`;
+    `running` along the records; `times` a factor; `read`; `relative` to a learner's curve or to a theory
+    line; and over replicas the `summary`, or the `share` that satisfies a condition. Theory lines of the
+    measure (all, or those that `lines` names) take the same steps; they do not apply to shares and to places
+    of extremes. The summary `relative-variance` is the variance over the squared mean, and `log-variance`
+    that of logarithms; both need two replicas. `marks` are places of interest, drawn as straight lines.
+    `contours` of a heat map are the places where a theory line has a level. With `points = "train"`, a
+    function over inputs is shown with the examples from which it was learned, those of the first replica.
+    With `draw = "bars"`, every place of x has a bar; x may be an axis of words, whose values are at 1, 2, 3,
+    …
     """
 
     name: Annotated[
@@ -298,7 +300,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def split_by(self) -> tuple[str, ...]:
-        """Axes that split the curves, beside the learner."""
+        """Axes that split the curves, besides the learner."""
         named = (self.curves,) if isinstance(self.curves, str) else self.curves
         return tuple(axis_name for axis_name in named if axis_name != "learner")
 
@@ -317,5 +319,5 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def reading(self) -> Read | None:
-        """The reading, with all of its fields."""
+        """The reading, with all its fields."""
         return Read(take=self.read) if isinstance(self.read, str) else self.read

@@ -1,4 +1,4 @@
-"""Reductions: how a dimension of an array becomes one number."""
+"""Reductions, which turn a dimension of an array into one number."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from engine.pictures.summaries import SPREADS
 Floats = NDArray[np.float64]
 
 RESAMPLES = 200
-"""Number of bootstrap draws, or of groups of replicas: it gives standard errors up to a twentieth."""
+"""Number of bootstrap draws, or of groups of replicas, for standard errors that are accurate to a
+twentieth."""
 
 MOST_OMITTED = 1000
-"""Largest number of replicas that a jackknife omits one by one: it takes as many estimates."""
+"""Largest number of replicas that a jackknife omits one by one, with one estimate each."""
 
 
 def running(how: str, values: Floats, axis: int) -> Floats:
     """Return the mean, least, largest or sum of all values up to every place of a dimension.
 
-    It is NaN where the value is: a diverged replica has no value any more.
+    The result is NaN where the value is NaN, because a diverged replica has no value.
     """
     is_present = ~np.isnan(values)
     if how in ("mean", "sum"):
@@ -38,7 +39,7 @@ def running(how: str, values: Floats, axis: int) -> Floats:
 def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
     """Return the reading along a dimension with coordinates `places`.
 
-    A place that is never reached is infinite; it is NaN if missing values could hide it.
+    A place that is never reached is infinite, or NaN if missing values could hide it.
     """
     if how.take is not None:
         return selected(how.take, values, axis)
@@ -74,7 +75,7 @@ def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
 
 
 def holds(share: ReplicaShare, values: Floats) -> Floats:
-    """Return 1 where values [R, …] satisfy a share's condition, else 0; NaN where no replica has a value.
+    """Return 1 where values [R, …] satisfy a share's condition, else 0; NaN if no replica has a value.
 
     A replica without a value, such as a diverged one, does not satisfy it.
     """
@@ -102,9 +103,10 @@ def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
 def _crossing(
     log: bool, threshold: float, values: Floats, places: Floats, first: NDArray[np.intp], axis: int
 ) -> Floats:
-    """Return where a line from the previous place to the first beyond a threshold crosses it.
+    """Return the crossing of a threshold by the line from the previous place to the first place beyond it.
 
-    It is straight, or with `log` straight in logarithms; the first place itself if the crossing is undefined.
+    The line is straight or, with `log`, straight in logarithms. If the crossing is undefined, return the
+    first place itself.
     """
 
     def at(numbers: NDArray[np.intp]) -> Floats:
@@ -124,7 +126,7 @@ def _crossing(
 def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
     """Return values [R, N] at increasing places of each replica [R, N], interpolated at common places x [N].
 
-    Linear between them, and NaN beyond them.
+    Interpolation is linear; values beyond the places are NaN.
     """
     new_values = np.full_like(values, np.nan)
     for replica, (y, places) in enumerate(zip(values, own_places, strict=True)):
@@ -135,7 +137,7 @@ def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
 
 
 def selected(how: str, values: Floats, axis: int) -> Floats:
-    """Return the first, last, largest or least value, or the mean of present values."""
+    """Return the first, last, largest or least of the present values, or their mean."""
     if how in ("first", "last"):
         return np.asarray(values.take(0 if how == "first" else -1, axis))
     return summary(how, np.moveaxis(values, axis, 0))
@@ -181,11 +183,12 @@ def has_error(how: str, count: int) -> bool:
 def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Floats]) -> Floats | None:
     """Return the standard error of an estimate from `count` replicas with the summary `how`.
 
-    By the delete-one jackknife, √((R − 1)/R · Σ(θ_r − θ̄)²) of the estimates θ_r without replica r. If there
-    are more than MOST_OMITTED replicas, the same formula for R = RESAMPLES groups that are omitted. For a
-    median, this does not converge: there it is the standard deviation of estimates from RESAMPLES draws of R
-    replicas with replacement. None for a single replica, for the first of them, and for the least and the
-    greatest, whose errors they do not determine. Source: Efron, Tibshirani 1993 ch. 10–11.
+    It is that of the delete-one jackknife, √((R − 1)/R · Σ(θ_r − θ̄)²) for the estimates θ_r without replica
+    r. With more than MOST_OMITTED replicas, R = RESAMPLES groups are omitted instead of single replicas. For
+    a median, the jackknife does not converge; the error is then the standard deviation of estimates from
+    RESAMPLES draws of R replicas with replacement. None for a single replica, and for summaries by the first,
+    least or greatest replica, whose error the replicas do not determine. Source: Efron, Tibshirani 1993 ch.
+    10–11.
     """
     if not has_error(how, count):
         return None

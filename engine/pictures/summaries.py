@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 TYPICAL = ("median", "geometric")
-"""Summaries that describe a typical replica, as a mean does not if few replicas carry it."""
+"""Summaries that describe a typical replica; a mean does not, if a few replicas dominate it."""
 
 SPREADS = ("relative-variance", "log-variance")
 """Summaries that compare replicas with one another, so that a common factor does not change them."""
@@ -16,7 +16,7 @@ Summary = Literal["mean", "median", "geometric", "relative-variance", "log-varia
 def summaries_agree(line: str | None, curve: str) -> bool:
     """Return whether a line about one summary of replicas, or None for all, applies to another summary.
 
-    A line about the median is about all TYPICAL ones, and a line about the geometric mean about no other.
+    A line about the median applies to all TYPICAL summaries, and a line about the geometric mean to no other.
     """
     if line == "geometric" or line in SPREADS or curve in SPREADS:
         return line == curve

@@ -1,6 +1,6 @@
 """Views: a picture of results as arrays, the only input of charts, tables, files and claims.
 
-Also the places of a picture's curves among those of the same kind of learner.
+The module also has the places of a picture's curves among those of the same kind of learner.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class KindPlace(NamedTuple):
 
 
 def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
-    """Return the kind of each curve, given for all curves in their order, with its place."""
+    """Return the kind of each curve with the curve's place in this kind, from the kinds in order."""
     counts, passed = Counter(kinds), Counter[LearnerKind]()
     places = []
     for kind in kinds:
@@ -92,13 +92,13 @@ class Places(msgspec.Struct, frozen=True, eq=False):
     """Planned number of places."""
 
     clock: Floats | None = None
-    """Clock of its run at every place [N], if x is along records; else None."""
+    """Clock of its run at every place [N] if x is along records, otherwise None."""
 
     is_ordered: bool = False
     """Whether x is known to increase, as clocks do."""
 
     is_passed: bool = False
-    """Whether x is measured, so that a place is the first record beyond it."""
+    """Whether x is measured, so that the place for a value is the first record beyond this value."""
 
 
 class Training(msgspec.Struct, frozen=True, eq=False):
@@ -114,13 +114,13 @@ class Training(msgspec.Struct, frozen=True, eq=False):
     """Name of the backend; None if several computed the curve."""
 
     rate: float | None = None
-    """Rate, if it is one of several or the best, and constant along the curve."""
+    """Rate, if it is one of several rates or the best, and is constant along the curve."""
 
     grid: Mapping[float, float] = msgspec.field(default_factory=dict)
     """Mean of the curve of every tried rate, if the rate of this curve is the best of them."""
 
     oracle_tuned: bool = False
-    """Whether the curve appears once the best of several rates is known."""
+    """Whether the curve appears only once the best of several rates is known."""
 
     point: int | None = None
     """Index of the point of the axes; None for a curve of several points."""
@@ -155,7 +155,7 @@ class Ends(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def sound(self) -> NDArray[np.bool_]:
-        """Where the summary is over all replicas [N]."""
+        """Whether the summary is over all replicas, at every place [N]."""
         return np.asarray(self.lost == 0)
 
 
@@ -163,7 +163,7 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A curve of a picture."""
 
     name: str
-    """Name of the learner, maybe with a rate, and the values of the axes that split curves."""
+    """Name of the learner, possibly with a rate, and the values of the axes that split curves."""
 
     number: int = 0
     """Index among all curves; later curves do not change it."""
@@ -174,7 +174,7 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
 
     apart: Apart = ()
     chosen: bool = True
-    """Whether the curve represents its learner: with several rates, the best curve so far does."""
+    """Whether the curve represents its learner; with several rates, only the best curve so far does."""
 
     x: Floats
     y: Floats
@@ -188,14 +188,14 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """Summary of the replicas."""
 
     over: Callable[[Sequence[int]], Floats]
-    """Returns the curve over a subset of the replicas [N]."""
+    """Function that returns the curve over a subset of the replicas [N]."""
 
     places: Places = Places()
     training: Training = Training()
     ends: Ends
 
     def place(self, x: float) -> int | None:
-        """Return the index of the place at x, or of the first that has passed it; None without one."""
+        """Return the index of the place at x, or of the first place that has passed x; None without one."""
         if self.places.is_passed:
             sides = np.sign(self.x - x)
             passed = np.flatnonzero(sides != sides[:1])  # where x starts beyond it nothing passes
@@ -209,7 +209,7 @@ def increases(curve: CurveView) -> bool:
 
 
 class ContourView(msgspec.Struct, frozen=True, eq=False):
-    """Theory line over a heat map, drawn where it has a level."""
+    """Theory line over a heat map, drawn as the contour of a level."""
 
     name: str
     kind: str
@@ -276,20 +276,20 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """Whether the line is about the expectation, so that single runs deviate from it."""
 
     summary: str | None = "mean"
-    """Summary over replicas that it is about; None for a line about every summary."""
+    """Summary over replicas that the line is about; None if it is about every summary."""
 
     applies_to: tuple[str, ...]
     x: Floats
     y: Floats
     grows: bool = False
-    """Whether the line is computed from measured values, and ends where the runs are."""
+    """Whether the line is computed from measured values, so that it ends where the runs are."""
 
     of_some: Callable[[Sequence[int]], Floats] | None = None
-    """Returns the line over a subset of the replicas; None if replicas share it."""
+    """Function that returns the line over a subset of the replicas; None if replicas share the line."""
 
     @property
     def plain_name(self) -> str:
-        """Its name without the values of the axes that split curves."""
+        """Name without the values of the axes that split curves."""
         return self.name.removesuffix(self.values)
 
     @property
@@ -312,20 +312,23 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         return float(finite.mean()) if len(finite) else np.nan
 
     def at(self, x: float) -> float:
-        """Return the line at x, linear between its points; NaN beyond them."""
+        """Return the line at x, interpolated linearly; NaN beyond its points."""
         return float(np.interp(x, self.x, self.y, left=np.nan, right=np.nan)) if len(self.x) else np.nan
 
     def is_about(self, curve: CurveView) -> bool:
-        """Return whether it is shown for a curve, which it binds or which may beat it."""
+        """Return whether the line is shown for a curve, which it binds or which may beat it."""
         is_of_curve = not self.curve or curve.name == self.curve or curve.name.startswith(f"{self.curve}, ")
         return is_of_curve and self.apart == curve.apart
 
     def says(self, curve: CurveView) -> bool:
-        """Return whether it applies to a curve: lines about means do not apply to medians, or vice versa."""
+        """Return whether the line applies to a curve.
+
+        Lines about means do not apply to medians, or vice versa.
+        """
         return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
     def binds(self, curve: CurveView) -> bool:
-        """Return whether it binds a curve that it is about."""
+        """Return whether the line binds a curve that it is shown for."""
         return bool(self.curve) or curve.learner in self.applies_to
 
 
@@ -346,7 +349,7 @@ class ViewAxes(msgspec.Struct, frozen=True, eq=False):
     """Names of places on x, if they have names."""
 
     marks: Sequence[Marked] = ()
-    """Marks of the picture, along axes if they follow some."""
+    """Marks of the picture; a mark may follow axes."""
 
     clock: str = ""
     """Clock of the protocol."""
@@ -362,7 +365,7 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
     """Whether y is the measure itself."""
 
     divisor: str = ""
-    """Divisor of y in words; empty without one."""
+    """Text for the divisor of y; empty without a divisor."""
 
 
 class Absences(msgspec.Struct, frozen=True, eq=False):
@@ -391,7 +394,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Examples shown beside the curves, x and label; None without any."""
 
     places_of: Callable[[View], Floats] = lambda view: view.known_places
-    """Function that returns all places on x of such a view, present and planned."""
+    """Function that returns all places on x of a view, present and planned."""
 
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
     """Function that returns the x of a run at a reading of its clock; None if x does not follow a clock."""
@@ -400,7 +403,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Function that returns the y of a point on a heat map; None for other pictures."""
 
     def curve(self, name: str) -> CurveView:
-        """Return the curve called `name`, or that of the learner called `name`. Raises: KeyError."""
+        """Return the curve called `name`, or the curve of the learner called `name`. Raises: KeyError."""
         candidates = [candidate for candidate in self.curves if candidate.learner == name]
         for curve in (*(candidate for candidate in self.curves if candidate.name == name), *candidates):
             if curve.name == name or curve.chosen:
@@ -410,7 +413,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     def line(self, kind: str, curve: str) -> LineView:
         """Return the theory line of this name or kind that is about a curve. Raises: KeyError.
 
-        It has the same values of the axes that split curves.
+        The line has the curve's values of the axes that split curves.
         """
         about = next((candidate for candidate in self.curves if candidate.name == curve), None)
         for line in self.lines:
@@ -433,7 +436,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 def at_values(view: View, apart: Apart) -> View:
-    """Return the view with only those curves and lines whose values on the splitting axes are `apart`."""
+    """Return the view with only the curves and lines at the values `apart` of the splitting axes."""
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]
     return msgspec.structs.replace(view, curves=curves, lines=lines)
@@ -450,7 +453,7 @@ def heat_of(view: View, learner: str) -> HeatView:
 def negligible(view: View) -> float:
     """Return the largest value that counts as 0, even if all values are small.
 
-    A measure without further steps declares this value. If all curves are QUIET, it is at least QUIET.
+    A measure without further steps declares this value. If all curves are below QUIET, it is at least QUIET.
     """
     as_it_stands = view.picture.times is None and view.picture.relative is None
     least = view.picture.measure.structure().negligible if as_it_stands else 0.0

@@ -1,4 +1,4 @@
-"""Curves, places, values and laws of a view in words, for findings, legends and axes."""
+"""Texts for the curves, places, values and laws of a view, for findings, legends and axes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def x_name(view: View) -> str:
 
 
 def y_name(view: View) -> str:
-    """Return the name of the y of a heat map; empty where there is none."""
+    """Return the name of the y of a heat map; empty for other pictures."""
     return "" if view.picture.y is None else written(view.picture.y, view.axes.words)
 
 
 def measure_name(view: View) -> str:
-    """Return the name of the measure if it is a word of its label, else the label."""
+    """Return the name of the measure if it is a word of its label, otherwise the label."""
     measure = view.picture.measure
     return measure.name if measure.name in measure.label.split() else measure.label
 
 
 def curve_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve with the values of axes in words and symbols."""
+    """Return the name of a curve, with the values of axes in words and symbols."""
     name, learner = curve.name, curve.learner
     if not curve.apart or not name.startswith(learner):
         return name
@@ -38,7 +38,7 @@ def curve_name(view: View, curve: CurveView) -> str:
 
 
 def short_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve, without that of its learner where there is no other learner."""
+    """Return the name of a curve, without the learner's name if there is no other learner."""
     name = curve_name(view, curve)
     return name.removeprefix(f"{curve.learner}, ") if _only_learner(view) == curve.learner else name
 
@@ -67,7 +67,7 @@ LONGEST = 160
 """Largest number of characters of a finding."""
 
 MOST_NAMES = 3
-"""Largest number of names in a list; longer lists end in the number of the others."""
+"""Largest number of names in a list; a longer list ends with the number of the other names."""
 
 UNITS = {"k": "example", "step": "step", "epoch": "epoch", "evaluations": "evaluation"}
 """Units of the clocks."""
@@ -94,7 +94,7 @@ def called(view: View, curve: CurveView) -> str:
 
 
 def line(view: View, lines: Sequence[LineView]) -> str:
-    """Return words for the line of some curves, without owner and values if these differ."""
+    """Return a name for the line of some curves, without owner and values if these differ."""
     names = {line_in_brief(view, line) for line in lines}
     name = names.pop() if len(names) == 1 else lines[0].called
     return name if name == lines[0].formula else f"the {name}"
@@ -114,7 +114,7 @@ def shortened(first: str, *more: str) -> str:
 
 
 def place(view: View, x: float) -> str:
-    """Return a place on x in words: "after 64 examples", "at d = 64"."""
+    """Return a place on x as text: "after 64 examples", "at d = 64"."""
     unit = UNITS.get(view.picture.x) if along_records(view) else None
     if unit is None:
         return f"at {x_name(view)} = {view.axes.names.get(x) or number(x)}"
@@ -128,17 +128,17 @@ def span(view: View, x: Floats) -> str:
 
 
 def level(view: View, value: float) -> str:
-    """Return a threshold in words."""
+    """Return a threshold as text."""
     return "a tenth" if value == 0.1 and view.picture.measure.name == "loss" else number(value)
 
 
 def ends(numbers: Collection[float], written: Callable[[float], str] = number) -> str:
-    """Return the least and the greatest number: "0.1 to 0.3", or one if both are written alike."""
+    """Return the least and the greatest number: "0.1 to 0.3", or one number if both are written alike."""
     return " to ".join(dict.fromkeys(written(float(end)) for end in (min(numbers), max(numbers))))
 
 
 def value(view: View, y: float) -> str:
-    """Return a value on y in words; 0 for negligible ones."""
+    """Return a value on y as text; "0" for negligible values."""
     reading = view.picture.reading
     if np.isposinf(y) and reading is not None and reading.is_place:
         return "never"
@@ -152,7 +152,7 @@ def value_at(curve: CurveView, x: float) -> float | None:
 
 
 def arrival(curve: CurveView, level: float) -> float:
-    """Return the first place after which a curve stays below a level to its end; infinite without one."""
+    """Return the first place from which a curve stays below a level to its end; infinity without one."""
     beyond = np.flatnonzero(~(curve.y < level))
     first = int(beyond[-1]) + 1 if len(beyond) else 0
     return float(curve.x[first]) if curve.ends.complete and first < len(curve.x) else np.inf
@@ -175,7 +175,7 @@ def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) 
 
 
 def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
-    """Return the values of a curve and of one other curve, or of several others the least and the greatest.
+    """Return the values of a curve and of one other; of several others, the least and the greatest.
 
     Curves with the same value are named together.
     """
@@ -221,7 +221,7 @@ LEAST_EXPONENT = 1 / 3
 """Least exponent of a power law: over a few doublings of x, smaller powers and logarithms hardly differ."""
 
 NEARLY_ONE = 0.03
-"""Distance of an exponent from 1 below which it is also called a share of x."""
+"""Distance of an exponent from 1 below which the law is also stated as a share of x."""
 
 WORST = 0.2
 """Root mean square of the relative residuals above which neither law is named."""
@@ -293,5 +293,5 @@ def _names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:
 
 
 def _ends(numbered: Sequence[tuple[CurveView, float]], form: str) -> str:
-    """Return the least and the greatest number, or one if both are written alike."""
+    """Return the least and the greatest number, or one number if both are written alike."""
     return ends([number for _, number in numbered], lambda number: format(number, form))

@@ -39,7 +39,10 @@ def needed_bytes(plan: RunPlan) -> int:
 
 
 def shares(plan: RunPlan) -> Counter[str]:
-    """Return the bytes that each field needs, the matrix first; side runs count for the protocol."""
+    """Return the bytes that each field needs, the matrix first.
+
+    Bytes of side runs are added to the protocol.
+    """
     by_part = _own_shares(plan.experiment, plan.learners)
     by_part["protocol"] += sum(
         _own_shares(planned.experiment, [planned]).total() for planned in plan.side_learners
@@ -114,8 +117,9 @@ def _trained(planned: LearnerPlan) -> int:
 def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     """Return the bytes of steps, besides the bytes for every parameter.
 
-    These are matrices over the inputs and the outputs of trained parameters, signals through them for a rule
-    that observes these, and, for models side by side, the rows that each of them draws for its mini-batches.
+    These are matrices over the inputs and the outputs of trained parameters, and signals if the rule observes
+    them. For models that train side by side, they include the rows that each model draws for its
+    mini-batches.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
@@ -140,7 +144,7 @@ def matrix_numbers(update: Update, inputs: int, outputs: int) -> int:
 def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
     """Return the number of values that every record stores besides a series, per replica and rate.
 
-    Measures with indices keep values, unless they are taken at some records only.
+    Measures with indices store values, unless they are computed at some records only.
     """
     index = () if measure.schedule().expensive else measure.index(learner, problem)
     return math.prod(len(dimension.values) for dimension in index) if index else 0
@@ -157,7 +161,7 @@ def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> in
 
 
 def scatters(plan: RunPlan) -> bool:
-    """Return whether tensors are so large that free memory is returned before every round."""
+    """Return whether tensors are so large that unused memory must be returned before every round."""
     size = plan.vector_bytes
     batch = max(planned.sizes.batch for planned in plan.learners)
     return size >= LONG or batch * size >= WIDE
@@ -171,7 +175,7 @@ def _place(number: int, planned: LearnerPlan) -> str:
 
 
 GRANTED = 8 << 20
-"""Number of bytes that are free on every machine that can load torch, so that no query is needed.
+"""Number of bytes that are free on every machine that can load torch, so that runs below it need no query.
 
 A query needs a library that loads in 7 ms, a quarter of a small run.
 """
@@ -193,9 +197,9 @@ def ran_out(error: Exception) -> bool:
 def give_back() -> None:
     """Return free memory to the system, if the C library has a call for it, as glibc has.
 
-    By itself glibc scatters tensors of a few MB: aligned ones do not fit into the holes that they leave, and
-    a run on vectors of 4 MB held three times its need. After a thousand runs, the app held 20 MB more than
-    with this call after each, which takes half a millisecond.
+    Without the call, glibc scatters tensors of a few MB: aligned tensors do not fit into the gaps that freed
+    tensors leave, and a run on vectors of 4 MB held three times its need. After a thousand runs, the app held
+    20 MB more than with this call after each, which takes half a millisecond.
     """
     if (trim := _trim()) is not None:
         trim(0)
@@ -203,15 +207,15 @@ def give_back() -> None:
 
 @cache
 def _trim() -> Callable[[int], int] | None:
-    """Return malloc_trim of the C library; None without it."""
+    """Return `malloc_trim` of the C library; None if the library has none."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 
 
 def check(plan: RunPlan, device: str) -> int:
     """Return the bytes that a run holds at its peak.
 
-    Raises: BadInput if they are not free. The error names the matrix if that alone would not fit, and else
-    the field with the largest need.
+    Raises: BadInput if they are not free. The error names the matrix if it does not fit by itself, and
+    otherwise the field with the largest need.
     """
     by_place = shares(plan)
     # In this order: the system is queried only for runs above GRANTED.
@@ -226,7 +230,7 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """Return the size that is too large, in words, for the field that determines it."""
+    """Return the size that is too large as text, for the field that determines it."""
     n, d = plan.experiment.n, plan.experiment.d
     size = f"a {n} × {d} matrix"
     if plan.experiment.run.replicas > 1:
@@ -247,7 +251,7 @@ def fits(experiment: Experiment, free: int) -> bool:
 
 
 def _that_fits(experiment: Experiment, free: int) -> str:
-    """Return the nearest settings that fit, in words; each is a change of one field."""
+    """Return the nearest settings that fit as text; each changes one field."""
 
     def fitting(**changes: Any) -> bool:
         return fits(replace(experiment, run=replace(experiment.run, **changes)), free)
@@ -267,7 +271,7 @@ def _that_fits(experiment: Experiment, free: int) -> str:
 
 
 def _with_one_rate(learner: Learner) -> Learner:
-    """Return the learner with its first rate alone."""
+    """Return the learner with only its first rate."""
     if learner.update is None or len(rates := rates_of(learner)) == 1:
         return learner
     return replace(learner, update=replace(learner.update, lr=rates[0]))
@@ -294,7 +298,7 @@ def _largest(below: int, fitting: Callable[[int], bool]) -> int:
 
 
 def _nearest(experiment: Experiment, d: int, free: int) -> int:
-    """Return the largest d that fits, or the largest valid halving of d; 0 without one."""
+    """Return the largest d that fits, or the largest valid d/2, d/4, …; 0 without one."""
     for halvings in range(1, d.bit_length() - 1):  # no matrix has a single feature
         smaller = _with_features(experiment, d >> halvings)
         if smaller is not None and fits(smaller, free):

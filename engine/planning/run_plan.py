@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 ForLine = tuple[str, str]
-"""Kind of a line, and name of the curve that the line belongs to."""
+"""Kind of a line, and name of its curve."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class PlannedLine:
 
 
 def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
-    """Return a line with its findings; if it does not hold on the problem, each learner has that finding."""
+    """Return a line with its findings. If it does not hold on the problem, every learner has this finding."""
     finding = on_problem(line, experiment)
     on_learners = {
         learner.name: on_learner(line, learner, experiment) if finding.holds else finding
@@ -54,7 +54,7 @@ def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
 
 
 def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple[PlannedLine, ...]:
-    """Return the lines along runs on measures of these names."""
+    """Return the lines along runs that are about one of these measures."""
     return tuple(
         planned_line(line, experiment)
         for line in catalogue.defaults("theory")
@@ -65,7 +65,7 @@ def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple
 def lines_on(
     experiment: Experiment, recorded: Collection[str], judged: Collection[PlannedLine]
 ) -> tuple[PlannedLine, ...]:
-    """Return the lines on measures of these names, or in contours of pictures; `judged` ones are reused."""
+    """Return the lines about these measures or in contours of pictures; lines in `judged` are reused."""
     return tuple(_planned_lines(experiment, recorded, {planned.line: planned for planned in judged}))
 
 
@@ -86,13 +86,13 @@ class SideRuns(NamedTuple):
     """Different experiments of the side runs; several lines may share one."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """Indices of the experiments that the line of a curve needs, by the line's names for them."""
+    """Indices of the experiments that a curve's line needs, by the names that the line gives them."""
 
 
 def side_runs(
     experiment: Experiment, lines: Iterable[PlannedLine], recorded: Mapping[str, tuple[Measure, ...]]
 ) -> SideRuns:
-    """Return the side runs of lines along runs; `recorded` has the measures of every learner."""
+    """Return the side runs of lines along runs; `recorded` holds the measures of every learner."""
     wanted: list[OtherRun] = []
     numbers: dict[ForLine, dict[str, int]] = {}
     along = [planned for planned in lines if planned.line.structure().along_runs]
@@ -111,7 +111,7 @@ def side_runs(
 
 
 def at_each_rate(learner: Learner) -> dict[str, Learner]:
-    """Return the learner with each of its rates alone, by curve name; unchanged if the best is chosen."""
+    """Return one learner per rate, by curve name; the learner itself if its best rate is chosen."""
     if learner.update is None or learner.rate_choice in (None, BEST):
         return {learner.name: learner}
     return {
@@ -164,7 +164,7 @@ class RecordedMeasures(NamedTuple):
 
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
-    """Return the measures that every run records, and the ones that pictures, claims and lines need."""
+    """Return the measures that every run records, and the measures that pictures, claims and lines need."""
     measures = _requested(experiment)
     requested = {
         learner.name: {
@@ -216,7 +216,7 @@ def _requested(experiment: Experiment) -> dict[str, Measure]:
 
 
 def _read_until(pictures: Sequence[Picture]) -> list[str]:
-    """Return the names of the measures in `until` of pictures' readings."""
+    """Return the names of the measures in the `until` conditions of pictures."""
     readings = (picture.reading for picture in pictures)
     ends = (None if reading is None else reading.until for reading in readings)
     return [end.measure for end in ends if end is not None and end.measure is not None]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.problems.targets import Combination
 
 Star = tuple["torch.Tensor", "torch.Tensor"]
-"""w* of every replica and target: numbers of features, and their weights, [R, m, r] each."""
+"""w* of every replica and target: indices of features, and their weights, [R, m, r] each."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Data:
     labels computed from xᵀw*, including signs and noise, in the coordinates of the instances as drawn.
     `second_moment` is Σ [d, d] as declared by the matrix, or σ² if it is σ²I. `true_labels` [B, n] are the
     labels before corruption, None if none are corrupted. `values` are the possible labels. `one_hot` means
-    that exactly one target of an instance, its class, has a label above 0 and the others 0. `tuples` are the
-    row numbers [R, n, r] whose product every instance is, if any. `clusters` are the numbers of the rows'
-    clusters [R, n], if any. `span` has the ends of the interval from which every replica draws its one-entry
-    instances, if any. `memo` caches expensive results that depend only on the data, by keys of the parts that
-    compute them, for other points with the same data.
+    that exactly one target of an instance, its class, has a label above 0, and the other labels are 0. If
+    instances are products of rows, `tuples` has the numbers [R, n, r] of these rows. `clusters` has the
+    cluster [R, n] of every row, if there are clusters. `span` has the ends of the interval from which
+    instances of one entry are drawn. `memo` caches expensive results that depend only on the data, by keys of
+    the parts that compute them, for other points with the same data.
     """
 
     instances: Instances
@@ -86,7 +86,7 @@ class Data:
         return self._from(self.w_star, weights)
 
     def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return w − w* for weights w [B, d] of the drawn instances, also if labels are signs of xᵀw*."""
+        """Return w − w* for weights w [B, d] of the drawn instances, even if labels are signs of xᵀw*."""
         assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
         return self._from(self.teacher, weights)
 
@@ -100,7 +100,7 @@ class Data:
 
 
 def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
-    """Draw a problem once per replica: targets, rows, labels from their features, noise, the instances seen.
+    """Draw a problem once per replica: targets, rows, labels from the rows' features, noise, and instances.
 
     Raises: BadInput for a file that cannot be used.
     """

@@ -18,7 +18,7 @@ LABELS = "problem.target"
 """Place of the target in a preset."""
 
 LONGEST = 600
-"""Largest number of characters of a sentence in one line."""
+"""Largest number of characters of a report that stays one line."""
 
 
 class LeftOut(NamedTuple):

@@ -25,7 +25,7 @@ Numbers = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Examples:
-    """Instances [R, n, d] and labels [R, m, n] of every replica and target; `values`: range of the labels."""
+    """Instances [R, n, d] and labels [R, m, n] of every replica and target; `values` is the labels' range."""
 
     instances: Numbers
     labels: Numbers
@@ -57,7 +57,7 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 
 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
-    """Return the labels [R, m, n] that learners see: raw labels, their signs or coins, with noise."""
+    """Return the labels [R, m, n] that learners see: raw labels, their signs or coins, plus noise."""
     _, targets, n = labels.shape
     if problem.labels == "sign":
         labels = np.where(labels < 0, -1.0, 1.0)
@@ -89,7 +89,7 @@ def can_excerpt(matrix: Matrix) -> bool:
 
 
 def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
-    """Return selected entries of the instances of a replica with this seed, in their order, [rows, features].
+    """Return selected entries [rows, features] of the instances of a replica with this seed, in order.
 
     It requires `can_excerpt`. Raises: BadInput for a file that cannot be used.
     """
@@ -157,10 +157,10 @@ class DrawnLabels:
 def _squared_singular_values(labels: Rows) -> Floats:
     """Return s_i² of a matrix [m, n], largest first.
 
-    For orthogonal rows, or columns if it has more rows, s_i² are their squared lengths. All features of a
-    Hadamard matrix are such targets, also together with their negatives. For other integers, s_i² are the
-    eigenvalues of the inner products, in half the time of an SVD: inner products are exact, in float32 if no
-    sum exceeds EXACT.
+    For orthogonal rows (or orthogonal columns, if the matrix has more rows), s_i² are their squared lengths.
+    All features of a Hadamard matrix are such targets, even together with their negatives. For other
+    integers, s_i² are the eigenvalues of the inner products, in half the time of an SVD: inner products are
+    exact, in float32 if no sum exceeds EXACT.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:
@@ -179,7 +179,7 @@ def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
     """Return ‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal, else None.
 
     The test is YYᵀv = (‖y_i‖² v_i)_i for random integer vectors v. For a matrix of integers, which are exact
-    here, it errs with probability 2⁻⁸⁰ at most.
+    here, the test errs with probability at most 2⁻⁸⁰.
     """
     probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), PROBES)).astype(np.float64)
     images, lengths = np.zeros((labels.shape[1], PROBES)), np.empty(len(labels))

@@ -21,9 +21,9 @@ Signs = NDArray[np.int8]
 def hadamard(d: int) -> Signs:
     """Return a Hadamard matrix [d, d] of ±1 with HᵀH = d·I, whose row 0 and column 0 are all ones.
 
-    For d a power of two it is Sylvester's, entry (i, j) = (−1)^popcount(i & j). Otherwise it is the Kronecker
-    product of Sylvester's matrix of order 2^a with Paley's first or second construction of order d/2^a, for
-    the smallest a that works, and the first construction if both do.
+    For d a power of two, it is Sylvester's matrix, entry (i, j) = (−1)^popcount(i & j). Otherwise, it is the
+    Kronecker product of Sylvester's matrix of order 2^a with Paley's first or second construction of order
+    d/2^a. a is the smallest that works; if both constructions work, the first is used.
 
     Raises: ValueError for an order without such a construction. Source: Sylvester 1867; Paley 1933.
     """
@@ -55,13 +55,13 @@ def reached(d: int) -> bool:
 
 
 def nearest(d: int) -> tuple[int | None, int]:
-    """Return the nearest orders below and above d that `hadamard` constructs; None below 1."""
+    """Return the nearest orders below and above d that `hadamard` constructs; None if none is below."""
     below = next((order for order in range(d - 1, 0, -1) if reached(order)), None)
     return below, next(order for order in range(max(d, 0) + 1, 2 * max(d, 1) + 1) if reached(order))
 
 
 def _split(d: int) -> tuple[int, int]:
-    """Return (a, order) with d = 2^a · order, where order is 1 for powers of two, else one of Paley's."""
+    """Return (a, order) with d = 2^a · order; order is 1 for powers of two, else an order of Paley's."""
     if d > 0 and d & (d - 1) == 0:
         return d.bit_length() - 1, 1
     doublings, order = 0, d
@@ -75,7 +75,7 @@ def _split(d: int) -> tuple[int, int]:
 
 
 def _paley_field(order: int) -> tuple[int, int] | None:
-    """Return (p, k) of the field with which Paley constructs a matrix of this order; None without one."""
+    """Return (p, k) of the field from which Paley constructs a matrix of this order; None if none exists."""
     if order % 4 or order < 4:
         return None
     return _prime_power(order - 1) or (_prime_power(order // 2 - 1) if order % 8 == 4 else None)
@@ -84,7 +84,7 @@ def _paley_field(order: int) -> tuple[int, int] | None:
 def _paley(order: int) -> Signs:
     """Return Paley's matrix of an order 4m.
 
-    It has a prime power q = order − 1 ≡ 3, or q = order/2 − 1 ≡ 1 (mod 4).
+    The construction needs a prime power q = order − 1 ≡ 3, or q = order/2 − 1 ≡ 1 (mod 4).
     """
     field = _paley_field(order)
     assert field is not None, "only orders that _split found come here"
@@ -107,7 +107,7 @@ def _paley(order: int) -> Signs:
 
 
 def _prime_power(q: int) -> tuple[int, int] | None:
-    """Return (p, k) with q = p^k and p prime; None if q is no prime power."""
+    """Return (p, k) with q = p^k and p prime; None if q is not a prime power."""
     if q < 2:
         return None
     p = next((divisor for divisor in range(2, int(q**0.5) + 1) if q % divisor == 0), q)
@@ -164,18 +164,19 @@ MOST_ROWS = 8
 
 
 ROW_BITS = 10
-"""Largest order 2^ROW_BITS of the Sylvester matrices whose rows' Kronecker products are rows."""
+"""Largest order 2^ROW_BITS of the stored Sylvester matrices; longer rows are Kronecker products of theirs."""
 
 WHOLE_BITS, FACTOR_BITS = 7, 5
-"""Largest order 2^WHOLE_BITS of a transform by one product; longer ones use orders up to 2^FACTOR_BITS."""
+"""Largest order 2^WHOLE_BITS of a transform by one product; longer transforms use orders up to
+2^FACTOR_BITS."""
 
 
 class Sylvester(Instances):
     """Instances x_k = s_k h, with h row number `order` [R, n] of Sylvester's matrix and s_k = `signs` [R, n].
 
-    If `shifted` they are ½(s_k h + 1), with entries 0 and 1. All inner products with them are computed by one
-    Walsh–Hadamard transform. `balanced` means that every row of the matrix occurs equally often; then XᵀX/n =
-    I, and by Parseval the mean of (xᵀe)² is ‖e‖².
+    If `shifted`, they are ½(s_k h + 1), with entries 0 and 1. One Walsh–Hadamard transform computes all inner
+    products with them. `balanced` means that every row of the matrix occurs equally often. Then XᵀX/n = I,
+    and by Parseval, the mean of (xᵀe)² is ‖e‖².
     """
 
     def __init__(
@@ -254,14 +255,14 @@ class Sylvester(Instances):
         return picked.mul_(self.row_signs[:, None])
 
     def _placed(self, signs: torch.Tensor) -> torch.Tensor:
-        """Return entries ±1 as entries of the instances, shifted if they are."""
+        """Return entries ±1 as entries of the instances: shifted if the instances are shifted."""
         return (signs + 1) / 2 if self._shifted else signs
 
 
 class Walsh:
     """Sylvester's matrix of order d = 2^m, entry (i, j) = (−1)^popcount(i & j), for one dtype and device.
 
-    The matrix of order 2^a 2^b is the Kronecker product of those of order 2^a and 2^b.
+    The matrix of order 2^a 2^b is the Kronecker product of the matrices of order 2^a and 2^b.
     """
 
     def __init__(self, d: int, dtype: torch.dtype, device: torch.device | str) -> None:
@@ -274,7 +275,7 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the rows with these indices […], also the columns, times one number each: […, d]."""
+        """Return the rows (or columns) with these indices […], multiplied by one number each: […, d]."""
         *rest, last = self._of_rows
         rows = last[numbers % len(last)]
         if times is not None:
@@ -286,7 +287,7 @@ class Walsh:
         return rows
 
     def transform(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return H v for vectors v […, d], by O(d log d) additions as a few products of small matrices.
+        """Return H v for vectors v […, d] by a few products with small matrices, as in the fast transform.
 
         Source: Good 1958.
         """

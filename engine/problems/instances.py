@@ -1,6 +1,7 @@
 """Instances as an operator: rows on demand, and inner products with many weight vectors at once.
 
-Also orthogonal instances rotated to the axes, and random elements of groups of transformations.
+The module also has orthogonal instances rotated to the axes, and random elements of groups of
+transformations.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ PIECE = 4 << 20
 class Instances:
     """Interface of n instances with d features for each of R replicas.
 
-    Weights come as a batch of B = R·G vectors, replica by replica; the G members of a group (targets, say)
-    share the instances of their replica, which are therefore never copied.
+    Weights come as a batch of B = R·G vectors, replica by replica. The G vectors of a replica (one per
+    target, for example) share its instances, which are therefore never copied.
     """
 
     replicas: int
@@ -47,7 +48,7 @@ class Instances:
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return some consecutive instances of every replica."""
+        """Return consecutive instances of every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
@@ -59,7 +60,7 @@ class Instances:
         raise NotImplementedError
 
     def narrowed(self) -> Instances | None:
-        """Return the instances without the last features, if these are known to be 0 on all instances."""
+        """Return the instances without their last features, if these are known to be 0 on all instances."""
         return None
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
@@ -93,7 +94,7 @@ class Instances:
     def mean_square(self, errors: torch.Tensor) -> torch.Tensor | None:
         """Return eᵀ(XᵀX/n)e in float64, the mean of (xᵀe)² over instances, for errors e […, B, d] of weights.
 
-        None if predictions are cheaper.
+        Return None if computing predictions is cheaper.
         """
         return None
 
@@ -102,11 +103,11 @@ class Instances:
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, …, d] to these coordinates from the ones that learners see, after `rotate`."""
+        """Convert weights [B, …, d] from learners' coordinates, after `rotate`, to the stored coordinates."""
         return weights
 
     def turn_back(self, weights: torch.Tensor) -> torch.Tensor:
-        """Convert weights [B, d] from these coordinates to the ones that learners see, after `rotate`."""
+        """Convert weights [B, d] from the stored coordinates to learners' coordinates, after `rotate`."""
         return weights
 
 
@@ -167,7 +168,7 @@ class DenseInstances(Instances):
 
     @cached_property
     def _moment(self) -> torch.Tensor:
-        """XᵀX/n, [R, d, d], in float64, as sums with it cancel if columns have means far from 0."""
+        """XᵀX/n [R, d, d], in float64, because sums with it cancel if columns have means far from 0."""
         total = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
         for rows in self._pieces(self._rows, 1):
             total += moment(rows.double())
@@ -189,11 +190,11 @@ class DenseInstances(Instances):
 
 
 class ScaledIdentity(Instances):
-    """n = d orthogonal instances of length √d, times the orthogonal matrix that makes them √d e_1 … √d e_n.
+    """n = d orthogonal instances of length √d, rotated to √d e_1 … √d e_n.
 
-    For X with XXᵀ = d·I that matrix is X/√d. A rotation-invariant learner with a rotated start makes the same
-    predictions as on X. The weights of its first layer are its predictions, or those of its hidden units,
-    divided by √d. The column of an unseen row stays at its start. Source: theory.md §8.
+    For X with XXᵀ = d·I, the rotation is by X/√d. A rotation-invariant learner with a rotated start makes the
+    same predictions as on X. The weights of its first layer are its predictions, or those of its hidden
+    units, divided by √d. The column of an unseen row stays at its start. Source: theory.md §8.
     """
 
     def __init__(self, drawn: Instances, numbers: slice | None = None) -> None:
@@ -283,11 +284,11 @@ Matrix = NDArray[np.float64]
 
 
 def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matrix:
-    """Return a random orthogonal g [d, d] of a group, x → g x, that moves every coordinate that it can.
+    """Return a random orthogonal g [d, d] of a group, x → g x, that moves as many coordinates as possible.
 
-    Rotations are Haar-random, independently for every factor, the first with this determinant; permutations
-    are random cycles through all coordinates, and half of the signs are flipped. A few draws generate the
-    group, or for rotations a dense subgroup.
+    Rotations are Haar-random, independently for every factor; the first has the given determinant.
+    Permutations are random cycles through all coordinates, and half of the signs are flipped. A few draws
+    generate the group, or for rotations a dense subgroup.
     """
     if group.factors is not None:
         sizes = group.factors or (d,)
@@ -311,7 +312,8 @@ def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matri
 def haar(gaussian: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the Haar-random orthogonal matrix [d, d] of a matrix of independent N(0, 1) numbers.
 
-    The Q of its QR decomposition, columns signed so that R has a positive diagonal. Source: Mezzadri 2007.
+    It is the Q of the QR decomposition, with columns signed so that R has a positive diagonal. Source:
+    Mezzadri 2007.
     """
     with one_thread(len(gaussian)):
         q, r = np.linalg.qr(gaussian)

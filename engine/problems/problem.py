@@ -21,7 +21,8 @@ else:
     AnyTarget = catalogue.union("targets")
 
 VECTORS = 5
-"""Numbers per row of Sylvester's matrix while it is drawn: order, signs, and the feature that labels it."""
+"""Memory per row of Sylvester's matrix while it is drawn, in numbers: order, signs, and the label's
+feature."""
 
 ROTATED = 3
 """Number of float64 matrices [d, d] that are held while a rotation is drawn."""
@@ -69,7 +70,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels_are_coins(self) -> bool:
-        """Whether every label is a fair coin ±1 given instances and all other labels, up to label noise."""
+        """Whether, before label noise, every label is a fair coin ±1 given instances and all other labels."""
         structure = self.target_structure
         return structure.are_coins or (self.labels == "bernoulli" and structure.is_zero)
 
@@ -81,14 +82,14 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def data_sentence(self) -> str:
-        """Reports in one line; empty without files."""
+        """Reports in a single line; empty without files."""
         return "; ".join(report.sentence for report in self.data_reports)
 
     def bytes_drawn(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Return the bytes of instances and labels while they are drawn, with `itemsize` bytes a number.
+        """Return the bytes of instances and labels while they are drawn, with `itemsize` bytes per number.
 
         Args:
-            as_matrix: whether a learner needs instances as a matrix that could stay an operator.
+            as_matrix: whether a learner needs instances as a matrix, although they could stay an operator.
         """
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * (8 + itemsize)
@@ -102,7 +103,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _bytes_drawn(matrix: AnyMatrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the bytes of the instances of a replica while they are drawn, with `itemsize` bytes a number."""
+    """Return the bytes of a replica's instances while they are drawn, with `itemsize` bytes per number."""
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
         drawn = n * 8 * VECTORS + (n * 3 * d * itemsize if as_matrix else 0)

@@ -1,4 +1,4 @@
-"""Tables from the user's files: their features and labels."""
+"""Tables from the user's files, with features and labels."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class LabelClasses(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Labels of two classes, or the number of classes."""
+        """Labels of two classes, or the number of classes, as text."""
         if len(self.names) == 2:
             return f"{self.names[1]} = −1, {self.names[0]} = +1"
         return self.with_a_target_each
 
     @property
     def with_a_target_each(self) -> str:
-        """Number of classes, with their names in the order of their targets."""
+        """Number of classes and their names, in the order of their targets, as text."""
         return f"{len(self.names)} classes with a target each: {listed(self.names)}"
 
 
@@ -53,7 +53,7 @@ class RowLabels(NamedTuple):
     """Labels of rows."""
 
     numbers: NDArray[np.float64]
-    """Labels as they are learned, [n, m]: words are −1 and +1, or one-hot for more than two classes."""
+    """Labels that learners see, [n, m]: words are −1 and +1, or one-hot for more than two classes."""
 
     one_hot: bool = False
     are_words: bool = False
@@ -117,7 +117,7 @@ def layout_of(
     Raises: BadField, with the setting that decides a question that the file leaves open.
     """
     if content.has_labels and label is not None:
-        raise BadField("label", "in this format the label stands first in every line; leave it out")
+        raise BadField("label", "in this format, the label is first in every line; leave it out")
     place = None if label is None else _position(label, content, "label")
     index = _index(content, settings)
     if place is not None and index.pop(place, "") and settings.index is not None:
@@ -141,7 +141,7 @@ def layout_of(
 def _all_features(
     content: Content, label: int | None, index: Mapping[int, str]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return all columns but the label, the index and empty ones, and the reasons for the latter two."""
+    """Return all columns except label, index and empty columns, and the reasons for omitting the last two."""
     left_out = [LeftOut(name_of(column, content), reason) for column, reason in index.items()]
     if content.empty:
         left_out.append(LeftOut(_names(content.empty, content), "empty, at the end of every line"))
@@ -184,7 +184,7 @@ def _bare(column: int, content: Content) -> str:
 
 
 def _index(content: Content, settings: TableSettings) -> dict[int, str]:
-    """Return the index columns, with reasons. Raises: BadField."""
+    """Return the index columns, each with the reason why it is an index. Raises: BadField."""
     if settings.index is False:
         return {}
     if settings.index is True:
@@ -238,14 +238,14 @@ def _check_words(features: Sequence[int], content: Content, is_target: bool, has
 
 
 HELD = 4
-"""Number of most recently read tables that are held."""
+"""Number of recently read tables that are kept in memory."""
 
 MOST_REPORTS = 256
-"""Number of reports that are held."""
+"""Number of reports that are kept in memory."""
 
 
 class Request(NamedTuple):
-    """Request of a preset for a table."""
+    """What a preset requests of a table."""
 
     path: str
     settings: TableSettings = TableSettings()
@@ -281,14 +281,14 @@ _reports: dict[Key, DataReport] = {}
 def read(request: Request, where: str) -> Table:
     """Return the table that a preset requests.
 
-    The beginning of the file determines its content: a file without a table, or with one that does not fit
-    into memory, is refused before the numbers are read.
+    The beginning of the file determines its content. A file without a table, or with a table that does not
+    fit into memory, is refused before the numbers are read.
 
     Args:
         where: the place of the matrix or the target in the preset.
 
-    Raises: BadInput, at the faulty field, for a file that is missing, no regular file, unreadable, empty, too
-    large or without a table of finite numbers, and for one that cannot be read without a guess.
+    Raises: BadInput, at the faulty field, for a file that is missing, not a regular file, unreadable, empty,
+    too large or without a table of finite numbers, and for an ambiguous file.
     """
     key = version_of(request.path, f"{where}.path", "a table of numbers"), request
     if (held := _held.get(key)) is None:
@@ -313,7 +313,7 @@ def report(request: Request, where: str) -> DataReport:
 
 
 def values_of(numbers: NDArray[np.float64]) -> Values:
-    """Return the range of the numbers of a table."""
+    """Return the range of the numbers in a table."""
     signs = bits = True
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         piece = numbers[first : first + rows]
@@ -372,7 +372,7 @@ def _report(
     labels: RowLabels | None,
     where: str,
 ) -> DataReport:
-    """Return how a table was read; `numbers` are its labels if it has nothing else."""
+    """Return how a table was read; `numbers` are its labels if it contains only labels."""
     in_table = layout.features or (() if layout.label is None else (layout.label,))
     names = [name for column in in_table if content.names and (name := content.names[column])]
     has_truth_values = not content.truth_values.isdisjoint(layout.features)
@@ -425,7 +425,7 @@ def _check_size(content: Content) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the error of a library without its advice to programmers."""
+    """Return the error of a library as text, without its advice to programmers."""
     if "pickle" in str(error):
         return ""
     return re.split(r"[\n;]|\. ", str(error), maxsplit=1)[0].rstrip(".")

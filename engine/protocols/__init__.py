@@ -51,7 +51,7 @@ Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 
 
 class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Condition for an early end: a clock or a measure has passed a value in every replica.
+    """Condition for an early end: a clock or a measure must have passed a value in every replica.
 
     A learner without this clock or measure trains to the end.
     """
@@ -81,17 +81,17 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", "a clock passes a value from below; take above")
 
     def in_words(self, loss: str) -> str:
-        """Return the condition in words for this loss, as in "0/1 error on seen rows < 0.01"."""
+        """Return the condition as text for this loss, such as "0/1 error on seen rows < 0.01"."""
         sign, threshold = ("<", self.below) if self.below is not None else (">", self.above)
         quantity = self.clock if self.measure is None else named()[self.measure].label_with(loss)
         return f"{quantity} {sign} {threshold:g}"
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """Return the records at which the value was passed, for each replica [S, R] or for all [S, 1].
+        """Return whether the value was passed at each record, for each replica [S, R] or for all [S, 1].
 
         Args:
             clocks: by name, [S], or [S, R] where replicas differ.
-            measures: by name, [S, R]; NaN passes nothing.
+            measures: by name, [S, R]; NaN does not count as passed.
         """
         if self.clock is not None:
             series = clocks.get(self.clock)
@@ -124,8 +124,8 @@ class OnlineLearner(Interface):
 BeginOnline = Callable[[TrainingInputs, "torch.Tensor | None", int], OnlineLearner]
 """Function that puts a learner at its start.
 
-Arguments: the training inputs; the row indices in training order [R, n] (None: in the given order); the
-number of records, including the start.
+Its arguments are the training inputs, the row indices in training order [R, n] (None: the stored order), and
+the number of records, including the start.
 """
 
 
@@ -143,8 +143,8 @@ class ModelGroup(Interface):
     def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
         """Update the models whose training loss was above the tolerance before their last step.
 
-        Gradients are taken on the rows `drawn` [R, K, batch], or on all training rows. Makes at most `limit`
-        steps, and returns their number.
+        Gradients are taken on the rows `drawn` [R, K, batch], or on all training rows. Make at most `limit`
+        steps, and return their number.
         """
 
     def finish(self) -> Block:
@@ -152,11 +152,11 @@ class ModelGroup(Interface):
 
 
 BeginGroup = Callable[[Floats, TrainingInputs, "Params"], ModelGroup]
-"""Function that puts the models for given k at their start, from the tensors of every replica."""
+"""Function that puts the models for given k at their start, using the tensors of every replica."""
 
 
 class Batches(NamedTuple):
-    """Mini-batches that are drawn independently of all that came before."""
+    """Mini-batches that are drawn independently of all earlier ones."""
 
     size: int | None
     """Rows of a mini-batch; None for the number of training rows."""
@@ -165,7 +165,7 @@ class Batches(NamedTuple):
     """Whether the rows of a mini-batch are drawn with replacement."""
 
     def variance(self, rows: int) -> float:
-        """Return the variance of a step's gradient, relative to that of the gradient of a single row."""
+        """Return the variance of a step's gradient, relative to the variance of a single row's gradient."""
         size = self.size or rows
         return 1 / size if self.replacement else (rows - size) / (size * max(1, rows - 1))
 
@@ -186,13 +186,13 @@ class ProtocolSchedule(NamedTuple):
     """Whether rules follow their gradient flow in the clock `time` instead of taking steps."""
 
     trains: bool = True
-    """Whether learners need an update rule, or a solver."""
+    """Whether learners must have an update rule or a solver."""
 
     drawn_independently: bool = False
     """Whether every example is drawn from all rows, independently of earlier ones."""
 
     in_data_order: bool = False
-    """Whether the rows seen are the first k rows of the data, for k of bounds."""
+    """Whether the rows seen are the first k rows of the data, for the k that bounds use."""
 
     shuffles: bool = False
     """Whether the rows seen are a uniformly random subset of at most k training rows."""
@@ -210,7 +210,7 @@ class ProtocolSchedule(NamedTuple):
     """Whether steps follow gradients of the logarithm of the loss."""
 
     stops_blindly: bool = False
-    """Whether the number of steps before every record is independent of the labels."""
+    """Whether the number of steps before every record does not depend on the labels."""
 
     ends_early: Until | None = None
     """Condition for an early end of a curve; None if it always runs to the last record."""
@@ -244,13 +244,13 @@ class Extent(NamedTuple):
     """Number of training rows, which are the first rows of the data."""
 
     most_examples: int
-    """Largest number of different examples seen: the last k of bounds."""
+    """Largest number of different examples seen: the last k that bounds use."""
 
     examples_given: int
     """Largest number of examples that a solver is given."""
 
     solvers_look_ahead: bool = False
-    """Whether solvers know examples at a record that the clock k does not count yet."""
+    """Whether solvers know examples that the clock k does not count yet."""
 
     models: int = 1
     """Number of models of an architecture that are trained side by side."""
@@ -271,15 +271,15 @@ class Protocol(Part, frozen=True):
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why `measure` at k does not belong to a hypothesis that has learned from k different rows.
+        """Return the reason why `measure` at k is not that of a hypothesis learned from k different rows.
 
-        None if it does, with unchanged predictions. Rows are those shown to a learner with an update rule, or
+        None if it is, with unchanged predictions. Rows are those shown to a learner with an update rule, or
         given to a solver.
         """
         return f"protocol {self.kind} does not say which rows those are"
 
     def refuses(self, learner: Learner) -> str | None:
-        """Return why the protocol cannot train this learner, in one sentence; None if it can."""
+        """Return the reason why the protocol cannot train this learner; None if it can."""
         return None
 
     def check(self, n: int, labels: Values) -> None:
@@ -312,14 +312,14 @@ class Protocol(Part, frozen=True):
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return the numbers of the rows that are seen first, second, … in every replica, [R, K].
+        """Return the numbers [R, K] of the rows that are seen first, second, … in every replica.
 
-        None if rows are seen in their order.
+        None if rows are seen in stored order.
         """
         return None
 
     def rows_seen(self, n: int, k: int, streams: Streams, solver: bool = False) -> NDArray[np.bool_]:
-        """Return which of n rows [n] the first replica was shown, or a solver was given, at clock k."""
+        """Return whether each of n rows [n] was shown to the first replica, or given to a solver, by k."""
         order = self.order(n, streams)
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
@@ -333,8 +333,8 @@ class Protocol(Part, frozen=True):
         """Return the training run of a learner from its start, with the measures along it.
 
         Args:
-            begin: a faster start of the learner for schedules that are online, or have `fresh_steps`; None
-                for the start of the protocol.
+            begin: a faster way to start the learner, for schedules that are online or have `fresh_steps`;
+                None for the protocol's own.
         """
         raise NotImplementedError
 
@@ -353,7 +353,7 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return the bytes of the copy of this number of rows for a step."""
+    """Return the bytes of a copy of this number of rows for a step."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 
@@ -369,15 +369,15 @@ class EarlyEnd:
     def length(
         self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats], sound: NDArray[np.intp]
     ) -> int:
-        """Return how many of the next records belong to the curve.
+        """Return the number of the next records that belong to the curve.
 
-        The curve ends at the record by which all replicas have passed the value or diverged, and one has
-        passed.
+        The curve ends at the record by which all replicas have passed the value or diverged, and at least one
+        has passed.
 
         Args:
             clocks: [S] by name, or [S, R] where replicas differ.
             measures: [S, R] by name.
-            sound: how many of the records every replica has before it diverges, [R].
+            sound: number of the records that every replica has before it diverges, [R].
         """
         records = np.arange(len(next(iter(clocks.values()))))[:, None]
         now = self._until.passed(clocks, measures) & (records < sound)

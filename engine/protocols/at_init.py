@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class AtInit(Protocol, frozen=True, tag="at-init"):
     """No steps: all measures are taken once, at the start, and solvers are fitted to all n rows.
 
-    The training loss of a learner is the loss over all rows. An update rule is not needed. Bounds are taken
-    at k = n, since solvers know all examples. Source: theory-nets.md §§0, 24.
+    The training loss of a learner is the loss over all rows. An update rule is not needed. Bounds use k = n,
+    because solvers know all examples. Source: theory-nets.md §§0, 24.
     """
 
     clock: ClassVar[str] = "step"

@@ -23,9 +23,9 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     """Passes over the first `train` rows, and the average loss over all n rows after 0, 1, 2, … epochs.
 
     An epoch is one step along the mean gradient of all training rows. Rules with a mini-batch size (sgd) take
-    that many rows at a time, in the order of the rows, or with `reshuffle` in a new random order for every
-    pass. Replicas draw their own orders; rates and targets share them. Bounds are those for k = `train`
-    examples. Source: theory.md §5.
+    this number of rows at a time, in stored order or, with `reshuffle`, in a new random order for every pass.
+    Each replica draws its own orders; rates and targets share them. Bounds use k = `train` examples. Source:
+    theory.md §5.
     """
 
     clock: ClassVar[str] = "epoch"
@@ -95,7 +95,7 @@ class Passes(InPieces):
             yield
 
     def _examples(self, selected: slice, order: NDArray[np.int64] | None) -> tuple[Instances, torch.Tensor]:
-        """Return selected training rows and their labels, by places in an order [R, rows] if there is one."""
+        """Return selected training rows and their labels, by positions in an order [R, rows] if given."""
         if order is None:
             return self._data.instances.at(selected), self._data.labels[:, selected]
         numbers = torch.from_numpy(np.ascontiguousarray(order[:, selected]))

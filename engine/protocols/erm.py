@@ -1,4 +1,4 @@
-"""A new model for every number of examples, trained to the end. All models train together as one batch."""
+"""A new model for every number of examples, trained to the end. All models train together, as one batch."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ NUMBERS = 1 << 18
 
 
 class ERM(Protocol, frozen=True, tag="erm"):
-    """For every k a fresh model, trained on the first k rows by up to `steps` full-batch steps.
+    """For every k, a fresh model, trained on the first k rows by up to `steps` full-batch steps.
 
-    Training ends once the training loss is at most `tolerance`. All k are trained side by side as one batch,
-    k = 0, `every`, 2·`every`, …, n, or up to `examples`. Rules with a mini-batch size (sgd) draw that many of
-    the k examples at each step. Source: WKA21 §6; theory.md §5.
+    Training ends once the training loss is at most `tolerance`. The models for k = 0, `every`, 2·`every`, …,
+    n (or up to `examples`) are trained side by side as one batch. Rules with a mini-batch size (sgd) draw
+    this number of the k examples at each step. Source: WKA21 §6; theory.md §5.
     """
 
     every: Annotated[Count, Meta(title="every", description="distance from one k to the next")] = 4
@@ -101,7 +101,7 @@ class FreshModels(InPieces):
                 yield
 
     def _on_batches(self, batch: int) -> Iterator[None]:
-        """Train all groups step by step, as they share the draws of a step."""
+        """Train all groups step by step, because they share the draws of a step."""
         for _ in range(self._protocol.steps):
             if not any(group.training for group in self._groups):
                 break
@@ -134,13 +134,13 @@ class Models(NamedTuple):
         return torch.cat([model.predict(instances) for model in self.models])
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace every start by the one that corresponds to instances U x."""
+        """Replace every start by the corresponding start for instances U x."""
         for model in self.models:
             model.rotate(rotation)
 
 
 class BatchedModels:
-    """The models of consecutive k as one batch, restricted to the rows that one of them trains on."""
+    """The models for consecutive k as one batch, restricted to the rows on which any of them trains."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
         """Start from the tensors `start` of every replica."""

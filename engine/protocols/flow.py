@@ -37,20 +37,21 @@ DECADES = 4
 class Flow(Protocol, frozen=True, tag="flow"):
     """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows, measured over all n rows.
 
-    It is the limit of steps with a rate η → 0, in the time t = η · step. So only the rates of single layers
-    matter. θ are the weights w themselves for gd and sgd. Mirror descent follows the flow of its dual
-    weights: egu θ = ln w, or dw/dt = −w ⊙ ∂L/∂w, hypentropy w = β sinh θ, eg w = U softmax θ. Other rules
-    have no flow.
+    It is the limit of steps with a rate η → 0, in the time t = η · step. So only the rate factors of single
+    layers matter. For gd and sgd, θ are the weights w themselves. Mirror descent follows the flow of its dual
+    weights: for egu, θ = ln w, so dw/dt = −w ⊙ ∂L/∂w; for hypentropy, w = β sinh θ; for eg, w = U softmax θ.
+    Other rules have no flow.
 
     An adaptive method solves every replica and target separately in float64, with local errors below rtol ·
     |θ| + atol. Targets that share a net, or that a loss such as cross-entropy couples, are solved together.
-    Explicit methods are dop853 and rk45. Stiff flows need bdf or radau: there some directions have come to
-    rest while others hardly move. A flow may magnify errors: a second solution with other tolerances shows
-    when, and the curve ends where weights are wrong by 0.2 %. `records` are taken after the start, from
-    `first` on in equal factors or at equal distances, and each takes all measures. `until` ends a run early,
-    as in steps. Clocks are `time`; `k`, the training rows; and `evaluations` of the gradient, the largest
-    number of any replica and target, without those of the second solution. The field `evaluations` limits it.
-    Solvers are fitted to the training rows at once. Source: theory-bias.md §34; Hairer, Wanner 1996.
+    Explicit methods are dop853 and rk45. Stiff flows, where some directions have come to rest while others
+    hardly move, need bdf or radau. A flow may amplify errors. A second solution with other tolerances detects
+    this, and the curve ends where weights are wrong by 0.2 %. `records` are taken after the start, from
+    `first` on by equal factors or at equal distances, and each takes all measures. `until` ends a run early,
+    as in steps. The clocks are `time`; `k`, the training rows; and `evaluations` of the gradient, the largest
+    number for any replica and target, without those of the second solution. The field `evaluations` limits
+    this number. Solvers are fitted to the training rows at once. Source: theory-bias.md §34; Hairer, Wanner
+    1996.
     """
 
     clock: ClassVar[str] = "time"
@@ -143,7 +144,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:
-        """Return how many nets flow together: all nets of a replica if the loss couples them."""
+        """Return the number of nets that flow together: all nets of a replica if the loss couples them."""
         loss: Loss = make("losses", self.loss)
         return max(1, targets // outputs) if loss.joint else 1
 

@@ -32,14 +32,14 @@ AVERAGED = frozenset(("loss", "error"))
 
 
 class OnePass(Protocol, frozen=True, tag="one-pass"):
-    """One update per example, and the average loss over all n rows, seen ones too, after k = 0 … n examples.
+    """One update per example; the average loss over all n rows, seen and unseen, after k = 0 … n examples.
 
-    With `batch` > 1, an update follows the mean gradient of that many examples, once they are complete. With
-    `replacement` examples are drawn independently from the rows, so that some come twice and some never. With
-    `clip` Y all predictions, in updates too, are clipped to [0, Y]. With `average`, the loss and the error
-    after k examples are means over the k hypotheses that predicted them, which is the risk of one drawn at
-    random. With `examples`, the pass ends after that many. Source: WKA21 Fig. 2; AW20 Thms 6–7; theory.md
-    §§1, 5, 7.
+    With `batch` > 1, an update follows the mean gradient of a complete batch. With `replacement`, examples
+    are drawn independently from the rows, so that some come twice and some never. With `clip` Y, all
+    predictions, including those in updates, are clipped to [0, Y]. With `average`, the loss and the error
+    after k examples are means over the k hypotheses that predicted them. This is the risk of a hypothesis
+    drawn from them at random. With `examples`, the pass ends after this number of examples. Source: WKA21
+    Fig. 2; AW20 Thms 6–7; theory.md §§1, 5, 7.
     """
 
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per update")] = 1

@@ -29,27 +29,27 @@ ROUNDING = 1e-9
 
 
 AHEAD = 64
-"""Number of mini-batches with replacement that are drawn in one call; this changes no numbers."""
+"""Number of mini-batches with replacement that are drawn in one call; it does not affect the draws."""
 
 
 class Steps(Protocol, frozen=True, tag="steps"):
     """A number of steps on the first `train` rows, measured after some of them, on average over all n rows.
 
-    A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows. By default
-    mini-batches are the next rows in passes through the rows, each pass in a new order. With `fresh`, each is
-    a subset drawn independently of earlier ones, and with `replacement` its rows are independent draws. A
-    mini-batch may continue in the next pass; with `drop_last` the rest of a pass is dropped instead. Replicas
-    draw their own mini-batches. Rates and targets share them, and so do learners, unless `own_batches` lets
-    each draw its own. The mini-batch size of an update rule (sgd) is not used.
+    A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows. By default,
+    mini-batches are the next rows in passes through the rows, each pass in a new order. With `fresh`, each
+    mini-batch is a subset drawn independently of earlier ones, and with `replacement`, its rows are
+    independent draws. A mini-batch may continue in the next pass; with `drop_last`, the rest of a pass is
+    dropped instead. Replicas draw different mini-batches. Rates and targets share them, and learners do, too,
+    unless `own_batches` is set. The mini-batch size of an update rule (sgd) is not used.
 
-    `records` are taken after the start, at equal distances, or with `grid = "log"` in equal factors. Each
-    takes all measures, expensive ones too. `until` ends a run early: a curve is complete at the first record
-    by which a clock (step, k, time) or a measure has passed a value in each of its replicas. Clocks are
-    `step`; `k`, the examples seen, batch · step; and for rules with a rate η `time`, the sum of the rates of
-    all steps. It is η · step without a schedule, and differs between replicas with the schedule per-loss.
-    Solvers are fitted to the training rows in the first step. With `log_loss` gradients are those of the
-    logarithm of the mean loss: the same directions, with rates that grow as the loss falls. Source:
-    theory-nets.md §§0, 30, 31.
+    `records` are taken after the start, at equal distances or, with `grid = "log"`, by equal factors. Each
+    takes all measures, including expensive ones. `until` ends a run early: a curve is complete at the first
+    record by which a clock (step, k, time) or a measure has passed a value in each of its replicas. The
+    clocks are `step`; `k`, the examples seen, batch · step; and, for rules with a rate η, `time`, the sum of
+    the rates of all steps. `time` is η · step without a schedule, and differs between replicas with the
+    schedule per-loss. Solvers are fitted to the training rows in the first step. With `log_loss`, gradients
+    are those of the logarithm of the mean loss: the same directions, with rates that grow as the loss falls.
+    Source: theory-nets.md §§0, 30, 31.
     """
 
     clock: ClassVar[str] = "step"
@@ -154,7 +154,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return bytes_of_rows(self.drawn_rows(sizes.n), sizes)
 
     def place(self, number: Any, n: int) -> NDArray[np.int64]:
-        """Return the numbers of steps before records by number.
+        """Return the number of steps before each record, given by its number.
 
         On a logarithmic grid, they start at 1 and grow by 1 until a constant factor is the larger growth.
         """

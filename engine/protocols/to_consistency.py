@@ -19,8 +19,8 @@ from engine.training.training_run import InPieces, TrainingRun
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     """After each new example, passes over the first k examples until their mean loss is at most `tolerance`.
 
-    A pass takes the k examples one by one in their order, each with one update; at most `passes` passes
-    follow a new example. Solvers fit all their examples anyway. Source: AW20 Fig. 3; theory.md §5.
+    A pass takes the k examples one by one in order, with one update each; at most `passes` passes follow a
+    new example. Solvers always fit all their examples. Source: AW20 Fig. 3; theory.md §5.
     """
 
     tolerance: Annotated[Positive, Meta(title="tolerance", description="mean loss on the k examples")] = 1e-3

@@ -1,6 +1,7 @@
-"""Collect the samples of every curve and line of a picture from all points of the axes.
+"""Collection of the samples of every curve and line of a picture from all points of the axes.
 
-Also finds the kinds of its learners, and learners whose readings are known before every point has run.
+The module also finds the kinds of its learners, and the learners whose outcomes are known before every point
+has run.
 """
 
 from __future__ import annotations
@@ -36,14 +37,15 @@ from engine.spec.experiment import missing
 from engine.spec.sweep import Point, Sweep
 
 CurveKey = tuple[str, Apart, int]
-"""Learner of a curve, values of the axes that split curves, and index of its rate among the learner's."""
+"""Learner of a curve, values of the axes that split curves, and index of its rate among the learner's
+rates."""
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind and place of every curve that a picture has once all points are computed.
+    """Return the kind of every curve of the complete picture, and its place within the kind.
 
-    Curves are sorted by the values that split them, then by the list of learners. References have no kind, as
-    they are drawn as lines.
+    Curves are sorted by the values that split them, then by the list of learners. References have no kind,
+    because they are drawn as lines.
     """
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # whatever the number of rates
@@ -110,13 +112,14 @@ class Gathered(NamedTuple):
     """Kind of the learner of every curve, and its place among the curves of that kind."""
 
     to_come: dict[Key, CurveView]
-    """Empty views of the curves along records that have no record yet."""
+    """Empty views of curves along records, for curves without a record so far."""
 
     divisor: Lines
-    """Theory line that the picture is relative to, drawn or not; empty if it is relative to none."""
+    """Theory line that divides the picture's values, drawn or not; empty if no line does."""
 
     unmeasured: dict[str, str]
-    """Learners whose runs began without the picture's measure, with the condition for measuring it."""
+    """Learners whose runs have begun without the picture's measure, with the unmet condition for measuring
+    it."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
         """Return the kind and place of a curve of a run; None for a reference."""
@@ -126,7 +129,7 @@ class Gathered(NamedTuple):
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
         """Return the samples that divide a curve or line: those of a learner's curve or of a theory line.
 
-        They have the same values of the axes that split curves. Empty if the divisor has no samples there.
+        They are at the same values of the axes that split curves. Empty if the divisor has no samples there.
         """
         (curve_name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
@@ -136,10 +139,7 @@ class Gathered(NamedTuple):
 
 
 class Replicas:
-    """Curve or line that can be summarised over all replicas or over a subset.
-
-    Standard errors need subsets.
-    """
+    """Curve or line to be summarised over all replicas or over a subset. Standard errors need subsets."""
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
         self._steps, self.samples = steps, sampled
@@ -155,7 +155,7 @@ class Replicas:
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and values [R, N] of all replicas or of a subset; a single row holds for all."""
+        """Return x [N] and values [R, N] of all replicas or of a subset; a single row stands for all."""
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
             return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
@@ -180,8 +180,7 @@ class Replicas:
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
     """Return the samples of every curve and line of a picture, and the reasons for absent lines.
 
-    Along axes, an unfinished run contributes nothing: its last record so far is not the last of the whole
-    run.
+    Along axes, an unfinished run contributes nothing, because its latest record is not yet its last.
     """
     collected = Gathered(
         defaultdict(list),
@@ -231,14 +230,14 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    """Return the name of a curve of a run in a picture; None if it has no place along the rates."""
+    """Return the name of a run's curve in a picture; None if it has no place along the rates."""
     if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
         return None
     return curve.learner if steps.along_rates or steps.over_rates else curve.name
 
 
 def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
-    """Return the number of every curve: by values of the axes that split them, then by learner."""
+    """Return the number of every curve, counted by values of the axes that split curves, then by learner."""
     places = {learner: place for place, learner in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
     ranks: dict[Key, tuple[int, int]] = {}
@@ -277,14 +276,14 @@ def _gather_lines(
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """Return the unmet condition of the picture's measure, by the learner of the curve; empty if none."""
+    """Return the condition of the picture's measure that the curve's learner does not meet; empty if none."""
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
     return {learner: where for learner, where in conditions.items() if where is not None}
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a curve has the number that a picture along axes takes from it."""
+    """Return whether a curve already has the number that a picture along axes takes from it."""
     if not steps.along_axes:
         return True
     beside = (
@@ -327,7 +326,7 @@ def _rate_of(curve: Curve, point: Point) -> Rate:
 
 
 def _absence(line: TheoryLine, picture: Picture) -> str:
-    """Return why a line is not in a picture; empty if it is."""
+    """Return the reason why a line is not in a picture; empty if it is."""
     statement = line.statement
     if picture.lines is not None and statement.kind not in picture.lines:
         return "the picture does not name it among its lines"
@@ -336,7 +335,7 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
     if picture.reading is not None and picture.reading.until is not None:
         return "the picture shows where learners pass a value, and a line passes none"
     if picture.share is not None:
-        return "it is about values, and the picture shows the share of replicas for which something holds"
+        return "it is about values, and the picture shows the share of replicas for which a condition holds"
     if picture.reading is not None and picture.reading.place_of is not None:
         return "it bounds values, and the picture shows the place of a value"
     if statement.measure != picture.measure.name:
@@ -349,14 +348,14 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
         and statement.direction == "asymptotic"
         and not (statement.group or line.applies_to)
     ):
-        return "it is the limit of a learner that is not in the run"
+        return "it is the limit of a learner that the run does not have"
     if picture.lines is None and not summaries_agree(statement.summary, picture.summary):
         return f"it is about the {statement.summary} of many replicas, and this is the {picture.summary}"
     return ""
 
 
 def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
-    """Return the names of the clocks that a curve has or will have."""
+    """Return the names of the clocks that a curve has, or will have."""
     protocol, learners = point.experiment.protocol, point.experiment.learners
     measured = [protocol.measured_clocks(learner) for learner in learners if learner.name == curve.learner]
     return set(trace.planned).union(curve.clocks, *measured)
@@ -402,9 +401,9 @@ WHY = "the reading is known"
 
 
 def known_at(results: Results, number: int) -> frozenset[str]:
-    """Return the learners of a point whose readings are already known, so that running them changes nothing.
+    """Return the learners of a point that need not be run, because their readings are already known.
 
-    Their readings are known in every picture along axes with `until`, each with its standard error.
+    Each reading must be known with its standard error, in every picture along axes with `until`.
     """
     sweep = results.sweep
     point = sweep.points[number]
@@ -422,7 +421,7 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
 
 def _along(results: Results, point: Point, axis: int) -> Results:
-    """Return the results at the points that differ from `point` along one axis only."""
+    """Return the results at the points that differ from `point` along a single axis."""
     sweep = results.sweep
 
     def elsewhere(point: Point) -> tuple[int, ...]:

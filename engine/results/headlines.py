@@ -24,10 +24,10 @@ from engine.spec.experiment import Experiment, drawn
 def headline(
     view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> str:
-    """Return the finding of the claim that a picture is about, in at most LONGEST characters.
+    """Return the finding of the claim about a picture, in at most LONGEST characters.
 
-    A failed claim is marked as failed. If the claim is not judged, or there is none, the headline states the
-    law along an axis, or how the picture ends. It is empty while the picture is empty.
+    A failed claim is marked as failed. If no claim is judged, the headline states the law along an axis, or
+    the values at the end of the picture. It is empty while the picture is empty.
 
     Args:
         results: results of all pictures, to find the law of another picture along an axis that splits curves.
@@ -50,7 +50,7 @@ def _law_of_split(view: View, experiment: Experiment, results: Results | None) -
 
 
 def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """Return the outcome of the claim that a picture is about; None if no claim is about it.
+    """Return the outcome of the claim about a picture; None if no claim is about it.
 
     A claim with `headline = true` comes first, then the first claim about the picture.
     """
@@ -80,11 +80,11 @@ def ending(view: View) -> str:
 
 
 LEVEL = 0.1
-"""Loss by which runs are compared: the comparison counts examples until the loss stays below it."""
+"""Loss level by which runs are compared: the comparison counts examples until the loss stays below it."""
 
 
 class _Move(NamedTuple):
-    """A curve with its number in the earlier and in the later run; infinite stands for never."""
+    """A curve with its number in the earlier and in the later run; infinity stands for "never"."""
 
     name: str
     called: str
@@ -99,14 +99,13 @@ class _Move(NamedTuple):
 
 
 def comparison(change: str, earlier: View, view: View, claimed: str | None = None) -> str:
-    """Return how a change moves two curves that both runs have: the highest, and the claimed one.
+    """Return a sentence on the effect of a change on two curves: the highest and the claimed one.
 
-    The number is that of examples until the loss stays below LEVEL, else the value at the end.
+    It compares the number of examples until the loss stays below LEVEL, or else the value at the end.
 
     Args:
         change: the difference, as in "d 128 → 256".
-        claimed: the curve that the claim of the picture is about. The lowest curve replaces it if it is None
-            or the highest.
+        claimed: the curve of the picture's claim. The lowest curve replaces it if it is None or the highest.
     """
     before = {curve.name: curve for curve in earlier.curves if not curve.training.is_reference}
     pairs = [(before[curve.name], curve) for curve in view.curves if curve.chosen and curve.name in before]
@@ -122,7 +121,7 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
 
 
 def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
-    """Return the curve with the highest later number, and the claimed curve or the one with the lowest."""
+    """Return the curve with the highest later number, and the claimed curve or the lowest one."""
     if len(moves) < 2:
         return list(moves)
     highest = max(moves, key=lambda move: move.after)
@@ -131,7 +130,7 @@ def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
 
 
 def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return when losses stay below LEVEL, for curves that do so in a run; empty for other pictures."""
+    """Return the places from which losses stay below LEVEL, by curve; empty for other pictures."""
     if view.picture.x != view.axes.clock or view.picture.measure.name != "loss":
         return []
     moves = [

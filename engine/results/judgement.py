@@ -25,7 +25,7 @@ MEASURED = (ROTATIONS, PERMUTATIONS, SIGN_FLIPS)
 """Groups under which predictions are compared."""
 
 PROMISES = ("lower", "upper", "exact", "conjecture")
-"""Directions of lines that a run can break; limits, shapes and references do not constrain a single run."""
+"""Directions of lines that a run can violate; limits, shapes and references do not constrain a single run."""
 
 DIVERGED = 1e3
 """Relative change of predictions above which the learner counts as diverging."""
@@ -34,7 +34,7 @@ DIVERGED = 1e3
 Effect = Literal["unchanged", "changed", "unstable"]
 """Effect of transformations on predictions.
 
-It is unstable if rounding that the learner magnifies may explain it.
+The effect is unstable if rounding errors, amplified by the learner, may explain it.
 """
 
 
@@ -52,13 +52,15 @@ class Judgement:
     """Reasons why bounds bind the learner, each once."""
 
     fits: bool = False
-    """Whether it fits all rows at every record, so that every fitting learner predicts the same on them."""
+    """Whether the learner fits all rows at every record, so that its predictions equal those of every learner
+    that fits."""
 
     diverges: bool = False
-    """Whether one of its replicas diverges, after which rounding has no bounded size."""
+    """Whether one of its replicas diverges, after which rounding errors are not bounded."""
 
     by_rounding: float | None = None
-    """Change of predictions by perturbations of the size of rounding; None if rotations change nothing."""
+    """Change of predictions by perturbations of the size of rounding; None if rotations do not change
+    them."""
 
     @property
     def change(self) -> float | None:
@@ -80,8 +82,8 @@ class Judgement:
     def answer(self) -> Literal["yes", "no", "undecided"]:
         """Whether the learner is rotation invariant here, by structure and measurement together.
 
-        Undecided if the two disagree, or if rounding decides the measurement. Without a verdict of structure,
-        a measured change means "no"; no measurement proves that nothing changes.
+        Undecided if the two disagree, or if rounding decides the measurement. Without a verdict by structure,
+        a measured change means "no"; no measurement can prove invariance.
         """
         if not self.agrees or self.effect(ROTATIONS) == "unstable":
             return "undecided"
@@ -91,7 +93,7 @@ class Judgement:
 
     @property
     def measurement(self) -> str:
-        """Certificate in words."""
+        """Text of the certificate."""
         if self.change is None:
             return "not measured: the matrix is too large to be rotated"
         sentences = [
@@ -118,7 +120,7 @@ class Judgement:
 
     @property
     def broken(self) -> list[Group]:
-        """Groups other than rotations that changed predictions against the verdict of structure."""
+        """Groups other than rotations that changed predictions, contrary to the verdict by structure."""
         return [
             group
             for group in self.changes
@@ -127,7 +129,7 @@ class Judgement:
 
     @property
     def agrees(self) -> bool:
-        """Whether no measurement contradicts the verdict of structure, where a measurement can decide."""
+        """Whether no conclusive measurement contradicts the verdict by structure."""
         if self.fits:
             return True
         measured = self.effect(ROTATIONS)
@@ -137,7 +139,7 @@ class Judgement:
 
     @property
     def conflict(self) -> str:
-        """Possible meaning of a disagreement, in words; empty if there is none."""
+        """Text on the possible meaning of a disagreement; empty if there is none."""
         if self.agrees:
             return ""
         if self.broken:
@@ -165,7 +167,7 @@ def judgement(
     Each certificate trains the learner three more times, at its best rate.
 
     Args:
-        going: called repeatedly with the share that is done; its exceptions end the judgement.
+        going: called repeatedly with the finished share; its exceptions end the judgement.
     """
     seen = view(of_run(experiment), of_one(experiment, trace))
     curve = trace.curve(learner.name)
@@ -195,8 +197,8 @@ def certificates(
 ) -> tuple[dict[Group, float | None], float | None]:
     """Return the certificate under each measured group, and the change by rounding.
 
-    If rotations change nothing, they are the only group. Otherwise permutations and sign flips follow, which
-    are rotations too, then the group of the factors of an instance that the verdict names, then rounding.
+    If rotations do not change predictions, they are the only group. Otherwise, permutations and sign flips
+    follow, which are rotations too, then the group of factors that the verdict names, and then rounding.
     """
     changes: dict[Group, float | None] = {}
     declared = verdict(learner, experiment).group
@@ -217,7 +219,7 @@ def certificates(
 
 
 def _size(change: float) -> str:
-    """Return the size of a change in words, unless the change grows without bound."""
+    """Return the size of a change as text, unless the change grows without bound."""
     if change > DIVERGED:
         return f"is more than {DIVERGED:.0f}, where it diverges"
     return f"= {change:.2g}"

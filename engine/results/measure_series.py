@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MOST_REPLICA_BYTES = 32 << 20
-"""Maximum bytes of a series; a larger series stores the first replica only, besides mean and error."""
+"""Maximum bytes of a series; a larger series stores only the first replica, besides mean and error."""
 
 
 class Arrays(NamedTuple):
@@ -31,13 +31,13 @@ class MeasureSeries:
     """Values of a measure at the records of a curve, for every replica, with their mean.
 
     NaN marks records without a measurement and diverged replicas. Mean and standard error are over the
-    replicas that have a value: the mean is NaN for none, the error for less than two. A single replica has no
-    standard error.
+    replicas that have a value. The mean is NaN if none has a value, and the error is NaN if fewer than two
+    have.
     """
 
     def __init__(self, capacity: int, replicas: int) -> None:
         self.values = np.empty((capacity, replicas_kept(capacity, replicas)))
-        """[S, R], or [S, 1] of the first replica if all would take more than MOST_REPLICA_BYTES."""
+        """Values [S, R], or [S, 1] of the first replica if all would take more than MOST_REPLICA_BYTES."""
 
         # With one replica the mean is a view of its values: filling them fills it, at no memory of its own.
         self.mean: Floats = self.values[:, 0] if replicas == 1 else np.empty(capacity)
@@ -57,7 +57,7 @@ def replicas_kept(records: int, replicas: int) -> int:
 
 
 def bytes_of(series: int, records: int, replicas: int) -> int:
-    """Return an upper bound of the bytes of some series, which never falls as replicas are added."""
+    """Return an upper bound on the bytes of some series; it never falls as replicas are added."""
     # Above the limit `replicas_kept` falls to 1: bounding by the limit instead keeps the estimate monotone.
     replica_bytes = min(8 * records * replicas, max(8 * records, MOST_REPLICA_BYTES))
     moment_bytes = 16 * records if replicas > 1 else 0
@@ -65,7 +65,7 @@ def bytes_of(series: int, records: int, replicas: int) -> int:
 
 
 def _moments(values: Floats) -> tuple[Floats, Floats]:
-    """Return the mean and its standard error [S] of values [S, R], without NaN."""
+    """Return the mean [S] of values [S, R] and its standard error [S], ignoring NaN."""
     is_present = ~np.isnan(values)
     count = is_present.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,4 +1,4 @@
-"""Outcomes: every claim of an experiment judged on the view that it is about."""
+"""Outcomes: the judgement of every claim of an experiment on the view of its picture."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def is_about(claim: Claim, picture: Picture, experiment: Experiment) -> bool:
 
 
 class _Views:
-    """Views that claims are about, each computed once."""
+    """Views of the pictures that claims are about, each computed once."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
@@ -62,7 +62,7 @@ class _Views:
 
 
 def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
-    """Return the outcome of a claim about one curve of a view, or about several that all must satisfy it."""
+    """Return the outcome of a claim about one curve of a view, or about several that must all satisfy it."""
     exact = [curve for curve in seen.curves if curve.name == claim.curve]
     if exact and claim.curve != exact[0].learner:
         return _of_curve(results.sweep.claims_along(seen.picture, exact[0].apart)[number], seen)
@@ -83,7 +83,7 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
 
 
 def _of_curve(claim: Claim, seen: View) -> Outcome:
-    """Return the outcome of a claim about one curve; its detail names a theory line that does not bind it."""
+    """Return the outcome of a claim about one curve; the detail names a line that does not bind it."""
     outcome, curve = _found(claim, seen), claim.of(seen)
     for field in claim.line_fields if outcome.measured is not None else ():
         with suppress(KeyError):  # it may name no line, but another curve
@@ -102,14 +102,14 @@ def _found(claim: Claim, seen: View) -> Outcome:
 
 
 def _of_maps(claim: Claim, seen: View) -> Outcome:
-    """Return the outcome of a claim about one heat map, or about several that all must satisfy it."""
+    """Return the outcome of a claim about one heat map, or about several that must all satisfy it."""
     named = [heat.learner for heat in seen.heats if claim.curve in (None, heat.learner)]
     judged = {learner: _found(msgspec.structs.replace(claim, curve=learner), seen) for learner in named}
     return _together(claim, {curve: outcome._replace(claim=claim) for curve, outcome in judged.items()})
 
 
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
-    """Return the outcome of a claim that several curves must satisfy: the first to fail, else the first."""
+    """Return the outcome of a claim that several curves must satisfy: the first failure, else the first."""
     if not outcomes:
         return claim.fails("the curve has no evaluation points")
     name, worst = next(

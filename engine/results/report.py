@@ -1,6 +1,6 @@
 """Results of a sweep as JSON, schema 2.
 
-Also the singular values of learners' weights across targets, and their rank, as a view has them.
+The module also reads the singular values of learners' weights across targets, and their rank, from a view.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def picture_of_spectra(experiment: Experiment) -> Picture:
 
 
 def spectra(shown: View) -> dict[str, Spectrum]:
-    """Return the spectra in a view of that picture, by the names of their curves."""
+    """Return the spectra in a view of this picture, by the names of their curves."""
     return {heat.learner: Spectrum(heat.x, heat.z.T) for heat in shown.heats}
 
 
@@ -63,8 +63,9 @@ def encode(
 ) -> bytes:
     """Return one line of JSON: the experiment as given and as resolved, data files, pictures and claims.
 
-    If the experiment has no pictures, there is one for each measured number, against the clock. A learner is
-    skipped at a point if its reading along an axis is known without that point. Non-finite numbers are null.
+    If the experiment has no pictures, the JSON has one for each measured number, against the clock. A learner
+    is skipped at a point if its reading along an axis is known without this point. Non-finite numbers are
+    null.
 
     Args:
         by_replica: add the values of every replica to the curves.
@@ -116,7 +117,7 @@ def _check_size(views: Sequence[View]) -> None:
 
 
 def _pictures(results: Results) -> Sequence[Picture]:
-    """Return its pictures; if it has none, the picture of the run and one for every other measured number."""
+    """Return the pictures; if there are none, that of the run and one per other measured number."""
     experiment = results.sweep.experiment
     if pictures := drawn(experiment):
         return pictures
@@ -157,7 +158,7 @@ def _picture(
 
 
 def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
-    """Return the absent lines about the measure of a picture; `why` is null if `reasons` say it."""
+    """Return the absent lines about the measure of a picture; `why` is null if `reasons` give the reason."""
     kinds_drawn = {line.kind for line in shown.lines}
     return [
         {
@@ -180,7 +181,7 @@ def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
 
 
 def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
-    """Return the settings and the fate of the run of a curve; `path` is the name of the backend."""
+    """Return the settings and the fate of a curve's run; `path` is the name of the backend."""
     return {
         "name": curve.name,
         "learner": curve.learner,
@@ -270,7 +271,7 @@ def _of_mark(places: Sequence[float]) -> float | list[float] | None:
 
 
 def _theorem(line: TheoryLine) -> dict[str, Any]:
-    """Return the statement of a line, and why it holds and binds each learner, or not."""
+    """Return the statement of a line, and the reasons why it holds and binds each learner, or does not."""
     return {
         "measure": line.statement.measure,
         "reasons": {

@@ -1,4 +1,4 @@
-"""Results of the runs of a sweep: a trace at every point, as far as the runs have come."""
+"""Results of the runs of a sweep so far: a trace at every point."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Results:
     traces: dict[int, Trace] = field(default_factory=dict)
     finished: set[int] = field(default_factory=set)
     skipped: dict[int, frozenset[str]] = field(default_factory=dict)
-    """Learners of each point that are not run there, because their reading along an axis is already known."""
+    """Learners that are not run at each point, because their reading along an axis is already known."""
 
     def snapshot(self) -> Results:
         """Return a copy of the results so far, which does not grow."""
@@ -55,7 +55,7 @@ class Results:
 
     @property
     def points_done(self) -> tuple[float, float]:
-        """Number of computed points, the present one in part, and of points that may remain."""
+        """Number of computed points, the present one in part, and the number that may remain."""
         number = max(self.traces, default=None)
         if number is None:
             return 0.0, float(len(self.sweep.points))

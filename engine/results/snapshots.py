@@ -36,7 +36,7 @@ Floats = NDArray[np.float32]
 
 @dataclass
 class Snapshots:
-    """Selected numbers of a learner at some records of the first replica, which grow as records come.
+    """Edges and weights of a learner at some records of the first replica; they grow as records arrive.
 
     `inputs` and `features` are the indices of the features kept for edges and for weights.
     """
@@ -60,12 +60,12 @@ class Snapshots:
 
 
 def why_not(experiment: Experiment) -> str | None:
-    """Return why no learner is trained once more to show its inside, in one sentence; None if it can be."""
+    """Return the reason why learners cannot be trained once more to show their inside; None if they can."""
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to repeat the training for a picture"
     if experiment.protocol.extent(n).models > 1:
-        return "every k has a model of its own, and none changes along the run"
+        return "every k has a separate model, and no model changes along the run"
     return None
 
 
@@ -81,9 +81,9 @@ def take(
 
     Args:
         rate: rate of the curve, if the learner tried several.
-        target: index of the feature that is the target, which is always kept.
+        target: index of the feature that is the target, which is always stored.
         publish: called once with the snapshots, which grow from then on.
-        going: called repeatedly with the share that is done; its exceptions end the training.
+        going: called repeatedly with the finished share; its exceptions end the training.
     """
     if rate is not None and learner.update is not None:
         learner = msgspec.structs.replace(learner, update=msgspec.structs.replace(learner.update, lr=rate))
@@ -111,7 +111,7 @@ def take(
 
 
 def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """Return the first indices up to a limit. If `among` is not one of them, it replaces the last."""
+    """Return the first indices up to a limit. If `among` is not one of these, it replaces the last."""
     numbers = np.arange(min(count, limit))
     if among is not None and among >= len(numbers):
         numbers[-1] = among
@@ -121,8 +121,8 @@ def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64
 def _units(net: Parametrised, d: int) -> list[int]:
     """Return the number of units of every layer, from its edges for one input and for two.
 
-    Edges of all inputs can be too many. Tensors on torch's meta device would do, but their first use imports
-    sympy, which takes seconds.
+    Edges of all inputs may be too many. Tensors on torch's meta device would suffice, but their first use
+    imports sympy, which takes seconds.
     """
     first = {layer: tensor[:1] for layer, tensor in net.tensors.items()}
     # The number of units is affine in the number of inputs, so that two evaluations determine it.

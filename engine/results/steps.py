@@ -1,4 +1,4 @@
-"""Steps of a picture from samples to a curve, the same for learners and theory lines.
+"""Steps of a picture that turn samples into a curve, the same for learners and theory lines.
 
 Samples are the values of a measure of a learner, or of a theory line, at one point of the axes.
 """
@@ -48,7 +48,8 @@ class Samples(NamedTuple):
     """Records that have passed the `until` of a reading, [R or 1, S]; None without `until`."""
 
     why_first_only: str = ""
-    """Why values, or those of `until`, are stored for the first replica only; empty if for all replicas."""
+    """Reason why values, or those of `until`, are stored for the first replica only; empty if stored for
+    all."""
 
     def coordinates(self, by_replica: bool = False) -> dict[str, Floats]:
         """Return clocks and indices, shaped to broadcast with values [S, *index] and [R, S, *index].
@@ -90,7 +91,7 @@ class Samples(NamedTuple):
         return reductions.held(self.values, self.passed)
 
     def subset(self, replicas: Sequence[int] | None) -> Samples:
-        """Return the samples of a subset of the replicas; a line and a single replica stand for all."""
+        """Return the samples of a subset of the replicas; a line or a single replica stands for all."""
         if replicas is None or len(self.values) == 1:
             return self
         subset, passed = [replica for replica in replicas if replica < len(self.values)], self.passed
@@ -156,14 +157,14 @@ def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
 def of_line(
     line: TheoryLine, trace: Trace, beyond: bool = False, clocks: Collection[str] = ()
 ) -> dict[str, Samples]:
-    """Return a theory line as samples, with a single replica if it is the same for all.
+    """Return a theory line as samples, with a single replica if the line is the same for all replicas.
 
-    The keys are names of curves if each has a line of its own, else "".
+    The keys are names of curves if each curve has a separate line, otherwise "".
 
     Args:
         beyond: continue after the last record, as far as the line is known.
-        clocks: along clocks that are not planned, a line has samples at the records of curves. It is the same
-            for all curves only if these clocks agree.
+        clocks: names of the picture's clocks. Along clocks that are not planned, a line has samples at the
+            records of curves. It is the same for all curves only if their clocks agree.
     """
     by_curve = line.by_curve(trace.curves)
     if not by_curve and not len(line.values):
@@ -208,11 +209,11 @@ def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool
 
 
 class ReplicasMissing(BadInput):
-    """A picture reads every replica of a measure that was kept of the first replica only."""
+    """Error: a picture needs every replica of a measure, but only the first replica was stored."""
 
 
 class AtPoint(NamedTuple):
-    """Stretch of a curve: the contribution of one point of the axes."""
+    """Contribution of one point of the axes to a curve."""
 
     point: Point
     x: Floats
@@ -226,7 +227,7 @@ class AtPoint(NamedTuple):
 
 
 class PictureSteps:
-    """Applies `at`, `running`, `times`, `read` and x, in this order; refuses remaining dimensions."""
+    """Steps of a picture: `at`, `running`, `times`, `read` and x, in this order; no dimension may remain."""
 
     def __init__(self, picture: Picture, axes: tuple[Axis, ...]) -> None:
         self.picture, self._axes = picture, axes
@@ -236,7 +237,7 @@ class PictureSteps:
     def parts(self, sampled: list[tuple[Point, Samples]]) -> list[AtPoint]:
         """Return the contribution of every point after its readings.
 
-        Raises: BadInput; ReplicasMissing for samples that have the values of the first replica only.
+        Raises: BadInput; ReplicasMissing for samples that have only the values of the first replica.
         """
         for _, samples in sampled:
             if samples.why_first_only:
@@ -260,11 +261,11 @@ class PictureSteps:
 
     @property
     def _of_rows(self) -> set[str]:
-        """Names that y uses."""
+        """Names in the expression for y."""
         return set() if self.picture.y is None else names_in(self.picture.y)
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
-        """Yield the parts of a point: one row of a map, or one for every place of the index in y."""
+        """Yield the rows of a heat map at a point: a single row, or one for every value of the index in y."""
         for index in self._of_rows & samples.indices.keys():
             for place in samples.indices[index].tolist():
                 assert self.picture.y is not None, "it names an index"
@@ -294,7 +295,7 @@ class PictureSteps:
 
     @property
     def clocks(self) -> set[str]:
-        """Clocks that the picture requires."""
+        """Clocks that the picture needs."""
         picture = self.picture
         factor = names_in(picture.times) if picture.times is not None else set()
         return ((self._named | factor | picture.at.keys()) & CLOCKS.keys()) | self.measured
@@ -320,7 +321,7 @@ class PictureSteps:
 
     @property
     def along_rates(self) -> bool:
-        """Whether x is computed from the rates that a learner tries, an axis with a run for each."""
+        """Whether x is computed from the rates that a learner tries: an axis with one run per rate."""
         return RATE in self._named - self._of_axes
 
     @property
@@ -339,7 +340,7 @@ class PictureSteps:
 
     @property
     def along_axes(self) -> bool:
-        """Whether several points form a curve or a map; each adds a number when its run is complete."""
+        """Whether several points form a curve or a map; each point adds a number once its run is complete."""
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()
         return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates
@@ -394,7 +395,7 @@ class PictureSteps:
     ) -> float | Floats:
         """Return an expression at a point: a number, or an array [S, *index] if it names clocks or indices.
 
-        With `by_replica` the array is [R, S, *index] if the expression names clocks that differ between
+        With `by_replica`, the array is [R, S, *index] if the expression names clocks that differ between
         replicas.
         """
         numbers: dict[str, float | Floats] = {**point.numbers, **self._of_words(point)}
@@ -406,12 +407,12 @@ class PictureSteps:
             raise BadInput("pictures", f"{text!r}: {error}; it may name {listed(sorted(numbers))}") from error
 
     def _of_words(self, point: Point) -> dict[str, float]:
-        """Return the position of a point, from 1 on, on each axis whose values are words."""
+        """Return the position of a point, counted from 1, on each axis whose values are words."""
         axes = zip(self._axes, point.place, strict=False)  # rates are an axis of their own behind these
         return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
-        """Check that a single dimension remains, and that x is along it. Raises: BadInput."""
+        """Check that a single dimension remains, and that x goes along this dimension. Raises: BadInput."""
         (first, *rest) = dimensions
         along = {*samples.clocks} if first == "record" else {first}
         if not self._named & along:
@@ -421,7 +422,7 @@ class PictureSteps:
             raise BadInput("pictures", reason)
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
-        """Yield the readings along an axis, for every place on the other axes."""
+        """Yield the readings along an axis, one for every place on the other axes."""
         number = self._along.index(reading.over)
         groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
         for part in parts:
@@ -452,10 +453,10 @@ class PictureSteps:
 
 
 def coordinate(name: str, point: Point, number: int) -> float:
-    """Return the number of a point on an axis; on axes of words and tables, its position from 1 on."""
+    """Return the value of a point on an axis; on axes of words and tables, its position counted from 1."""
     return point.names.get(name, point.place[number] + 1.0)
 
 
 def _extended(values: Floats, length: int) -> Floats:
-    """Return values [R, N] padded with NaN, for a run that ended before others did."""
+    """Return values [R, N] padded with NaN, for a run that ended before other runs."""
     return np.pad(values, ((0, 0), (0, length - values.shape[1])), constant_values=np.nan)

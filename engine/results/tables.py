@@ -27,11 +27,11 @@ Numbers = Floats | None
 
 
 class TablePart(NamedTuple):
-    """Rows of one curve or line: their text cells, and the numbers [S] of the other cells."""
+    """Rows of one curve or line: the text cells that they share, and the numbers [S] of the other cells."""
 
     texts: tuple[str, ...]
     numbers: tuple[Numbers, ...]
-    """Columns of numbers; None for an empty column, which the first never is."""
+    """Columns of numbers; None for an empty column. The first column is never empty."""
 
 
 class CurveTable(NamedTuple):
@@ -47,7 +47,7 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 """First characters by which spreadsheets recognise a formula."""
 
 BLOCK = 4096
-"""Rows per write, during which the screen may wait because threads share the interpreter."""
+"""Rows per write; the screen may wait that long, because threads share the interpreter."""
 
 
 def table_of(results: Results, outcomes: Sequence[Outcome]) -> CurveTable:
@@ -63,7 +63,7 @@ def table_of(results: Results, outcomes: Sequence[Outcome]) -> CurveTable:
 def of_run_views(losses: View, errors: View, caption: str = "") -> CurveTable:
     """Return the curves and drawn bounds of a run, from the views of its loss and of its 0/1 error.
 
-    A row has `learner` or the direction of a bound, a name, x, and the numbers, of which the last two may be
+    A row has `learner` or the direction of a bound, a name, x, and the numbers. The last two numbers may be
     missing.
     """
     error = {curve.name: curve.y for curve in errors.curves if len(curve.y)}
@@ -125,7 +125,7 @@ def as_csv(table: CurveTable) -> bytes:
 
 
 def _first_column(numbers: tuple[Numbers, ...]) -> Floats:
-    """Return the numbers of the first column, which every part has."""
+    """Return the numbers of the first column, which is never empty."""
     first = numbers[0]
     assert first is not None, "the first column is where a row is"
     return first

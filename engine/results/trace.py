@@ -28,8 +28,8 @@ class Curve:
 
     Arrays are allocated for `capacity` records; `length` is the number of valid entries. The writer fills
     entries first and raises `length` last, so that a reader never sees a half-written record. Clocks measure
-    the progress of training, in examples `k`, epochs …, as far as the learner has them; the first is that of
-    the x-axis. A replica that diverges is NaN from there on; the others continue.
+    the progress of training, in examples `k`, epochs and so on, if the learner has them; the first is that of
+    the x-axis. The values of a replica are NaN after it diverges; other replicas continue.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Curve:
         backend: str = "dense",
         indices: Mapping[str, Mapping[str, Floats]] = MappingProxyType({}),
     ) -> None:
-        """Create the curve `name`: the only one of `learner`, or the one with `rate` if it tries several.
+        """Create the curve `name`: the only curve of `learner`, or that with `rate` if it tries several.
 
         Args:
             backend: name of the backend that computes it.
@@ -69,11 +69,11 @@ class Curve:
         """Place of divergence of every replica on the x-axis [R]; NaN for replicas that did not diverge."""
 
         self.inaccurate = np.zeros(replicas, bool)
-        """Replicas [R] that did not diverge, but ended early since numbers are inaccurate from there on."""
+        """Replicas [R] that did not diverge, but ended early because their numbers became inaccurate."""
 
         self.ended = False
         self.oracle_tuned = False
-        """Whether the curve becomes that of the best of several rates, once all of them are complete."""
+        """Whether the curve becomes that of the best of several rates, once all rates are complete."""
         self.length = 0
         self.weights_length = 0
         self.capacity = capacity
@@ -86,7 +86,7 @@ class Curve:
 
     @property
     def backend(self) -> str:
-        """Names of the curve's backends, in words."""
+        """Text with the names of the curve's backends."""
         return " then ".join(self.backends)
 
     @property
@@ -106,7 +106,7 @@ class Curve:
 
     @property
     def fate(self) -> str:
-        """Fate of the replicas that ended early, as a verb."""
+        """Verb for the fate of the replicas that ended early."""
         return fate(self.diverged, int(self.inaccurate.sum()))
 
     @property
@@ -124,7 +124,7 @@ class Curve:
     def clocks(self) -> dict[str, Floats]:
         """Clocks at every record [S], by name.
 
-        Where replicas differ, the value is the least among replicas that have not diverged.
+        If replicas differ, the value is the least among replicas that have not diverged.
         """
         return {clock: self._least(times[: self.length]) for clock, times in self._clocks.items()}
 
@@ -145,12 +145,12 @@ class Curve:
         return tuple(self._series)
 
     def mean(self, measure: str) -> Floats | None:
-        """Return the mean of a measure over replicas [S], NaN where not measured; None if never measured."""
+        """Return the mean [S] of a measure over replicas, NaN where not measured; None if never measured."""
         series = self._series.get(measure)
         return None if series is None else series.mean[: self.length]
 
     def stderr_of(self, measure: str) -> Floats | None:
-        """Return the standard error of that mean [S]; None if not measured, or for a single replica."""
+        """Return the standard error [S] of the mean; None if never measured, or for a single replica."""
         series = self._series.get(measure)
         return None if series is None or series.stderr is None else series.stderr[: self.length]
 
@@ -160,7 +160,7 @@ class Curve:
         return None if series is None else series.values[: self.length]
 
     def why_first_only(self, measure: str) -> str:
-        """Return why `values` of a measure hold the first replica only, in words; empty if they hold all."""
+        """Return the reason why `values` of a measure hold only the first replica; empty if they hold all."""
         values = self.values(measure)
         if values is None or values.shape[1] == self.replicas:
             return ""
@@ -180,7 +180,7 @@ class Curve:
         return None if self._weights is None else self._weights[: self.weights_length]
 
     def array(self, measure: str) -> Arrays | None:
-        """Return a measure that has indices, where it was measured; None if never."""
+        """Return a measure with indices, at the records where it was measured; None if never measured."""
         return self._arrays.get(measure)
 
     def indices(self, measure: str) -> Mapping[str, Floats]:
@@ -225,11 +225,11 @@ class Curve:
         self.length = start + len(x)
 
     def complete_early(self) -> None:
-        """Count the present records as all of them, even if more were planned."""
+        """Count the present records as complete, even if more were planned."""
         self.capacity = self.length
 
     def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
-        """Become the curve of the best rate, and remember the mean along the curve of every rate."""
+        """Become a copy of the best rate's curve, and store the mean along the curve for every rate."""
         self.grid = dict(grid)
         self.rate, self.divergences, self.inaccurate = winner.rate, winner.divergences, winner.inaccurate
         self._clocks, self._series = winner._clocks, winner._series
@@ -274,7 +274,10 @@ class Curve:
         return contents
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the finished curve that `as_arrays` stored, with as many replicas. Raises: KeyError."""
+        """Become the finished curve that `as_arrays` stored, with the same number of replicas.
+
+        Raises: KeyError.
+        """
         self.divergences = arrays["divergences"]
         self.inaccurate = arrays.get("inaccurate", self.inaccurate)
         self.backends = arrays["backends"].tolist()
@@ -301,7 +304,7 @@ class Curve:
         self.ended = self.is_restored = True
 
     def mean_along(self, measure: str) -> float:
-        """Return the mean of a measure along the curve, infinite after a divergence, to compare rates."""
+        """Return the mean of a measure along the curve, for comparing rates; infinity after a divergence."""
         mean = self.mean(measure)
         # Of a diverged curve the mean over the remaining replicas would flatter the rate.
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
@@ -346,22 +349,22 @@ class Statement(NamedTuple):
     """Name of the measure."""
 
     group: Group | None = None
-    """Group whose invariant learners the line binds; None for a line that binds by other conditions."""
+    """Group of the invariant learners that the line binds; None for a line that binds by other conditions."""
 
     name: str = ""
-    """Name that distinguishes the line from others of its kind; empty if there are none."""
+    """Name that distinguishes the line from others of its kind; empty if it is the only one."""
 
     title: str = ""
     """Name in charts and captions; empty: its kind."""
 
     limit: str = ""
-    """Limit of an asymptotic line, in words."""
+    """Text for the limit of an asymptotic line."""
 
     summary: str | None = "mean"
-    """Summary over replicas that the line is about; None for a line about every summary."""
+    """Summary over replicas that the line is about; None if it is about every summary."""
 
     running: str | None = None
-    """Summary over all records so far that the line is about; None for a line about each record."""
+    """Summary over all records so far that the line is about; None if it is about each record."""
 
     @property
     def called(self) -> str:
@@ -447,7 +450,7 @@ class Trace:
     def frontier(self) -> int:
         """Index of the last record that every unfinished learner has; −1 before the first.
 
-        Oracle-tuned curves do not count: they have no records until their learner is done.
+        Oracle-tuned curves do not count, because they have no records until their learner has ended.
         """
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [curve.length - 1 for curve in growing or self.curves]
@@ -457,19 +460,19 @@ class Trace:
     def reached(self) -> int:
         """Index of the last record to show: the frontier of the learners that have records.
 
-        A slow first record of one learner does not hide the others.
+        So a learner that is slow to reach its first record does not hide the others.
         """
         begun = [curve for curve in self.curves if curve.length]
         return replace(self, curves=begun).frontier if begun else -1
 
     @property
     def share(self) -> float:
-        """Finished share of the planned records; a learner that ended early has no records left."""
+        """Finished share of the planned records; all records of a learner that ended early count as finished."""
         finished = sum(curve.capacity if curve.ended else curve.length for curve in self.curves)
         return finished / max(sum(curve.capacity for curve in self.curves), 1)
 
     def snapshot(self) -> Trace:
-        """Return the trace so far, which does not grow; cheap, as the records are shared."""
+        """Return the trace so far, which does not grow. This is cheap, because the records are shared."""
         return replace(self, curves=[curve.snapshot() for curve in self.curves])
 
     @property
@@ -483,13 +486,13 @@ class Trace:
         return float(self.x[-1])
 
     def at(self, record: int) -> str:
-        """Return the place of a record, in words."""
+        """Return the place of a record as text."""
         return f"{next(iter(self.planned))} = {self.x[record]:g}"
 
     def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:
         """Return the clocks at the record planned at x: planned clocks, and those of a curve.
 
-        Beyond the last record of the curve its clocks are extrapolated linearly; NaN with less than two
+        Beyond the curve's last record, its clocks are extrapolated linearly; they are NaN with fewer than two
         records.
         """
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
@@ -500,7 +503,7 @@ class Trace:
 
     @property
     def theorems(self) -> list[TheoryLine]:
-        """First line of every kind: the two edges of a band have the same statement."""
+        """First line of every kind, because the two edges of a band have the same statement."""
         return list({line.kind: line for line in reversed(self.lines)}.values())[::-1]
 
     def lines_of(self, measure: str) -> list[TheoryLine]:
@@ -515,7 +518,10 @@ class Trace:
         )
 
     def curve(self, name: str) -> Curve:
-        """Return the curve called `name`, or the best so far of the learner `name`. Raises: KeyError."""
+        """Return the curve called `name`, or the best curve so far of the learner `name`.
+
+        Raises: KeyError.
+        """
         for curve in self.curves:
             if curve.name == name:
                 return curve
@@ -526,7 +532,7 @@ class Trace:
 
 
 def _at(x: float, places: Floats, heights: Floats) -> float:
-    """Return the value at x, linear between places and beyond the last; NaN beyond a single place."""
+    """Return the value at x, interpolated or extrapolated linearly; NaN beyond a single place."""
     if len(places) and x <= places[-1]:
         return float(np.interp(x, places, heights))
     if len(places) < 2:

@@ -48,7 +48,7 @@ LIMITS = ("asymptotic", "shape", "reference")
 
 
 def view(picture: Picture, results: Results) -> View:
-    """Return a picture of results, as far as they have come.
+    """Return a picture of the results so far.
 
     Raises: BadInput for a picture that these results cannot show.
     """
@@ -121,7 +121,7 @@ def view(picture: Picture, results: Results) -> View:
 
 
 def _best_curves(collected: Gathered) -> set[Curve]:
-    """Return the best curve of each learner in the first run of every curve of the picture."""
+    """Return the best curve of each learner, in the first run of every curve of the picture."""
     traces = {id(stretches[0].trace): stretches[0].trace for stretches in collected.curves.values()}
     return {
         trace.curve(learner)
@@ -166,7 +166,7 @@ def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Po
 def _if_known(
     picture: Picture, steps: PictureSteps, x: Floats, y: Floats, without: Sequence[Point]
 ) -> Floats:
-    """Return y, with NaN for "never" at points that still have no results along a reading's axis."""
+    """Return y, with NaN in place of "never" at points that still lack results along a reading's axis."""
     reading = picture.reading
     if reading is None or reading.over == "record" or not steps.x_of_axes:
         return y
@@ -175,7 +175,7 @@ def _if_known(
 
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Return why a line does not apply to replicas that are each divided by a number; empty if it does."""
+    """Return the reason why a line does not apply to replicas divided by a number each; empty if it does."""
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
         return ""
@@ -183,7 +183,7 @@ def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
 
 
 def _of_line(how: str, samples: Floats) -> Floats:
-    """Return the summary of a line [R, N] over its replicas; all of them share a line of one row."""
+    """Return the summary of a line [R, N] over its replicas; a line of one row stands for all."""
     return samples[0] if len(samples) == 1 else reductions.summary(how, samples)
 
 
@@ -193,7 +193,7 @@ def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
 
 
 def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
-    """Return values [R, N] of a curve or line, each replica divided by the divisor's same replica.
+    """Return values [R, N] of a curve or line, each replica divided by the same replica of the divisor.
 
     NaN without a divisor.
     """
@@ -219,7 +219,7 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
-    """Return x at a clock of a run; with measured clocks, the x of the learner that is furthest by then."""
+    """Return x at a clock of a run; with measured clocks, the x of the learner that has gone furthest."""
     if number not in results.traces:
         return None
     point, trace = results.sweep.points[number], results.traces[number]
@@ -243,7 +243,7 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
 
 
 def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) -> HeatView:
-    """Return the heat map of a learner: points of the axes are its rows or cells, or one point is the map."""
+    """Return the heat map of a learner. Points of the axes are its rows or cells, or one point is the map."""
     (learner, apart), stretches = key, collected.curves[key]
     drawn = partial(_contours, results, steps.picture, stretches)
     place = collected.kind_place(stretches[0].curve, stretches[0].point, apart)
@@ -266,8 +266,8 @@ def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) 
 def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
     """Return x, y and the map of a single replica over a clock and an index, as they were recorded.
 
-    None if further steps are needed. The short cut matters: a measure may have a thousand places along its
-    index, and a growing run makes a view for every frame.
+    None if further steps are needed. This short cut matters because a measure may have a thousand places
+    along its index, and a growing run makes a view for every frame.
     """
     picture, (first, *rest) = steps.picture, stretches
     samples = first.samples
@@ -291,7 +291,7 @@ def _contours(
 
 
 def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Floats], Floats]) -> Floats:
-    """Return one number [M, N] for every place of a map that has a part [R, …], NaN elsewhere."""
+    """Return one number for every place of a map [M, N], from its part [R, …]; NaN without a part."""
     grid = np.full((len(y), len(x)), np.nan)
     for part in parts:
         row = int(np.searchsorted(y, part.height))
@@ -321,7 +321,7 @@ def _contour(
 
 
 def _error(how: str, values: Floats) -> Floats:
-    """Return the standard error [N] of a summary of values [R, N]; the summary must have one."""
+    """Return the standard error [N] of a summary of values [R, N]; the summary must have a standard error."""
     error = reductions.standard_error(
         how, len(values), lambda subset: reductions.summary(how, values[subset])
     )
@@ -330,7 +330,7 @@ def _error(how: str, values: Floats) -> Floats:
 
 
 class _Reduction:
-    """Reduction of one curve to a view, over all replicas or subsets."""
+    """Reduction of one curve to a view, over all replicas or over subsets."""
 
     def __init__(
         self, picture: Picture, results: Results, steps: PictureSteps, collected: Gathered, key: Key
@@ -423,7 +423,7 @@ class _Reduction:
 
     @property
     def _is_resampled(self) -> bool:
-        """Whether replicas have different places on x, so that their values are resampled at common ones."""
+        """Whether replicas have different places on x, and are therefore resampled at common places."""
         return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
@@ -502,7 +502,7 @@ class _Reduction:
 
     @property
     def _wanted(self) -> dict[int, Point]:
-        """Points of the curve by number, without skipped ones."""
+        """Points of the curve by number, without skipped points."""
         _, apart = self._key
         learner = self._stretches[0].curve.learner
         return {
@@ -556,7 +556,7 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
 
 
 def _divisor(picture: Picture) -> str:
-    """Return the divisor of a picture in words: a learner, or the shorter of a line's formula and title."""
+    """Return the divisor of a picture as text: a learner, or the shorter of a line's formula and title."""
     line: Any = catalogue.members("theory").get(picture.relative or "")
     if line is None:
         return picture.relative or ""

@@ -1,4 +1,4 @@
-"""Compilation for a run in another process, and the backend that is used meanwhile."""
+"""Compilation for a run in a separate process, and the backend that serves the run meanwhile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.training.recorder import Block
 from engine.training.training_run import Recording
 
 MODULE = "engine.runtime.run"
-"""Program of that process."""
+"""Module that the separate process runs."""
 
 
 def compile_meanwhile(planned: LearnerPlan) -> None:
@@ -23,7 +23,7 @@ def compile_meanwhile(planned: LearnerPlan) -> None:
 
 
 def compile_first(plan: RunPlan) -> None:
-    """Wait until the code of the faster backends of a run is compiled, as far as possible."""
+    """Wait until the code of a run's faster backends is compiled, if that is possible."""
     for planned in plan.learners:
         compile_meanwhile(planned)
         if planned.faster is not None:
@@ -32,7 +32,7 @@ def compile_first(plan: RunPlan) -> None:
 
 
 class Handover:
-    """Records of one backend up to some record, and of another from there on: equal up to rounding.
+    """Records of one backend up to some record, and then of a faster one; both are equal up to rounding.
 
     The second backend repeats the recorded part.
     """

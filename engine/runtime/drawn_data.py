@@ -16,11 +16,11 @@ from engine.spec.experiment import Experiment
 T = TypeVar("T", Data, Examples)
 
 MOST = 256 << 20
-"""Total bytes of data that are held for later runs; larger data are drawn by every run."""
+"""Maximum total bytes of data kept for later runs; every run draws larger data anew."""
 
 
 class DrawnData:
-    """Draws data for runs, such as those of a sweep, and holds recently used data for later runs.
+    """Source of data for runs, such as those of a sweep; it keeps recently used data for later runs.
 
     Data depend only on the problem, the seeds, the dtype and the device, not on other values of axes.
     """
@@ -32,7 +32,8 @@ class DrawnData:
         """Return the data of a run as tensors.
 
         Args:
-            as_matrix: whether a learner may need the instances as a matrix, where they can do without one.
+            as_matrix: whether a learner may need the instances as a matrix, even if they could be an
+                operator.
 
         Raises: BadInput for a file that cannot be used; Stopped.
         """
@@ -43,7 +44,7 @@ class DrawnData:
         return self._of(experiment, examples, "numpy", as_matrix)
 
     def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool) -> T:
-        """Return held or newly drawn data; `where` distinguishes devices and arrays."""
+        """Return stored or newly drawn data; `where` distinguishes devices and arrays."""
         key = self._key(experiment, where)
         if key in self._held:
             # To the end of the dict, whose order is then that of use: the first entry is the least recently

@@ -47,14 +47,14 @@ from engine.training.recorder import Block
 from engine.training.training_run import Recording
 
 MOST = 1 << 12
-"""Largest number of records, or updates within them, in a round."""
+"""Largest number of records, or of updates within records, in a round."""
 
 GROWTH = 8
 """Largest factor between the numbers of records of consecutive rounds."""
 
 
 class Pacing:
-    """Chooses the number of records so that a round takes about `seconds`, by the time of the last round."""
+    """Gate that chooses numbers of records by the time of the last round, for rounds of about `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -79,14 +79,14 @@ COMPARED_BY = AverageLoss().name
 """Measure by which the rates of a learner are compared."""
 
 SMALL = 8 << 20
-"""Size in bytes up to which a run stays on one thread; several threads would mostly wait for one another."""
+"""Size in bytes up to which a run uses one thread; several threads would mostly wait for one another."""
 
 WAITING = 4 << 20
 """Maximum bytes of weights per curve that are buffered before they are written to the trace."""
 
 
 BEYOND = 64
-"""Number of records, or updates within them, that a learner may make after its early end."""
+"""Number of records, or of updates within records, that a learner may make after its early end."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Loaded:
 class Diverged:
     """Event: the loss of a learner is not finite or far above its start, or its numbers lost accuracy.
 
-    Sent when the first replica diverges, and when the last does; then the learner has ended.
+    It is sent when the first replica diverges, and when the last replica does, which ends the learner.
     """
 
     learner: str
@@ -131,7 +131,8 @@ class NotKept:
 
 Event: TypeAlias = Loaded | Diverged | NotKept | Finished
 Gate: TypeAlias = Callable[[], int]
-"""Called before every round; returns the number of records that each learner may add, 0 to stop the run."""
+"""Function called before every round, which returns the number of records that each learner may add; 0 stops
+the run."""
 
 
 def run(
@@ -151,13 +152,13 @@ def run(
     Args:
         gate: returns the number of records of the next round.
         notify: receives events.
-        store: provides curves that it has, and keeps those of learners that end.
-        turn: seconds after which a learner gives way to the others and to the gate.
+        store: provides stored curves, and keeps the curves of learners that end.
+        turn: seconds after which a learner pauses for the other learners and the gate.
         data: source of data that runs with equal data share.
 
-    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated, or if
-    memory ran out; the trace of `Loaded` has the curves so far. Stopped if `data` stopped while the numbers
-    for the start were drawn.
+    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated; BadInput
+    also if memory ran out, when the trace of `Loaded` has the curves so far. Stopped if `data` stopped while
+    the start was drawn.
     """
     check(experiment)
     plan = plan_run(experiment)
@@ -218,8 +219,8 @@ def _torch(threads: int | None) -> Iterator[None]:
 class LearnerRun:
     """Training run of a learner, with one curve per rate that it tries.
 
-    `training_run` is None for curves from an earlier run. `shown` is the curve in the trace if the best of
-    several rates is shown: a copy of the winner.
+    `training_run` is None for curves from an earlier run. If only the best of several rates is shown, `shown`
+    is its curve in the trace, a copy of the best.
     """
 
     training_run: Recording | None
@@ -248,7 +249,7 @@ class LearnerRun:
     def advance(self, records: int, seconds: float = math.inf) -> list[Diverged]:
         """Continue for some records, or for some seconds.
 
-        Returns the curves of which the first or the last replica diverged meanwhile.
+        Return the curves whose first or last replica diverged meanwhile.
         """
         assert self.training_run is not None, "what was kept has ended"
         block = self.training_run.advance(records, seconds)
@@ -271,7 +272,7 @@ class LearnerRun:
         return [] if self.is_side_run else events
 
     def keep(self, store: Store) -> str | None:
-        """Store the ended curves; returns the reason of the first failure."""
+        """Store the ended curves; return the reason of the first failure."""
         return store.keep(self.plan, self.curves)
 
     @property
@@ -280,7 +281,7 @@ class LearnerRun:
         return [self.shown] if self.shown else self.curves
 
     def settle(self) -> None:
-        """Compare the complete rates by the mean of their curves, and mark the best."""
+        """Compare the rates with complete curves by the mean along their curves, and mark the best."""
         means = {curve: curve.mean_along(COMPARED_BY) for curve in self.curves}
         best = min(self.curves, key=means.__getitem__)
         best.best = True
@@ -346,7 +347,7 @@ def prepare(
 
 @cache
 def _version_of_torch() -> str:
-    """Return the installed version, which takes longer to read than a small run."""
+    """Return the installed version of torch; reading it takes longer than a small run."""
     return version("torch")
 
 
@@ -376,7 +377,7 @@ def _begun(
 
 
 def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
-    """Return the training run of the available backend, replaced by a faster one once that is compiled."""
+    """Return the training run by the available backend, until a faster one is compiled and replaces it."""
     begun = planned.backend.begin(undrawn, planned.experiment)
     if planned.faster is None:
         return begun
@@ -392,7 +393,7 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 
 
 def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
-    """Return the examples of the first replica by the end: the only entry of each instance, and its label."""
+    """Return the first replica's examples by the end: the only entry of each instance, and its label."""
     n, protocol = experiment.n, experiment.protocol
     k = int(max(protocol.clocks(n)["k"][-1], protocol.extent(n).most_examples))
     seen = protocol.rows_seen(n, k, experiment.run.random_streams())
@@ -405,7 +406,7 @@ def _targets(experiment: Experiment) -> int:
 
 
 def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
-    """Return the bytes that a run needs; held data are released if memory is short.
+    """Return the bytes that a run needs; if memory is short, release stored data.
 
     Raises: BadInput if memory is short even then.
     """
@@ -418,7 +419,7 @@ def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
 
 
 def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
-    """Return the empty curves of a learner, one per rate, and the curve of the best rate for tuned ones."""
+    """Return the empty curves of a learner, one per rate; if it is oracle-tuned, also the best rate's."""
     new_curve = partial(
         Curve,
         capacity=planned.records,
@@ -461,7 +462,7 @@ def _last_of(learner_runs: list[LearnerRun]) -> list[LearnerRun]:
 def _most_records(plan: RunPlan) -> int:
     """Return the largest number of records per learner and round, so that few weights are buffered.
 
-    If a run may end early, a round has few records: those beyond the end are lost.
+    If a run may end early, a round has few records, because records beyond the end are lost.
     """
     size, d = plan.vector_bytes, plan.learners[0].sizes.d
     stored = kept_records(plan.learners[0].records, d, size // d)
@@ -512,7 +513,7 @@ def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
 
 
 def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
-    """Return the number of records with losses [S, R] that every replica has before it diverges."""
+    """Return the number of leading records, with losses [S, R], before any replica diverges."""
     # A loss of 0 at the start gives no scale: any first error would be a divergence.
     limit = DIVERGED * np.where(start > 0, start, 1.0)
     bad = ~(np.isfinite(loss) & (loss <= limit)) | ~np.isnan(curve.divergences)

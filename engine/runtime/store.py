@@ -1,6 +1,7 @@
 """Store of finished curves on disk: one file per learner and point of the axes.
 
-A measure that no picture, claim or line reads by replica is stored as mean, standard error and first replica.
+If no picture, claim or line reads a measure by replica, its mean, standard error and first replica are
+stored.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from engine.spec.experiment import Setup
 Arrays = dict[str, NDArray[Any]]
 
 MEASURES, BY_REPLICA, POINT = "measures", "by_replica", "point"
-"""Arrays of a file beside its curves: names of measures, names of measures stored for every replica, and the
-key.
+"""Names of arrays in a file besides its curves: names of measures, names of measures stored for every
+replica, and the key.
 """
 
 MB = 1 << 20
@@ -39,7 +40,7 @@ MB = 1 << 20
 MOST_WEIGHT_BYTES = MB
 """Maximum bytes of the weights of a learner in its file; larger weights are omitted.
 
-Only panels show weights, and those of 2²⁰ features take 32 MB at every point.
+Only panels show weights, and weights of 2²⁰ features take 32 MB at every point.
 """
 
 MOST = 1024 * MB
@@ -47,13 +48,13 @@ MOST = 1024 * MB
 
 
 class Store:
-    """Finished curves by everything that determines them, to be found again for the same learner and problem.
+    """Finished curves, stored under a key of everything that determines them.
 
     The key contains the learner, problem, protocol and run, all resolved, the code of the engine, and the
-    content of data files. Titles, pictures, claims, measures, roles and other learners are not part of it,
-    nor are names that determine no draws: renamed learners are found again. A file holds its key as JSON
-    beside its arrays, so that an index of a folder can be made from the files alone. Pictures and claims
-    decide which values of replicas a file has; a set-up that reads other values is computed.
+    content of data files. Titles, pictures, claims, measures, roles and other learners are not part of the
+    key, nor are names that do not affect draws: renamed learners are found again. A file holds its key as
+    JSON beside its arrays, so that an index of a folder can be made from the files alone. Pictures and claims
+    decide which values of replicas a file has. A set-up that needs other values is computed anew.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
@@ -86,8 +87,8 @@ class Store:
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve]) -> str | None:
         """Store the finished curves of a learner, one per rate.
 
-        Returns the reason of the first failure; None for later failures and for success. Removes the least
-        recently used files if all together exceed the limit.
+        Return the reason of the first failure; None for later failures and for success. Remove the least
+        recently used files if all files together exceed the limit.
         """
         try:
             self._keep(planned, curves)
@@ -151,7 +152,7 @@ class _File(NamedTuple):
 
 
 def _files(folder: Path) -> Iterator[_File]:
-    """Yield the present files; other programs may add and remove some meanwhile."""
+    """Yield the present files; other programs may add or remove files meanwhile."""
     for path in folder.glob("??/*.npz"):
         with suppress(OSError):
             status = path.stat()
@@ -180,7 +181,7 @@ def _key(setup: Setup, learner: Learner) -> bytes:
 
 @cache
 def code() -> str:
-    """Return a hash of the engine's source files: results of other code are not found."""
+    """Return a hash of the engine's source files, so that results of other code are not found."""
     folder = Path(engine.__file__).parent
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*.py")):

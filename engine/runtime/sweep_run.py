@@ -21,7 +21,7 @@ from engine.spec.sweep import Sweep
 
 @dataclass(frozen=True)
 class Begun:
-    """Event: the results exist and will fill."""
+    """Event: the results exist, and will grow."""
 
     results: Results
 
@@ -52,12 +52,13 @@ def run_sweep(
 ) -> Results:
     """Run every point of a sweep; `gate`, `notify` and `turn` are those of `run`. `Finished` comes last.
 
-    Curves in the store are not computed again, and it keeps those of every learner that ends: after any end
-    of the program, a sweep continues where it was. Points with equal data share them. Along an axis with
+    Curves in the store are not computed again, and it stores those of every learner that ends. So a sweep
+    continues where it was, however the program ended. Points with equal data share them. Along an axis with
     `until`, learners whose reading is known are skipped.
 
     Args:
-        stopped: whether to end, called while numbers are drawn or a solver works, when `gate` is not.
+        stopped: function that returns whether to end; it is called while numbers are drawn or a solver works,
+            when `gate` is not.
 
     Raises: BadInput, with the point that cannot be run.
     """

@@ -22,7 +22,7 @@ from engine.training.descent import Descent, TrainingInputs, rates_of
 NOTHING = np.empty(0)
 
 MOST_BEYOND = 1 << 16
-"""Largest number of places between the last record and the last row at which lines are computed."""
+"""Largest number of places between the last record and the last row for which lines are computed."""
 
 
 Others = Mapping[ForLine, Mapping[str, Curve]]
@@ -38,8 +38,8 @@ def theory_lines(
 ) -> list[TheoryLine]:
     """Return every line of a plan with its findings.
 
-    A line that holds has values; a line along runs gets them as the runs advance. Data are drawn if a line
-    needs them; `labels` [R, m, n] can be available without data.
+    A line that holds has values; a line along runs gets its values as the runs advance. Data are drawn if a
+    line needs them; `labels` [R, m, n] may be available without data.
     """
     begin, order = partial(_begun, plan.experiment), partial(_order, plan.experiment)
     at = At(plan.experiment, RunData(data, begin, order, labels), clocks)
@@ -93,7 +93,7 @@ def _line(
 def _is_drawn(line: Line, experiment: Setup) -> bool:
     """Return whether a line needs values.
 
-    A line per learner has none if every picture of its measure lists its lines without it, and no picture is
+    A line per learner needs none if every picture of its measure lists other lines, and no picture is
     relative to it or has its contour. Measures that every run records are also shown without a picture.
     """
     pictures = getattr(experiment, "pictures", ())
@@ -106,7 +106,7 @@ def _is_drawn(line: Line, experiment: Setup) -> bool:
 
 
 def _beyond(line: Line, at: At) -> Along | None:
-    """Return a line beyond the end of the protocol, if a picture reads when it reaches a value."""
+    """Return a line beyond the end of the protocol, if a picture needs the place where it reaches a value."""
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol
     last = int(protocol.extent(n).last)
@@ -133,7 +133,7 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
 def _along_runs(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
-    """Return the line of a curve at the records so far, including side runs; None if no line binds it."""
+    """Return the line of a curve at the records so far, computed with side runs; None if no line binds it."""
     learner_plan = learners[curve.learner]
     if not planned.binds(learner_plan.learner):
         return None

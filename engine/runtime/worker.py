@@ -1,4 +1,4 @@
-"""Worker: the background thread with start, pause, step and stop, the only control of a run."""
+"""Worker: the background thread of a run, with start, pause, step and stop; the only way to control a run."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ Event: TypeAlias = RunEvent | Changed | Refused | Failed
 
 
 class Worker:
-    """Runs a sweep in its own thread, and notifies of state changes only, never of steps.
+    """Worker that runs a sweep in its own thread, and notifies of state changes, but never of steps.
 
     `notify` is called from that thread. A worker runs once; a new run needs a new worker. Among workers with
-    the same `turn`, one works at a time: a stopped worker may still draw data or learn an example before it
-    ends.
+    the same `turn`, one works at a time, because a stopped worker may still draw data or learn an example
+    before it ends.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Worker:
             self._change.notify()
 
     def step(self) -> None:
-        """Let a paused run add one record per learner."""
+        """Allow a paused run to add one record per learner."""
         with self._change:
             self._steps += 1
             self._change.notify()

@@ -25,7 +25,8 @@ from engine.problems.instances import Instances
 Floats = NDArray[np.float64]
 
 QUICK = 1 << 12
-"""Largest number of entries solved in the same thread; larger problems get a thread that a stop abandons."""
+"""Largest number of entries solved in the same thread; a larger problem gets its own thread, which a stop
+abandons."""
 
 
 class SolverStructure(NamedTuple):
@@ -47,7 +48,7 @@ class SolverStructure(NamedTuple):
     """
 
     projects: bool = False
-    """Whether w starts at 0 and an instance orthogonal to the earlier ones projects it onto xᵀw = y."""
+    """Whether w starts at 0, and every instance orthogonal to the earlier ones projects w onto xᵀw = y."""
 
     by_products: bool = False
     """Whether the solver uses only inner products and single rows, so that instances may be an operator."""
@@ -65,7 +66,7 @@ class SolverStructure(NamedTuple):
     """Whether the solution nearest to a start w₀ is w₀ plus the solution for the labels y − Xw₀."""
 
     prior_noise: float | None = None
-    """Noise variance λ of the Gaussian process, with covariance `values`, whose mean the solver predicts.
+    """Noise variance λ of the Gaussian process whose mean the solver predicts; its covariance is `values`.
 
     None for other solvers.
     """
@@ -74,7 +75,7 @@ class SolverStructure(NamedTuple):
     """Whether its hypothesis is the mean of a posterior of weights, whose spread and evidence are known."""
 
     continuous: bool = True
-    """Whether small changes of the examples, such as rounding, change predictions little."""
+    """Whether small changes of the examples, such as rounding, change predictions only a little."""
 
 
 class Solver(Part, frozen=True):
@@ -91,11 +92,11 @@ class Solver(Part, frozen=True):
         raise NotImplementedError
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
-        """Return the kernel K [R, n, k] of rows [R, n, d] and other rows [R, k, d], for kernel solvers."""
+        """Return the kernel K [R, n, k] between rows [R, n, d] and rows [R, k, d], for kernel solvers."""
         raise NotImplementedError
 
     def refuses(self, d: int) -> str | None:
-        """Return why the solver cannot learn from d features, in one sentence; None if it can."""
+        """Return the reason why the solver cannot learn from d features; None if it can."""
         return None
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
@@ -115,7 +116,7 @@ class Solver(Part, frozen=True):
     def size(self, n: int, d: int) -> int:
         """Return the number of float64 values stored per replica of n instances [n, d], besides d per target.
 
-        The default is the sum for a kernel and for a linear program on all features.
+        The default is the need of a kernel plus that of a linear program on all features.
         """
         return 8 * n * d + 3 * n * n + 50 * d * d
 
@@ -148,7 +149,7 @@ class SolvedWeights:
     """Weights [B, d]; None if examples were added since they were solved for."""
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights if examples were added; yields between members. Raises: Stopped."""
+        """Solve for the weights if examples were added; yield between members. Raises: Stopped."""
         raise NotImplementedError
 
     def predict(self, instances: Instances) -> torch.Tensor:
@@ -164,11 +165,11 @@ class SolvedWeights:
 
 
 class Refit(SolvedWeights):
-    """Store the examples, and solve anew for the weights of every replica and target at their next use.
+    """Store the examples, and solve for the weights of every replica and target anew at their next use.
 
     `solve` maps instances X [k, d] and labels y [k] to weights [d]; it is only called with k > 0.
-    If `memoised`, the weights for all rows of the data are stored with the data, for other runs of a sweep
-    that have the same data. This is for a `solve` without hyperparameters.
+    If `memoised`, the weights for all rows of the data are stored with the data, so that other runs of a
+    sweep can use them. This requires a `solve` without hyperparameters.
     """
 
     def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], memoised: bool = False) -> None:
@@ -203,7 +204,7 @@ class Refit(SolvedWeights):
         memo[key] = self._w
 
     def _memo(self) -> dict[Any, torch.Tensor]:
-        """Return the memo of the data if the examples are all of its rows in order, else an empty dict."""
+        """Return the memo of the data if the examples are all its rows in order, otherwise an empty dict."""
         drawn, (rows,), (labels,) = self._data, self._rows, self._labels
         if drawn is None or labels.shape != drawn.labels.shape or not torch.equal(labels, drawn.labels):
             return {}
@@ -218,7 +219,7 @@ class Refit(SolvedWeights):
 
 
 class Limit:
-    """The weights of a solver on the rows seen, for every member of the batch, solved for once."""
+    """The weights of a solver on the rows seen, for every member of the batch, computed once."""
 
     def __init__(self, solver: Solver, data: Data) -> None:
         self.solver, self._data = solver, data

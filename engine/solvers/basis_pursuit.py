@@ -17,11 +17,11 @@ TOLERANCE = 1e-10
 
 
 class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
-    """Basis pursuit: the w of least ‖w‖₁ = Σ_i |w_i| among those with Xw = y on the examples so far.
+    """Basis pursuit: the w of least ‖w‖₁ = Σ_i |w_i| among all w with Xw = y on the examples so far.
 
-    A linear program in w₊, w₋ ≥ 0, w = w₊ − w₋, solved anew by HiGHS for every k. If several w are shortest,
-    HiGHS chooses one. Labels that no w fits are replaced by the fit of least squares. Source: Chen, Donoho,
-    Saunders 1998; theory.md §4.
+    HiGHS solves it as a linear program in w₊, w₋ ≥ 0, w = w₊ − w₋, anew for every k. If several w are
+    shortest, HiGHS chooses one. If no w fits the labels, the least-squares fit replaces them. Source: Chen,
+    Donoho, Saunders 1998; theory.md §4.
     """
 
     def structure(self) -> SolverStructure:
@@ -41,7 +41,7 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
 
 
 def shortest(X: Floats, y: Floats) -> Floats:
-    """Return the w of least ‖w‖₁ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y without one.
+    """Return the w of least ‖w‖₁ with Xw = y for X [k, d] and y [k], or with Xw = XX⁺y if none fits.
 
     Raises: ArithmeticError if HiGHS cannot solve the program.
     """
@@ -62,6 +62,6 @@ def shortest(X: Floats, y: Floats) -> Floats:
 
 
 def _scale(numbers: Floats) -> float:
-    """Return the power of two that scales the largest to about 1, as the tolerance of HiGHS is absolute."""
+    """Return the power of two that scales the largest to about 1, because HiGHS has an absolute tolerance."""
     _, exponent = np.frexp(np.abs(numbers).max())
     return float(np.ldexp(1.0, int(exponent) - 1))

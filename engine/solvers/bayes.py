@@ -19,9 +19,9 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 class Bayes(Solver, frozen=True, tag="bayes"):
     """Bayes' rule: w_i is the posterior probability that the label is the sign of x_i, flipped with rate ε.
 
-    Every feature has the prior 1/d. An example has the likelihood 1 − ε where the sign agrees, and ε where it
-    does not, so w_i ∝ (1 − ε)^(agreements) ε^(disagreements), and for x = ±1 the prediction xᵀw is the
-    posterior mean of the label without its flip. O(d) work per example, in float64. Source: theory.md §4.
+    Every feature has the prior 1/d. An example has the likelihood 1 − ε if the signs agree, and ε otherwise,
+    so w_i ∝ (1 − ε)^(agreements) ε^(disagreements). For x = ±1, the prediction xᵀw is the posterior mean of
+    the label before its flip. The work per example is O(d), in float64. Source: theory.md §4.
     """
 
     flip: Annotated[

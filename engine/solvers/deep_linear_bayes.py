@@ -20,9 +20,9 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
     """Posterior of a deep linear net θ = W^(L+1) … W¹ with Gaussian weights, given exact examples.
 
     Weights have variance σ²/fan-in, and L = 0 is a Gaussian prior N(0, σ²/d) of θ. Given the examples, θ is
-    the solution w of least norm plus a vector orthogonal to all instances, with a uniform direction: w is the
-    posterior mean, and predicts. The measures posterior-spread and log-evidence are about the rest. Source:
-    Hanin, Zlokapa 2023; theory-nets.md §40.
+    the solution w of least norm plus a vector orthogonal to all instances, with a uniform direction. So w is
+    the posterior mean, and w predicts. The measures posterior-spread and log-evidence are about the
+    orthogonal part. Source: Hanin, Zlokapa 2023; theory-nets.md §40.
     """
 
     depth: Annotated[int, Meta(ge=0, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 1
@@ -46,7 +46,9 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
         return 2 * d * d + n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "the minimum-norm solution is a combination of the instances by inner products")
+        return Verdict(
+            True, "the minimum-norm solution is a combination of the instances, by their inner products"
+        )
 
 
 class DeepLinearFit(LeastSquaresFit):

@@ -14,9 +14,9 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 class Hebb(Solver, frozen=True, tag="hebb"):
     """Hebb's rule: w = (1/k) Σ_j y_j x_j, the mean of the k instances so far times their labels.
 
-    The sum without 1/k has the same direction, and so the same 0/1 error; the mean tends to w* where
-    instances have the second moment I and labels are xᵀw*. O(d) work per example, in float64. Source: Hebb
-    1949; theory-symmetry.md §19.
+    The sum without 1/k has the same direction, and so the same 0/1 error. The mean tends to w* if instances
+    have the second moment I and labels are xᵀw*. The work per example is O(d), in float64. Source: Hebb 1949;
+    theory-symmetry.md §19.
     """
 
     def structure(self) -> SolverStructure:

@@ -24,22 +24,23 @@ if TYPE_CHECKING:
     OfTwo = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 DEPENDENT = 1e-11
-"""Share of its diagonal entry up to which the pivot of an example counts as 0, so that it adds no rank."""
+"""Share of the diagonal entry up to which an example's pivot counts as 0, so that the example adds no
+rank."""
 
 ALIGNED = 1e-13
 """Distance of a cosine from ±1 below which unit vectors count as equal or opposite.
 
-arccos has a square-root singularity there, where rounding of 1e-16 would become 1e-8.
+arccos has a square-root singularity at ±1, so that rounding of 1e-16 would become 1e-8.
 """
 
 AHEAD, CHUNK = 128, 128
-"""Number of next examples whose coordinates are computed together, and rows per chunk of `GrowingRows`."""
+"""Number of coming examples whose coordinates are computed together, and rows per chunk of `GrowingRows`."""
 
 LEAST = 64
-"""Number of examples that are allocated at first."""
+"""Number of examples for which memory is allocated at first."""
 
 MOST_DEGREE = 1023
-"""Largest degree: at a higher one even (1 + 1)^degree overflows float64."""
+"""Largest degree; with a higher one, even (1 + 1)^degree overflows float64."""
 
 MOST_BITS = 500
 """Largest d of the xor-product kernel: it reaches 2^d, whose square must not overflow float64."""
@@ -48,12 +49,11 @@ MOST_BITS = 500
 class Kernel(Solver, frozen=True, tag="kernel"):
     """Kernel ridge regression: ŷ(x) = Σ_j a_j K(x_j, x) with a = (K + λI)⁻¹y over the examples so far.
 
-    With λ = `lam` = 0 it is minimum-norm interpolation, a = K⁺y. Then examples that depend on earlier ones
-    (up to rounding) are fitted by least squares. Kernels: linear xᵀx̃; polynomial (c + xᵀx̃)^p, c = `offset`,
-    p = `degree`; rbf exp(−‖x − x̃‖²/(2 s²)), s = `width`; xor-product Π_i (1 + x_i x̃_i), the inner product
-    of all 2^d products of bits; ntk, of an infinitely wide two-layer ReLU net with both layers trained,
-    ‖x‖‖x̃‖ (u κ₀(u) + κ₁(u)) for the cosine u, with κ₀ = (π − arccos u)/π, κ₁ = (√(1 − u²) + u(π − arccos
-    u))/π.
+    With λ = `lam` = 0, it is minimum-norm interpolation, a = K⁺y. Examples that depend on earlier ones (up to
+    rounding) are then fitted by least squares. Kernels: linear xᵀx̃; polynomial (c + xᵀx̃)^p, c = `offset`, p
+    = `degree`; rbf exp(−‖x − x̃‖²/(2 s²)), s = `width`; xor-product Π_i (1 + x_i x̃_i), the inner product of
+    all 2^d products of bits; ntk, of an infinitely wide two-layer ReLU net with both layers trained, ‖x‖‖x̃‖
+    (u κ₀(u) + κ₁(u)) for the cosine u, with κ₀ = (π − arccos u)/π, κ₁ = (√(1 − u²) + u(π − arccos u))/π.
 
     The Cholesky factor of K + λI grows by a row per example, in float64, along with its product with the
     kernels of all rows: O(k² + n k + n d) per example, and n numbers for each of them. With the linear
@@ -140,7 +140,7 @@ def _ntk(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
 
 
 class KernelStep(NamedTuple):
-    """Changes by an instance that do not depend on its labels."""
+    """The part of an update by an instance that does not depend on its labels."""
 
     x: torch.Tensor
     """The instance, [R, 1, d]."""
@@ -152,22 +152,22 @@ class KernelStep(NamedTuple):
     """Whether it is linearly independent of the earlier examples, [R, 1, 1]."""
 
     root: torch.Tensor
-    """The root of its pivot, 1 where it is not new, [R, 1, 1]."""
+    """The root of its pivot, or 1 if the instance is not new, [R, 1, 1]."""
 
 
 class KernelFit:
     """The kernel solution for the examples seen, for every replica and target.
 
     With the Cholesky factor L of K + λI and z(x) = L⁻¹(K(x_j, x))_j, predictions are cᵀz(x), c = L⁻¹y. An
-    example has the pivot K(x, x) + λ − ‖z(x)‖²; its root is the next diagonal entry of L, and z(x) the rest
-    of the row. If λ = 0 and the pivot is 0, the example gets a unit row instead, and c changes to the
-    least-squares solution with the gain P z/(1 + zᵀP z). P = (Σ_j z_j z_jᵀ)⁻¹ is computed at the first such
-    example. The new entries of z of all rows do not depend on labels: if the examples are the rows in their
-    order, they are computed for several examples together.
+    example has the pivot K(x, x) + λ − ‖z(x)‖². The root of the pivot is the next diagonal entry of L, and
+    z(x) is the rest of this row. If λ = 0 and the pivot is 0, the example gets a unit row instead, and c
+    changes to the least-squares solution with the gain P z/(1 + zᵀP z). P = (Σ_j z_j z_jᵀ)⁻¹ is computed at
+    the first such example. The new entries of z of all rows do not depend on labels: if the examples are the
+    rows in their order, they are computed for several examples together.
     """
 
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
-        """Store K, a function of rows [R, n, d] and [R, k, d]; `weighs`: K is xᵀx̃, so there are weights."""
+        """Store K, a function of rows [R, n, d] and [R, k, d]; `weighs` means K = xᵀx̃, which has weights."""
         self._values, self._lam, self._weighs = kernel, lam, weighs
         self._given = data.instances.rows
         self._rows = self._given.double()  # [R, n, d]
@@ -190,7 +190,7 @@ class KernelFit:
             self._add(self._to_come.popleft(), y)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the step of an instance [R, 1, d], and those of the rows after it if it is the next row."""
+        """Compute the step of an instance [R, 1, d]; for the next row, also those of the following rows."""
         self._z.narrow(self._k)
         ahead = slice(self._k, self._k + AHEAD)
         instances = self._rows[:, ahead]
@@ -209,7 +209,7 @@ class KernelFit:
             self._to_come.append(KernelStep(instances[:, at], coordinates, new[:, at], factor[:, at, at]))
 
     def _factored(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the block [R, b, b] of L of b instances, and which of them are new [R, b, 1].
+        """Return the block [R, b, b] of L for b instances, and whether each instance is new [R, b, 1].
 
         They follow from the kernels [R, b, b] and coordinates z. Instances that are not new get unit vectors.
         """
@@ -227,7 +227,7 @@ class KernelFit:
         return factor, new
 
     def _add(self, step: KernelStep, y: torch.Tensor) -> None:
-        """Add an example: its step, and its labels y [R, m, 1]."""
+        """Add an example, given by its step and its labels y [R, m, 1]."""
         k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
         self._make_room()
         z, new, root = step.z, step.new > 0, step.root
@@ -252,7 +252,7 @@ class KernelFit:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
-        """Return P of the examples so far, none of which has a unit row, allocated like L."""
+        """Return P for the examples so far, none of which has a unit row; P is allocated like L."""
         seen = slice(self._k)
         eye = torch.eye(self._k, dtype=self._factor.dtype, device=self._factor.device)
         inverse = torch.linalg.solve_triangular(self._factor[:, seen, seen], eye, upper=False)
@@ -261,7 +261,7 @@ class KernelFit:
         return padded
 
     def _follow(self, inverse: torch.Tensor, step: KernelStep, error: torch.Tensor) -> None:
-        """Update P by an example, and c to the least-squares solution where the example is not new."""
+        """Update P by an example; if the example is not new, also update c to the least-squares solution."""
         seen, added, new = slice(self._k), slice(self._k, self._k + 1), step.new > 0
         image = inverse[:, seen, seen] @ step.z  # P z
         stretch = 1 + (step.z * image).sum(1, keepdim=True)
@@ -284,7 +284,7 @@ class KernelFit:
         return z
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]; those of all rows of the data are already computed."""
+        """Return predictions [B, n]; predictions for all rows of the data are already computed."""
         if instances.rows is self._given:
             predictions = self._predictions
         else:
@@ -319,7 +319,7 @@ def bytes_of_fit(sizes: Sizes, squares: int) -> int:
 
 
 def operations_of_fit(sizes: Sizes) -> float:
-    """Return the multiplications of a fit to all examples in turn: n (k + d) for the k-th, and n per target.
+    """Return the number of multiplications of a fit: n (k + d) for the k-th example, and n per target.
 
     The k-th example needs its kernels with n rows, and its row of the Cholesky factor combines k rows of n.
     """
@@ -335,7 +335,10 @@ class GrowingRows:
         self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
 
     def append(self, rows: torch.Tensor) -> None:
-        """Add rows [R, b, n]. The caller gives them up: a complete chunk is stored without a copy."""
+        """Add rows [R, b, n].
+
+        The caller must not change them later, because a complete chunk is not copied.
+        """
         replicas, n = self._nothing.shape[0], self._nothing.shape[2]
         if rows.shape[1] == CHUNK and self._count == CHUNK * len(self._chunks):
             self._chunks.append(rows)
@@ -351,7 +354,7 @@ class GrowingRows:
             rows = rows[:, fitting.shape[1] :]
 
     def narrow(self, count: int) -> None:
-        """Keep the first `count` rows only."""
+        """Keep only the first `count` rows."""
         self._count = count
         del self._chunks[-(-count // CHUNK) :]
 

@@ -18,17 +18,19 @@ TOLERANCE = 1e-3
 """Largest violation of optimality, relative to the slope of the penalty or of the loss at w = 0."""
 
 ITERATIONS = 300
-"""Maximum iterations of liblinear: about a hundred suffice, but rounding can keep it from stopping."""
+"""Maximum number of liblinear's iterations; about a hundred suffice, but rounding can keep it from
+stopping."""
 
 
 class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     """L1-regularised logistic regression: w minimises C Σ_j ln(1 + e^(−y_j x_jᵀw)) + ‖w‖₁.
 
-    Labels are ±1, and the model has no bias. Every minimiser with ‖w‖₁ ≤ B is one of some penalty 1/C.
-    Without a set `C`, the strengths 10^i and 3·10^i from `least` to `most` are tried. Each is fitted to the
-    first 70 % of the examples, and the one with the fewest mistakes on the others, the smallest of several,
-    is fitted to all. By scikit-learn's liblinear, anew for every k. ArithmeticError if the remaining slopes
-    are above 1e-3 of the first ones. Source: Ng 2004; theory-symmetry.md §19.
+    Labels are ±1, and the model has no bias. Every minimiser under the constraint ‖w‖₁ ≤ B is the minimiser
+    for some penalty 1/C. If `C` is not set, the strengths 10^i and 3·10^i from `least` to `most` are tried.
+    Each is fitted to the first 70 % of the examples. The strength with the fewest mistakes on the others (the
+    smallest, if there are several) is fitted to all. scikit-learn's liblinear solves it, anew for every k.
+    Raises ArithmeticError if the remaining slopes are above 1e-3 of the first ones. Source: Ng 2004;
+    theory-symmetry.md §19.
     """
 
     C: C = None

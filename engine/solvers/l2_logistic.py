@@ -34,11 +34,11 @@ C = Annotated[
 class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     """L2-regularised logistic regression: w minimises C Σ_j ln(1 + e^(−y_j x_jᵀw)) + ½‖w‖₂².
 
-    Labels are ±1, and the model has no bias. Without a set `C`, the powers of ten from `least` to `most` are
-    tried. Each is fitted to the first 70 % of the examples, and the one with the fewest mistakes on the
-    others, the smallest of several, is fitted to all. By scikit-learn's Newton method in the span of the
-    examples, anew for every k. ArithmeticError if more than 1e-4 of the slope at w = 0 is left. Source: Ng
-    2004; theory-symmetry.md §19.
+    Labels are ±1, and the model has no bias. If `C` is not set, the powers of ten from `least` to `most` are
+    tried. Each is fitted to the first 70 % of the examples. The strength with the fewest mistakes on the
+    others (the smallest, if there are several) is fitted to all. scikit-learn's Newton method solves it in
+    the span of the examples, anew for every k. Raises ArithmeticError if more than 1e-4 of the slope at w = 0
+    is left. Source: Ng 2004; theory-symmetry.md §19.
     """
 
     C: C = None
@@ -60,7 +60,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
         return 3 * n * d + 3 * rank * rank
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "‖w‖₂ and the predictions of a combination of instances are inner products")
+        return Verdict(True, "‖w‖₂ and predictions depend only on inner products of the instances")
 
     def solve(self, X: Floats, y: Floats) -> Floats:
         """Return the weights [d] for instances X [k, d] and labels y [k] of ±1.
@@ -82,7 +82,7 @@ def check_range(least: float, largest: float) -> None:
 
 
 def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:
-    """Return the numbers a·10^i with leading digits a in this range; the least number if there are none."""
+    """Return the numbers a·10^i in this range, with leading digits a; if there are none, the least number."""
     powers = (float(f"{digit}e{exponent}") for exponent in range(-6, 7) for digit in leading)
     return [strength for strength in powers if least <= strength <= largest] or [least]
 
@@ -90,7 +90,7 @@ def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[fl
 def chosen(
     Z: Floats, C: float | None, strengths: list[float], fit: Callable[[Floats, float], Floats]
 ) -> Floats:
-    """Return the fit to the rows z_j = y_j x_j [k, d], with C if it is set, else with the best strength.
+    """Return the fit to the rows z_j = y_j x_j [k, d], with C if it is set, otherwise with the best strength.
 
     The best strength is fitted to the first 70 % of the rows and makes the fewest mistakes on the others. A
     row on the boundary counts one half. Ties go to the smallest strength, which is the strongest penalty.
@@ -108,7 +108,7 @@ def chosen(
 
 
 def _mistakes(Z: Floats, w: Floats) -> float:
-    """Return twice the mistakes: 2 for a row z_j = y_j x_j with z_jᵀw < 0, 1 if it is 0 up to rounding."""
+    """Return twice the mistakes: 2 for a row z_j = y_j x_j with z_jᵀw < 0, 1 for z_jᵀw ≈ 0 by rounding."""
     margins = Z @ w
     boundary = ON_BOUNDARY * np.linalg.norm(Z, axis=1) * np.linalg.norm(w)
     return float((1 - np.sign(np.where(abs(margins) <= boundary, 0, margins))).sum())

@@ -21,25 +21,25 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, SolvedWeights, Solver, SolverStructure
 
 DEPENDENT = 1e-10
-"""Share of its square length outside the active span below which a feature counts as dependent."""
+"""Share of a feature's square length outside the active span below which the feature counts as dependent."""
 
 ROUNDING = 1e-12
-"""Share of the largest slope at w = 0 by which rounding may lift a slope above the penalty."""
+"""Share of the largest slope at w = 0 by which rounding may raise a slope above the penalty."""
 
 Numbers = NDArray[np.intp]
-"""Numbers of features."""
+"""Indices of features."""
 
 
 class Lasso(Solver, frozen=True, tag="lasso"):
     """The Lasso: w minimises (1/k) Σ_j (x_jᵀw − y_j)² + λ‖w‖₁ over the k examples so far.
 
-    λ = `lam` weighs the mean of the square loss, without ½. scikit-learn's `alpha`, which weighs half of it,
-    is λ/2. An active-set method in float64, without an intercept: w solves linear equations for the features
-    with weights and their signs. Weights that would change their sign leave, and the feature with the
-    steepest slope enters, until no slope is above the penalty. It begins with the features of the previous
-    solution, which an example seldom changes. If several w are minimisers, the result depends on these
-    features. As λ → 0 it becomes `basis-pursuit`. Source: Tibshirani 1996; Lee et al. 2006 for signs and
-    active sets; theory.md §4.
+    λ = `lam` is relative to the mean of the square loss, without ½. scikit-learn's `alpha` is relative to
+    half of it, and equals λ/2. An active-set method solves it in float64, without an intercept. The active
+    features are those with weights ≠ 0; given their signs, w solves linear equations. Weights that would
+    change their sign leave the set, and the feature with the steepest slope enters, until no slope is above
+    the penalty. The method begins with the active features of the previous solution, which an example seldom
+    changes. If several w are minimisers, the result depends on these features. As λ → 0, it becomes
+    `basis-pursuit`. Source: Tibshirani 1996; Lee et al. 2006 for signs and active sets; theory.md §4.
     """
 
     lam: Annotated[float, Meta(gt=0, title="penalty λ", description="weight of ‖w‖₁")] = 0.1
@@ -51,7 +51,7 @@ class Lasso(Solver, frozen=True, tag="lasso"):
         return LassoFit(data, self.lam)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of the instances and rows of XᵀX, allocated twofold, and of the active systems."""
+        """Return the bytes of instances and rows of XᵀX, allocated twofold, and of the active systems."""
         examples, d, active = sizes.examples, sizes.d, min(sizes.examples, sizes.d)
         numbers = 2 * examples * d + 2 * active * d + 2 * active * active
         return DERIVED * (sizes.replicas * numbers + sizes.batch * d)
@@ -83,7 +83,7 @@ class Gram:
         torch.from_numpy(self._rows).addmm_(columns.T, torch.from_numpy(instances))  # without a temporary
 
     def among(self, features: Numbers) -> Floats:
-        """Return the block [a, a] of these features."""
+        """Return the block [a, a] of XᵀX for these features."""
         places = self._places(features)
         return self._rows[np.ix_(places, features)]
 
@@ -93,7 +93,7 @@ class Gram:
         return w @ self._rows[places]
 
     def _places(self, features: Numbers) -> Numbers:
-        """Return the places of the rows of these features, and compute rows that are missing.
+        """Return the positions of the rows of these features, and compute missing rows.
 
         Rows of other features are dropped if there would be more rows than instances.
         """
@@ -111,7 +111,7 @@ class Gram:
 
 
 class Minimiser:
-    """Minimise ½ wᵀXᵀXw − bᵀw + p‖w‖₁ by an active set of features with signs."""
+    """Minimiser of ½ wᵀXᵀXw − bᵀw + p‖w‖₁ by an active set of features with signs."""
 
     def __init__(self) -> None:
         self._active = np.empty(0, int)
@@ -163,8 +163,9 @@ class Minimiser:
     def _change(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
         """Return a change of the weights of the active features, and whether its end is the minimum.
 
-        It leads to the solution of the linear equations. If a feature depends on earlier ones, it is a
-        direction that changes no prediction and lowers ‖w‖₁ until a weight is 0; its end is not the minimum.
+        The change leads to the solution of the linear equations. If a feature depends on earlier ones, the
+        change instead keeps all predictions and lowers ‖w‖₁ until a weight is 0; its end is then not the
+        minimum.
         """
         from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 
@@ -180,10 +181,7 @@ class Minimiser:
 
 
 class LassoFit(SolvedWeights):
-    """The Lasso's solution for every replica and target.
-
-    It is computed at the next use, from the last solution.
-    """
+    """The Lasso's solution for every replica and target, computed at its next use from the previous one."""
 
     def __init__(self, data: Data, lam: float) -> None:
         self._lam, self._seen, (self._replicas, d) = lam, 0, (data.replicas, data.instances.d)

@@ -12,16 +12,16 @@ from engine.problems.instances import Instances
 from engine.solvers import Solver, SolverStructure, one_by_one
 
 DEPENDENT = 1e-9
-"""Share of its length outside the span of the others below which a new instance adds no rank."""
+"""Share of a new instance's length outside the span of the earlier ones below which it adds no rank."""
 
 
 class LLS(Solver, frozen=True, tag="lls"):
     """Minimum-norm least squares: w = X⁺y over the examples so far, with O(d²) work per example.
 
-    Greville's recursion in float64 on the projector P onto the span of the instances and M = (XᵀX)⁺. A new
-    instance x has the part c = x − P x outside the span. If c ≠ 0 then w ← w + c (y − xᵀw)/‖c‖²; otherwise
-    w ← w + M x (y − xᵀw)/(1 + xᵀM x). M is made when the first dependent instance needs it. Source: Greville
-    1960; theory.md §4.
+    Greville's recursion updates, in float64, the projector P onto the span of the instances and M = (XᵀX)⁺. A
+    new instance x has the part c = x − P x outside the span. If c ≠ 0, then w ← w + c (y − xᵀw)/‖c‖²;
+    otherwise w ← w + M x (y − xᵀw)/(1 + xᵀM x). M is computed when the first dependent instance needs it.
+    Source: Greville 1960; theory.md §4.
     """
 
     def structure(self) -> SolverStructure:
@@ -39,7 +39,9 @@ class LLS(Solver, frozen=True, tag="lls"):
         return 2 * d * d + n * d
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "the minimum-norm solution is a combination of the instances by inner products")
+        return Verdict(
+            True, "the minimum-norm solution is a combination of the instances, by their inner products"
+        )
 
 
 class LeastSquaresFit:

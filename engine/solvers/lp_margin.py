@@ -24,13 +24,14 @@ OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 
 """Smallest tolerances that HiGHS accepts."""
 
 GAP = 1e-9
-"""Largest relative gap of Σ|c_f| of the solution to the program with cuts, which is a lower bound."""
+"""Largest relative gap between Σ|c_f| of the solution and the optimum of the program with cuts, a lower
+bound."""
 
 ACCEPTED = 1e-4
-"""Largest relative gap after all ROUNDS: with many minimisers it closes slowly."""
+"""Largest relative gap after all ROUNDS; with many minimisers, the gap closes slowly."""
 
 SMALL = 0.1
-"""Share of the mean gap of a coefficient below which it gets no further cut."""
+"""Share of the mean gap below which a coefficient gets no further cut."""
 
 ROUNDS = 20
 """Maximum number of programs to close the gap; 10 are usual."""
@@ -45,10 +46,10 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
     Its direction has the largest margin min_j y_j x_jᵀw/‖w‖, which is 1/‖w‖. Labels are ±1, and the model has
     no bias. ‖w‖ is ‖w‖₁ = Σ|w_i|, ‖w‖_∞ = max|w_i|, or Σ_f |c_f| over the coefficients c of the unitary
     discrete Fourier transform. The first two need one linear program. For the third, every |c_f| is the
-    largest of Re(e^(−ia) c_f) over angles a: programs with more and more angles follow, until their optimum,
-    a lower bound, agrees with Σ|c_f| up to 1e-9. ArithmeticError if a share of 1e-4 is left in the end.
-    Solved by HiGHS, anew for every k. Once no w separates the examples, w is NaN, and the learner has
-    diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory-bias.md §47.
+    largest of Re(e^(−ia) c_f) over angles a. Programs with more and more angles are solved until their
+    optimum, a lower bound, agrees with Σ|c_f| up to 1e-9. Raises ArithmeticError if a relative gap of 1e-4 is
+    left in the end. HiGHS solves the programs, anew for every k. Once no w separates the examples, w is NaN,
+    and the learner has diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory-bias.md §47.
     """
 
     q: Annotated[
@@ -73,7 +74,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 
 
 def shortest(X: Floats, y: Floats, norm: str) -> Floats:
-    """Return the w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN without one.
+    """Return the w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if none exists.
 
     Raises: ArithmeticError if HiGHS cannot solve a program, or the gap stays open.
     """
@@ -103,8 +104,8 @@ def _least_maximum(Z: Floats) -> Floats | None:
 def _least_spectrum(Z: Floats) -> Floats | None:
     """Return the w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f, adding angles a until the gap is closed.
 
-    A c_f above t_f lies about halfway between two angles. Its own angle is added with two more, halfway to
-    the nearest, so that a program divides an interval by 4 and not by 2.
+    If |c_f| is above t_f, c_f lies about halfway between two angles. Its angle is added with two more,
+    halfway to the nearest angles, so that a program divides an interval by 4 and not by 2.
     """
     n, d = Z.shape
     transform = np.fft.rfft(np.eye(d), axis=0) / np.sqrt(d)  # [h, d]
@@ -139,7 +140,7 @@ def _least_spectrum(Z: Floats) -> Floats | None:
 
 
 def _cuts(transform: Complex, which: NDArray[np.int64], angles: Floats) -> Floats:
-    """Return Re(e^(−ia) c_f) − t_f of w and t for pairs of f and a, as rows [pairs, d + h]."""
+    """Return Re(e^(−ia) c_f) − t_f as rows [pairs, d + h] that multiply (w, t), for pairs of f and a."""
     turned = np.exp(-1j * angles)[:, None] * transform[which]
     return np.hstack((turned.real, -np.eye(len(transform))[which]))
 

@@ -23,9 +23,9 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
     """The hard-margin support vector machine: the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 on the examples so far.
 
     Its direction has the largest margin min_j y_j x_jᵀw/‖w‖₂, which is 1/‖w‖₂. Labels are ±1, and the model
-    has no bias. Least-distance programming by Lawson and Hanson's non-negative least squares, anew for every
-    k. Once no w separates the examples, w is NaN, and the learner has diverged. Source: Vapnik 1982; Lawson,
-    Hanson 1974 ch. 23; theory-symmetry.md §19.
+    has no bias. It is computed by Lawson and Hanson's non-negative least squares, anew for every k. Once no w
+    separates the examples, w is NaN, and the learner has diverged. Source: Vapnik 1982; Lawson, Hanson 1974
+    ch. 23; theory-symmetry.md §19.
     """
 
     def structure(self) -> SolverStructure:
@@ -48,13 +48,13 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
 
 
 def widest(X: Floats, y: Floats) -> Floats:
-    """Return the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN without one.
+    """Return the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if none exists.
 
     Let z_j = y_j x_j be the rows of Z, and a ≥ 0 minimise ‖Zᵀa‖² + (Σ_j a_j − 1)². Then a is 0 except for
     support vectors, whose margins are 1, and the root of the minimum is 0 if and only if no w exists. Any a ≥
     0 bounds ‖w‖ ≥ Σ_j a_j/‖Zᵀa‖ from below.
 
-    Raises: ArithmeticError if a margin is below 1 or ‖w‖ above that bound by more than a share of 1e-8.
+    Raises: ArithmeticError if a margin is below 1, or ‖w‖ above this bound, by more than a share of 1e-8.
     """
     from scipy.optimize import nnls  # type: ignore[import-untyped]
 

@@ -27,12 +27,13 @@ DEPENDENT = 1e-12
 class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     """The w of least Bregman divergence D_Ψ(w, w₀) among those with Xw = y on the examples so far.
 
-    Mirror descent with the potential Ψ tends to it from w₀ for any step size, as ∇Ψ(w) − ∇Ψ(w₀) stays in the
-    span of the instances. For the entropy Ψ = Σ w_i ln w_i − w_i from w₀ = `w0` for every weight (default
-    1/d) it is w = w₀ exp(Xᵀν), of `egu`: only w ≥ 0 are possible. For Ψ = ½‖w‖_q², 1/p + 1/q = 1, from 0 it
-    is the w of least ‖w‖_q, of `p-norm`; default p = 2 ln d. By scipy's trust-region Newton method on the
-    dual, anew for every k. ArithmeticError if a label is missed by more than a share of 1e-9. Labels that no
-    such w fits are replaced by the fit of least squares with such w. Source: GLSS18a; theory-bias.md §47.
+    Mirror descent with the potential Ψ tends to it from w₀ for any step size, because ∇Ψ(w) − ∇Ψ(w₀) stays in
+    the span of the instances. For the entropy Ψ = Σ w_i ln w_i − w_i and w₀ = `w0` for every weight (default
+    1/d), it is w = w₀ exp(Xᵀν), the limit of `egu`; only w ≥ 0 are possible. For Ψ = ½‖w‖_q², 1/p + 1/q = 1,
+    and w₀ = 0, it is the w of least ‖w‖_q, the limit of `p-norm`; the default is p = 2 ln d. scipy's
+    trust-region Newton method solves the dual, anew for every k. Raises ArithmeticError if a label is missed
+    by more than a share of 1e-9. If no such w fits the labels, the least-squares fit by such w replaces them.
+    Source: GLSS18a; theory-bias.md §47.
     """
 
     potential: Annotated[
@@ -54,7 +55,7 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
         if self.potential == "entropy" and self.p is not None:
             raise BadField("p", "this is for the potential p-norm; leave it out")
         if self.potential == "p-norm" and self.w0 is not None:
-            raise BadField("w0", "this is for the entropy, the other starts at 0; leave it out")
+            raise BadField("w0", "this is for the entropy, as p-norm starts at 0; leave it out")
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
         power = self.p or max(2.0, 2 * math.log(weights.shape[1]))
@@ -124,7 +125,7 @@ class Power:
 
 
 def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
-    """Return w = ∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k], or with Xw nearest to y without one.
+    """Return w = ∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k]; if none fits, the w with Xw nearest to y.
 
     ν minimises Ψ*(Aᵀν) − ν·b, for orthonormal rows A and labels b with the same solutions.
 

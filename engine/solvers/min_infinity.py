@@ -15,10 +15,10 @@ from engine.solvers.basis_pursuit import TOLERANCE
 
 
 class MinInfinity(Solver, frozen=True, tag="min-infinity"):
-    """The w of least ‖w‖∞ = max_i |w_i| among those with Xw = y on the examples so far.
+    """The w of least ‖w‖∞ = max_i |w_i| among all w with Xw = y on the examples so far.
 
-    A linear program in w and t, −t ≤ w_i ≤ t, solved anew by HiGHS for every k. If several w are shortest,
-    HiGHS chooses one. Labels that no w fits are replaced by the fit of least squares. Rules with equal steps
+    HiGHS solves it as a linear program in w and t, −t ≤ w_i ≤ t, anew for every k. If several w are shortest,
+    HiGHS chooses one. If no w fits the labels, the least-squares fit replaces them. Rules with equal steps
     along all axes, such as sign descent and Adam, end near this solution. Source: theory-symmetry.md §65.
     """
 
@@ -39,7 +39,7 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
 
 
 def flattest(X: Floats, y: Floats) -> Floats:
-    """Return the w of least ‖w‖∞ with Xw = y, X [k, d] and y [k], or with Xw = XX⁺y without one.
+    """Return the w of least ‖w‖∞ with Xw = y for X [k, d] and y [k], or with Xw = XX⁺y if none fits.
 
     Raises: ArithmeticError if HiGHS cannot solve the program.
     """

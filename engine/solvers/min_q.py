@@ -27,13 +27,13 @@ DEPENDENT = 1e-12
 """Singular values below this share of the largest count as 0."""
 
 STEPS = 200
-"""Newton steps at one scale; 0 to 11 are usual."""
+"""Maximum number of Newton steps at one scale; 0 to 11 are usual."""
 
 EASY = 100.0
 """Scale c = α^D, for solutions of size 1, at which the search begins: Q is quadratic there, up to 1e-5."""
 
 NEAREST = 0.05
-"""Share of the distance of a z_i to ±1 that a step keeps at least (D ≥ 3)."""
+"""Least share of the distance of a z_i to ±1 that remains after a step (D ≥ 3)."""
 
 FARTHEST = 4.0
 """Largest change of a z_i in a step (D = 2)."""
@@ -47,13 +47,14 @@ class MinQ(Solver, frozen=True, tag="min-q"):
     """The minimiser of Q_α, which is the limit of gradient flow on a diagonal net, w = u^D − v^D.
 
     If the flow on square loss fits the examples from the start u = v = α θ, it ends at the w of least Q_α(w)
-    = Σ_i α_i² q(w_i/α_i^D), α_i = α θ_i, among those with Xw = y. For D = 2, q(b) = 2 − √(4 + b²) + b
+    = Σ_i α_i² q(w_i/α_i^D), α_i = α θ_i, among all w with Xw = y. For D = 2, q(b) = 2 − √(4 + b²) + b
     asinh(b/2) and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1 − z)^(−p) − (1 + z)^(−p), p = D/(D −
-    2). As α → ∞ it becomes the w of least Σ_i w_i²/θ_i^(2D−2), for θ = 1 that of `lls`, and as α → 0 that of
-    least Σ_i |w_i|/θ_i^(D−2), for θ = 1 or D = 2 that of `basis-pursuit`. Newton's method on the dual, from a
-    large α down to this one, anew for every k, until Xw = y up to 1e-10 and the duality gap is below 1e-9 of
-    the objective; else ArithmeticError. Labels that no w fits are replaced by the fit of least squares. α has
-    the unit of the weights of the net. Source: WGL20 Thm 1; theory-bias.md §34; theory-nets.md §34.
+    2). As α → ∞, it becomes the w of least Σ_i w_i²/θ_i^(2D−2), for θ = 1 that of `lls`. As α → 0, it becomes
+    the w of least Σ_i |w_i|/θ_i^(D−2), for θ = 1 or D = 2 that of `basis-pursuit`. Newton's method solves the
+    dual from a large α down to this α, anew for every k, until Xw = y up to 1e-10 and the duality gap is
+    below 1e-9 of the objective; otherwise it raises ArithmeticError. If no w fits the labels, the
+    least-squares fit replaces them. α has the unit of the weights of the net. Source: WGL20 Thm 1;
+    theory-bias.md §34; theory-nets.md §34.
     """
 
     alpha: Annotated[
@@ -96,13 +97,14 @@ class MinQ(Solver, frozen=True, tag="min-q"):
 
 
 class Path:
-    """The minimisers of Q_α for fixed examples along α; points on the way to one α are reused for the next.
+    """The minimisers of Q_α for fixed examples along α.
 
-    The passed points do not depend on the order in which values of α are requested.
+    Points on the path to one α are reused for the next. These points do not depend on the order in which
+    values of α are requested.
     """
 
     def __init__(self, X: Floats, y: Floats, depth: int, shape: Floats) -> None:
-        """Instances X [k, d], labels y [k], the depth D ≥ 2 of the net, and the shape θ [d] of its start."""
+        """Store X [k, d], y [k], the depth D ≥ 2 of the net, and the shape θ [d] of its start."""
         self._examples, self._depth, self._shape = (X, y), depth, shape
         self._easy = EASY / float(shape.min()) ** depth
         left_vectors, sizes, right_vectors = np.linalg.svd(X, full_matrices=False)
@@ -116,7 +118,7 @@ class Path:
         """Scales, falling by equal factors from the first, easy one, and the solutions there."""
 
     def is_of(self, X: Floats, y: Floats) -> bool:
-        """Return whether it belongs to these examples."""
+        """Return whether this path belongs to these examples."""
         instances, labels = self._examples
         return np.array_equal(instances, X) and np.array_equal(labels, y)
 
@@ -161,9 +163,9 @@ def _ratio(depth: int) -> float:
 class Dual:
     """Newton's method on G(ν) = ν·b − c Σ_i θ_i² H(z_i), z_i = θ_i^(D−2) (Aᵀν)_i, A [r, d] orthonormal.
 
-    Its gradient is b − Aw for w_i = c θ_i^D h(z_i), H′ = h, and its maximum is the least Q among the w with
-    Aw = b. For D ≥ 3 every z_i lies in (−1, 1). Near the ends the distances 1 − z and 1 + z matter, and z
-    alone is not exact enough for them: they are stored too, and moved by the same steps.
+    Its gradient is b − Aw for w_i = c θ_i^D h(z_i), H′ = h, and its maximum is the least Q over all w with Aw
+    = b. For D ≥ 3, every z_i lies in (−1, 1). Near the ends, the distances 1 − z and 1 + z matter, and z
+    alone is not exact enough for them. So both are stored, too, and moved by the same steps.
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int, shape: Floats) -> None:
@@ -223,7 +225,7 @@ class Dual:
         return float(abs(self._residual).max() / abs(self._labels).max())
 
     def _step(self) -> bool:
-        """Step to a larger G, or a smaller residual if rounding hides G; return whether it found one."""
+        """Step to a larger G, or a smaller residual if rounding hides G; return whether a step was found."""
         half = self._rows * np.sqrt(self._slopes * self._factors)
         direction, gain = self._direction(half @ half.T)  # symmetric: half the cost of a general product
         change = self._factors * (direction @ self._rows)

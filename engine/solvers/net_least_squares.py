@@ -21,19 +21,20 @@ TOLERANCE = 1e-15
 """Relative change of loss, parameters and gradient at which a search ends."""
 
 FITTED = 1e-24
-"""Loss, as a share of the squared labels, at which all labels are fitted up to rounding; no more starts."""
+"""Loss, as a share of the squared labels, below which all labels count as fitted and no further start is
+tried."""
 
 EVALUATIONS = 1000
 """Maximum number of evaluations of the loss in a search."""
 
 
 class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
-    """f(x) = Σ_j v_j ln(1 + e^(w_j·x)) with k hidden units of least Σ (f(x) − y)², the best of several fits.
+    """f(x) = Σ_j v_j ln(1 + e^(w_j·x)) with k hidden units and least Σ (f(x) − y)², the best of several fits.
 
-    Levenberg and Marquardt's method in a trust region, with the exact Jacobian, from starts with entries N(0,
-    s²), the same for all replicas. It may miss the global minimum. With fewer parameters than labels, p = k
-    (d + 1) < n, only labels of a set of measure 0 can be fitted. Raises ArithmeticError if a search meets
-    non-finite numbers. Source: theory-bias.md §43.
+    Each fit is by Levenberg and Marquardt's method in a trust region, with the exact Jacobian, from a start
+    with entries N(0, s²), the same for all replicas. It may miss the global minimum. With fewer parameters
+    than labels, p = k (d + 1) < n, only a set of labels of measure 0 can be fitted. Raises ArithmeticError if
+    a search meets non-finite numbers. Source: theory-bias.md §43.
     """
 
     units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4

@@ -1,4 +1,4 @@
-"""The matrix of least nuclear norm that fits."""
+"""The fitting matrix of least nuclear norm."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 GAP = 1e-6
-"""Largest relative gap of ‖W‖_* to its dual bound."""
+"""Largest relative gap between ‖W‖_* and its dual bound."""
 
 ACCEPTED = 1e-3
-"""Largest relative gap after all ITERATIONS: with many minimisers it closes slowly."""
+"""Largest relative gap after all ITERATIONS; with many minimisers, the gap closes slowly."""
 
 ITERATIONS = 1500
 
@@ -33,9 +33,9 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
     Instances are x zᵀ, entry by entry along the rows of W, which has `factors` rows and columns. The solver
     is Douglas and Rachford's alternation between the W that fit and shrunken singular values. It begins anew
     for every k, from the shortest W that fits. Of several minimisers, the solution is the limit of this
-    alternation, which rotates with the instances. The dual gives a lower bound on ‖W‖_* throughout. Labels
-    that no W fits are replaced by the fit of least squares. Raises ArithmeticError if the final gap is above
-    a thousandth. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956; theory-open.md §17.
+    alternation, which rotates with the instances. The dual gives a lower bound on ‖W‖_* throughout. If no W
+    fits the labels, the least-squares fit replaces them. Raises ArithmeticError if the final gap is above a
+    thousandth. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956; theory-open.md §17.
     """
 
     factors: Pair = None
@@ -65,7 +65,7 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
 
 
 def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
-    """Return the w = vec W of least ‖W‖_* with Xw = y, X [k, d] and y [k]; with Xw = XX⁺y without one.
+    """Return the w = vec W of least ‖W‖_* with Xw = y for X [k, d] and y [k], or Xw = XX⁺y if none fits.
 
     Raises: ArithmeticError if ‖W‖_* is above the bound of its dual by more than a share of ACCEPTED.
     """
@@ -76,7 +76,7 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
     step = float(np.linalg.norm(shortest.reshape(shape), 2))
 
     def fitted(w: Floats) -> Floats:
-        """Return the fitting w that is nearest to another."""
+        """Return the fitting w that is nearest to the given one."""
         nearest: Floats = w - basis.T @ (basis @ w) + shortest
         return nearest
 
@@ -111,7 +111,7 @@ def _shrunk(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
 
 
 def _gap(w: Floats, dual: Floats, basis: Floats, shape: tuple[int, int]) -> float:
-    """Return the relative gap of ‖W‖_* to ⟨Λ, W⟩, for Λ in the span of the instances with ‖Λ‖₂ ≤ 1."""
+    """Return the relative gap between ‖W‖_* and ⟨Λ, W⟩, for Λ in the span of the instances with ‖Λ‖₂ ≤ 1."""
     along = basis.T @ (basis @ dual)
     along /= max(float(np.linalg.norm(along.reshape(shape), 2)), 1.0)
     norm = float(np.linalg.norm(w.reshape(shape), "nuc"))

@@ -18,13 +18,14 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, Solver, SolverStructure
 
 VIEWS = 3
-"""Random projections of every factor, up to a common scale: they separate its directions."""
+"""Number of random projections of every factor (up to a common scale), which distinguish its directions."""
 
 MOST_ROWS = 8
 """Largest number of instances that are read as a matrix; with more, only products are used."""
 
 SAME = {4: 1e-3, 8: 1e-6}
-"""Distance below which projectors belong to one direction, by the bytes of a number; rounding is less."""
+"""Distance below which projectors belong to the same direction, by the bytes of a number; rounding is
+smaller."""
 
 
 class PathRule(Solver, frozen=True, tag="path-rule"):
@@ -34,9 +35,9 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     known if a path of examples leads from x¹ to x², alternately with the same first and the same second
     factor. It is then the product of the labels along the path. With r factors, a label is known if the
     indicator vector of its tuple is a sum, over F₂, of indicator vectors of seen tuples (Gaussian
-    elimination). Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors
-    change nothing. For two factors, the prediction is sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), M = Σ_t y_t x¹_t x²_tᵀ, with
-    sgn 0 = 0. Source: theory-open.md §17.
+    elimination). Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors do
+    not change predictions. For two factors, the prediction is sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), M = Σ_t y_t x¹_t
+    x²_tᵀ, with sgn 0 = 0. Source: theory-open.md §17.
     """
 
     factors: Factors = None
@@ -67,7 +68,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
         return (VIEWS * len(sizes) + 1) * (n + d) + sum(sizes) ** 2 // 8
 
     def invariance(self) -> Verdict:
-        reason = "it only uses which factors are the same or opposite, by their inner products"
+        reason = "it uses only whether factors are the same or opposite, which inner products determine"
         sizes = factor_sizes(self.factors, self.side, self.count) or ()
         if len(sizes) <= 1:
             return Verdict(True, reason)
@@ -142,9 +143,9 @@ class Paths:
 
 
 def _views(factors: tuple[int, ...]) -> Floats:
-    """Return weights [VIEWS r + 1, D]: VIEWS random projections of each factor, and a last one of all.
+    """Return weights [VIEWS r + 1, D]: VIEWS random projections of each factor, and one of all factors.
 
-    A projection of one factor projects all other factors on fixed directions.
+    The projection of one factor projects all other factors on fixed directions.
     """
     draws = np.random.default_rng(0)
     sides = [draws.standard_normal((VIEWS + 1, size)) for size in factors]
@@ -162,7 +163,7 @@ def _views(factors: tuple[int, ...]) -> Floats:
 
 
 def _projector(views: Floats) -> Floats:
-    """Return the projectors on views [n, VIEWS], which do not depend on length and sign, [n, VIEWS²]."""
+    """Return the projectors [n, VIEWS²] on views [n, VIEWS]; they do not depend on length and sign."""
     lengths = np.linalg.norm(views, axis=1, keepdims=True)
     units = views / np.where(lengths > 0, lengths, 1.0)
     return (units[:, :, None] * units[:, None]).reshape(len(views), -1)

@@ -1,4 +1,4 @@
-"""The perceptron, in passes until it makes no mistake."""
+"""The perceptron, in passes until a pass makes no mistake."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 
 class Perceptron(Solver, frozen=True, tag="perceptron"):
-    """The perceptron from w = 0: w ← w + y_j x_j where y_j x_jᵀw ≤ 0, in passes until one makes no mistake.
+    """The perceptron from w = 0: w ← w + y_j x_j if y_j x_jᵀw ≤ 0, in passes until a pass makes no mistake.
 
     Passes go through the examples in their order, at most `passes` of them, anew for every k. Labels are ±1,
     and the model has no bias. A margin of 0 up to rounding, √ε of the longest ‖x‖², is a mistake, too.
@@ -40,7 +40,7 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
         return n * (n + d)
 
     def invariance(self) -> Verdict:
-        return Verdict(True, "w is a sum of instances, and inner products decide which are in it")
+        return Verdict(True, "w is a sum of instances, which inner products select")
 
 
 def consistent(X: Floats, y: Floats, passes: int) -> Floats:

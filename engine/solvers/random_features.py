@@ -22,9 +22,9 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     """Ridge regression on D random features φ(x) = √(2/D) cos(ωᵀx + b): least Σ(y − θᵀφ)² + λ‖θ‖².
 
     ω ~ N(0, I/s²) and b uniform on [0, 2π), one draw per replica. φ(x)ᵀφ(x̃) has the mean exp(−‖x −
-    x̃‖²/(2s²)) and misses it by about 1/√D: it tends to kernel ridge regression with the rbf kernel as D
-    grows. Solved in its dual form by the kernel φᵀφ̃, in float64. λ must be above 0, because D features fit
-    no more than D examples. Source: Rahimi, Recht 2007; theory-nets.md §32.
+    x̃‖²/(2s²)) and deviates from it by about 1/√D. So the fit tends to kernel ridge regression with the rbf
+    kernel as D grows. It is solved in its dual form by the kernel φᵀφ̃, in float64. λ must be above 0,
+    because D features fit no more than D examples. Source: Rahimi, Recht 2007; theory-nets.md §32.
     """
 
     features: Annotated[Count, Meta(title="features D", description="random cosines")] = 1000
@@ -37,7 +37,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Begin with features of `streams`; by default those of seeds 0, 1 and so on."""
+        """Begin with features drawn from `streams`; by default from those of seeds 0, 1 and so on."""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -54,13 +54,13 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
 class Features(KernelFit):
     """The fit by the kernel of random features, which differ between replicas."""
 
-    def __init__(self, data: Data, solver: RandomFeatures, streams: Streams) -> None:
-        super().__init__(data, self.values, solver.lam)
-        draws, d = streams("features"), data.instances.d
+    def __init__(self, dataset: Data, solver: RandomFeatures, streams: Streams) -> None:
+        super().__init__(dataset, self.values, solver.lam)
+        draws, d = streams("features"), dataset.instances.d
         width = solver.width or math.sqrt(d)
         frequencies, phases = draws.normal(solver.features, d) / width, draws.uniform(1, solver.features)
-        self._frequencies = torch.from_numpy(frequencies).to(data.labels.device)  # ω [R, D, d]
-        self._phases = torch.from_numpy(2 * math.pi * phases).to(data.labels.device)  # b [R, 1, D]
+        self._frequencies = torch.from_numpy(frequencies).to(dataset.labels.device)  # ω [R, D, d]
+        self._phases = torch.from_numpy(2 * math.pi * phases).to(dataset.labels.device)  # b [R, 1, D]
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
         """Return φᵀφ̃ of every row of [R, n, d] with every row of [R, k, d], [R, n, k]."""
@@ -77,5 +77,5 @@ class Features(KernelFit):
         return math.sqrt(2 / self._phases.shape[2]) * angles.cos()
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the frequencies by those for instances U x; to be called before the first example."""
+        """Replace the frequencies by those for instances U x. Call it before the first example."""
         self._frequencies = self._frequencies @ rotation.double().T

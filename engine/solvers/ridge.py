@@ -18,9 +18,9 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 class Ridge(Solver, frozen=True, tag="ridge"):
     """Ridge regression: w minimises Σ_j (x_jᵀw − y_j)² + λ‖w‖² over the examples so far.
 
-    The sum over examples, not their mean, is weighed against λ = `lam`. Recursive least squares in float64,
-    O(d²) work per example, on a square root S of P = (XᵀX + λI)⁻¹ = S Sᵀ, from S = I/√λ: with φ = Sᵀx and
-    s = 1 + ‖φ‖², w ← w + S φ (y − xᵀw)/s and S ← S − S φ φᵀ/(s + √s). As λ → 0 it becomes `lls`.
+    λ = `lam` is relative to the sum over examples, not to their mean. Recursive least squares in float64,
+    with O(d²) work per example, updates a square root S of P = (XᵀX + λI)⁻¹ = S Sᵀ, from S = I/√λ. With φ =
+    Sᵀx and s = 1 + ‖φ‖², w ← w + S φ (y − xᵀw)/s and S ← S − S φ φᵀ/(s + √s). As λ → 0, it becomes `lls`.
     Source: Hoerl, Kennard 1970; Potter 1963 for the square root; theory.md §4.
     """
 
@@ -43,7 +43,7 @@ class Root:
     """The root S of P = (XᵀX + λI)⁻¹ for every replica, updated instance by instance."""
 
     def __init__(self, root: torch.Tensor) -> None:
-        """Take S [R, d, d], which updates change in place."""
+        """Store S [R, d, d], which updates change in place."""
         self._root = root
 
     @classmethod
@@ -59,9 +59,9 @@ class Root:
     def add(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add instances [R, b, d] one by one; return P x [R, d, b] and s = 1 + xᵀP x [R, 1, b] of each.
 
-        P is the matrix before each instance. With φ = SᵀXᵀ and L Lᵀ = I + φᵀφ the diagonal of L has the roots
-        of s, the columns of Sφ L⁻ᵀ are P x/√s, and S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews 1968; for
-        one instance Potter 1963.
+        P is the matrix before each instance. With φ = SᵀXᵀ and L Lᵀ = I + φᵀφ, the diagonal of L has the
+        roots of s, the columns of Sφ L⁻ᵀ are P x/√s, and S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews
+        1968; for one instance Potter 1963.
         """
         phi = self._root.mT @ rows.mT  # [R, d, b]
         eye = torch.eye(rows.shape[1], dtype=phi.dtype, device=phi.device)
@@ -74,7 +74,7 @@ class Root:
         return images.mT * roots, roots.square()
 
     def leverages(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return xᵀP x of rows [R, n, d], [R, n]."""
+        """Return xᵀP x [R, n] of rows [R, n, d]."""
         return (rows @ self._root).square().sum(2)
 
 

@@ -12,11 +12,12 @@ from engine.solvers import Solver, SolverStructure
 from engine.solvers.lls import DEPENDENT, LeastSquaresFit
 
 SATURATED = 1e-8
-"""Smallest divisor 1 − k/d: small enough to turn a 1 into a sign, large enough to keep a rounded 0 at 0."""
+"""Smallest divisor 1 − k/d: small enough that tanh turns 1 into a sign, large enough that a rounded 0 stays
+near 0."""
 
 
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
-    """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)), w = X⁺y, on rows outside the span of those seen.
+    """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)), w = X⁺y, on rows outside the span of the rows seen.
 
     On rows inside the span, such as rows seen, it is xᵀw. On random signs, an unseen row with the label y =
     ±1 has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)), ρ = k/d, and this tanh is the posterior mean of y given xᵀw alone. From
@@ -57,7 +58,7 @@ class TanhFit(LeastSquaresFit):
         return torch.where(in_span, fitted, torch.tanh(fitted / unseen_share)).to(instances.dtype)
 
     def _spanned(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return which of the rows [R, n, d] are in the span of the rows seen, [R, n]."""
+        """Return whether each of the rows [R, n, d] is in the span of the rows seen, [R, n]."""
         outside = torch.baddbmm(rows, rows, self._projector, alpha=-1)
         return outside.square().sum(2) <= DEPENDENT**2 * rows.square().sum(2)
 

@@ -19,7 +19,8 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 from engine.solvers.ridge import Root
 
 AHEAD = 64
-"""Number of examples multiplied with all rows together, in a fifth of the time of single products."""
+"""Number of examples multiplied with all rows in one product, which takes a fifth of the time of single
+products."""
 
 SMALL = 1.0
 """Largest leverage whose changes may be rounded to float32 without loss in the predictions."""
@@ -28,19 +29,19 @@ PIECE = 1 << 10
 """Number of rows that are converted to float64 together."""
 
 LARGE = 1e4
-"""Largest leverage whose differences are exact enough, as predictions divide by 1 + leverage."""
+"""Largest leverage whose differences are exact enough; predictions divide by 1 + leverage."""
 
 
 class VAW(Solver, frozen=True, tag="vaw"):
-    """The Vovk–Azoury–Warmuth forecaster: ridge regression that counts the instance it predicts as seen.
+    """The Vovk–Azoury–Warmuth forecaster: ridge regression that counts the instance to predict as seen.
 
-    After k examples, a row x gets ŷ = bᵀ(A + x xᵀ)⁻¹x with A = εI + Σ_{j≤k} x_j x_jᵀ, b = Σ_{j≤k} y_j x_j. By
-    Sherman and Morrison that is xᵀw/(1 + xᵀA⁻¹x) with the ridge solution w for λ = ε = `eps`: it is not
-    linear in x. It is computed example by example in float64: x_k changes the products xᵀw and the leverages
-    xᵀA⁻¹x of all rows by multiples of xᵀA⁻¹x_k and of its square. If the examples are the rows in their
-    order, one product computes these changes for several examples, so that an example costs O(d² + n d). Once
-    all leverages are small, float32 data are multiplied in float32, as these products change sums in float64
-    only. Source: Azoury, Warmuth 2001; Vovk 2001; theory.md §4.
+    After k examples, the prediction for a row x is ŷ = bᵀ(A + x xᵀ)⁻¹x with A = εI + Σ_{j≤k} x_j x_jᵀ and b =
+    Σ_{j≤k} y_j x_j. By Sherman and Morrison, this is xᵀw/(1 + xᵀA⁻¹x) with the ridge solution w for λ = ε =
+    `eps`, which is not linear in x. It is computed example by example in float64: x_k changes the products
+    xᵀw and the leverages xᵀA⁻¹x of all rows by multiples of xᵀA⁻¹x_k and of its square. If the examples are
+    the rows in their order, one product computes these changes for several examples, so that an example costs
+    O(d² + n d). Once all leverages are small, float32 data are multiplied in float32, because these products
+    only change sums in float64. Source: Azoury, Warmuth 2001; Vovk 2001; theory.md §4.
     """
 
     eps: Annotated[float, Meta(ge=1e-12, title="ε", description="A starts at εI")] = 1.0
@@ -62,7 +63,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
 
 
 class VAWStep(NamedTuple):
-    """Changes by an instance x [R, d, 1] that do not depend on its labels."""
+    """The part of an update by an instance x [R, d, 1] that does not depend on its labels."""
 
     x: torch.Tensor
     image: torch.Tensor
@@ -113,11 +114,11 @@ class Forecast:
                 self._see_exactness()
 
     def _see_exactness(self) -> None:
-        """Set whether all leverages are small enough for exact differences."""
+        """Determine whether all leverages are small enough for exact differences."""
         self._exact = bool(self._computed.amax() <= LARGE)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the step of an instance, and those of the rows after it if it is the next row."""
+        """Compute the step of an instance; if it is the next row, also the steps of the rows after it."""
         self._start, self._taken = self._root(), []
         self._ahead = self._start.copy()
         count = AHEAD if self._exact else 1
@@ -136,7 +137,7 @@ class Forecast:
         self._to_come = deque(VAWStep(*step) for step in steps)
 
     def _products_with(self, images: torch.Tensor) -> torch.Tensor:
-        """Return the products of all rows with images [R, b, d], [R, b, n]."""
+        """Return the products [R, b, n] of all rows with images [R, b, d]."""
         if self._rows.dtype == torch.float32 and self._leverages.amax() <= SMALL:
             return with_rows(images.float(), self._rows)
         return torch.cat([images @ piece.double().mT for piece in torch.split(self._rows, PIECE, 1)], 2)
@@ -158,7 +159,7 @@ class Forecast:
             self._leverages[:, lost] = self._computed[:, lost] = self._root().leverages(rows)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]; those of all rows of the data take no further products."""
+        """Return predictions [B, n]; predictions for all rows of the data need no further products."""
         if instances.rows is self._rows:
             products, leverages = self._products, self._leverages
         else:

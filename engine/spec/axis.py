@@ -17,10 +17,10 @@ MOST_POINTS = 10_000
 """Largest number of values of an axis: each needs at least one run."""
 
 FEW = 9
-"""Number of points of a range without `points`, unless its ends determine a factor."""
+"""Default number of points of a range, unless its ends determine a factor."""
 
 FACTORS = (2.0, 10.0)
-"""Factors between neighbours of a logarithmic range without `points`, in the order of trial."""
+"""Factors between neighbours that are tried for a logarithmic range without `points`, in this order."""
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Word = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -31,11 +31,11 @@ AxisName = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=20
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A name that expressions of the preset may use, and its values, one after the other.
 
-    Values are numbers, or tables that give several names a number each. With `set` they replace a value of
-    the preset, and may be words and parts as well. A range goes from `from` to `to` in equal steps, or with
-    `log` in equal factors: of 2 or of 10 if the ends allow it and `points` is not set. Charts show values
+    Values are numbers, or tables that give several names a number each. With `set`, they replace a value of
+    the preset, and may also be words and parts. A range goes from `from` to `to` in equal steps or, with
+    `log`, by equal factors: of 2 or of 10 if the ends allow it and `points` is not set. Charts show values
     with `names` by name, and tables without names by one of their numbers. With `until = "read"`, it is an
-    inner axis: for every place on the others a learner follows it upwards, only until all readings of
+    inner axis. For every place on the other axes, a learner follows it upwards only until all readings of
     pictures along it are known with their errors, such as the number of rows that suffice.
     """
 
@@ -86,7 +86,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["read"] | None,
         Meta(
             title="until",
-            description="read: stop once the readings of pictures along this axis are known",
+            description="read: stop once all readings along this axis are known",
             extra=SELDOM,
         ),
     ] = None
@@ -127,7 +127,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def grid(self) -> tuple[Value, ...]:
-        """All values in order; integers if the range has only these."""
+        """All values in order; integers if the range has only integers."""
         if self.values is not None:
             return self.values
         assert self.from_ is not None, "the range was checked"
@@ -156,13 +156,13 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return not all(self.bound(axis_value) for axis_value in self.grid)
 
     def bound(self, value: Value) -> dict[str, float]:
-        """Return the numbers that a value gives to names: to its axis, or to the columns of its table."""
+        """Return the number that a value gives to each name: to its axis, or to the columns of its table."""
         if isinstance(value, dict):
             return {str(name): float(number) for name, number in value.items()}
         return {self.name: float(value)} if _is_number(value) else {}
 
     def names_along(self, x: str) -> dict[float, str]:
-        """Return the names of values by their place on an axis x; words are at 1, 2, ….
+        """Return the names of values by their place on the x-axis; words are at 1, 2, ….
 
         Empty without names.
         """
@@ -173,7 +173,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return {self.bound(axis_value)[x]: name for axis_value, name in pairs if x in self.bound(axis_value)}
 
     def label(self, value: Value) -> str:
-        """Return a value in words: "eta = 0.1", or for a table "K = 2, C = 3"."""
+        """Return a value as text: "eta = 0.1", or "K = 2, C = 3" for a table."""
         if self.names is not None:
             return f"{self.name} = {self.names[self.grid.index(value)]}"
         if isinstance(value, dict):

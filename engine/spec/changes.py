@@ -24,7 +24,7 @@ Text = Callable[[str], str]
 
 
 def rename_learner(raw: Raw, former: str, other: str) -> None:
-    """Rename a learner in claims about its curves, also at values of axes, and in relative pictures."""
+    """Rename a learner in claims about its curves (also at axis values), and in relative pictures."""
 
     def renamed(curve: str) -> str:
         is_at_values = curve.startswith(f"{former}, ")
@@ -105,19 +105,19 @@ SET_UP, PICTURE = "the set-up was changed", "the picture of the claim was change
 FEWER, COARSER = "the run has fewer replicas than the preset", "the run has less precision than the preset"
 
 PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
-"""Parts of a document that determine what claims are about."""
+"""Parts of a document that determine the numbers that claims are about."""
 
 
 def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
     """Return the reasons why claims are not judged, by their index in `document`.
 
-    A claim with the text of one of the preset's claims is about the preset's own runs. Another claim is the
-    user's own, and is judged. A different seed, more replicas and new titles do not change the meaning of a
+    A claim with the text of one of the preset's claims is about the preset's own runs. Any other claim is the
+    user's, and is judged. A different seed, more replicas and new titles do not change the meaning of a
     claim.
 
     Args:
         sweep: the sweep of `document`.
-        origin: the preset that `document` was made from, with its defaults.
+        origin: the preset from which `document` was made, with its defaults.
     """
     if all(document.get(part) == origin.get(part) for part in PARTS):
         return {}
@@ -158,5 +158,5 @@ def _computes(experiment: Experiment) -> tuple[Any, ...]:
 
 
 def _shows(picture: Picture) -> Picture:
-    """Return a picture without its texts and looks."""
+    """Return a picture without its texts and style."""
     return structs.replace(picture, name=None, title="", marks=(), draw="curves", x_log=None, y_log=None)

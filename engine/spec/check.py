@@ -1,4 +1,4 @@
-"""Checks of an experiment: whether its members fit one another.
+"""Checks that the members of an experiment fit one another.
 
 Pictures and claims must name axes, clocks, indices, learners, lines and places that exist.
 """
@@ -26,14 +26,14 @@ from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment, missing, no_hessian, picture_of, pictures_of
 
 SIZES = ("n", "d")
-"""Sizes that expressions of a picture may name beside dimensions."""
+"""Sizes that expressions of a picture may use besides dimensions."""
 
 
 class Dimensions(NamedTuple):
     """Names of the dimensions of a picture's measure."""
 
     axes: dict[str, list[str]]
-    """Names that each axis gives numbers to: its own, the columns of a table, or none if it has words."""
+    """Names that each axis gives numbers to: the axis itself, the columns of a table, or none for words."""
 
     clocks: list[str]
     indices: list[str]
@@ -53,7 +53,8 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
     """Check that every picture of an experiment refers to existing dimensions, learners and lines.
 
     Args:
-        experiments: the experiment at the points of its axes that cover its learners; one without axes.
+        experiments: the experiment at enough points of its axes to cover all learners; a single one without
+            axes.
 
     Raises: BadInput.
     """
@@ -76,7 +77,7 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
-    """Check that curves are divided by an existing learner's curve or line of the measure.
+    """Check that the divisor of curves is an existing learner's curve, or an existing line about the measure.
 
     Raises: BadInput.
     """
@@ -93,7 +94,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     line = catalogue.make("theory", to)
     if len(several := line.every()) > 1:
         fault = f"there are {len(several)} such lines, {listed(edge.name for edge in several)}"
-        raise BadInput(f"{where}.relative", f"{fault}; take one that is alone, or one of {choices}")
+        raise BadInput(f"{where}.relative", f"{fault}; take a line that is unique, or one of {choices}")
     about = line.measure
     if about != picture.measure.name:
         fault = f"it is a line about the {about}, and the picture is of the {picture.measure.name}"
@@ -122,7 +123,7 @@ def _check_contours(picture: Picture, where: str) -> None:
         raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
         over = picture.reading.over
-        raise BadInput(f"{where}.contours", f"a line has other values along {over}, which is read off")
+        raise BadInput(f"{where}.contours", f"a line differs along {over}, which is read off")
     for number, contour in enumerate(picture.contours):
         if catalogue.find("theory", contour.line) is None:
             fault = f"there is no line {contour.line!r} among {listed(catalogue.members('theory'))}"
@@ -141,7 +142,7 @@ def _check_measure(
 def _dimensions(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> Dimensions:
-    """Return the dimensions of a picture; all possible ones if these points lack some learners."""
+    """Return the dimensions of a picture; all possible dimensions if these points lack some learners."""
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):
         measured, clocks = pairs, list(CLOCKS)
@@ -188,7 +189,7 @@ def _names_places(picture: Picture, axis: Axis) -> bool:
 
 
 def _names_of(axis: Axis) -> Collection[str]:
-    """Return the names that an axis gives numbers to; for words its own name, which is their position."""
+    """Return the names that an axis gives numbers to; an axis of words gives its own name their position."""
     return (axis.name,) if axis.has_words else axis.bound(axis.grid[0])
 
 
@@ -265,7 +266,7 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
 
 
 def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """Check that x and y name no dimension that is read off or set, and all others. Raises: BadInput."""
+    """Check that x and y use every dimension except those that are read off or set. Raises: BadInput."""
     over = None if picture.reading is None else picture.reading.over
     x = _named(picture, "x", where)
     clocks = [dimension for dimension in (*dimensions.clocks, *dimensions.measures) if dimension in x]
@@ -318,7 +319,7 @@ MOST_NAMED = 9
 
 
 class BadClaims(BadInput):
-    """Refusal of the first of several bad claims; `further_refusals` are those of the rest."""
+    """Refusal of the first bad claim; `further_refusals` holds those of the others."""
 
     def __init__(self, first: BadInput, rest: Sequence[BadInput]) -> None:
         super().__init__(first.where, first.fault)
@@ -342,7 +343,7 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
 
 
 def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
-    """Return refusals of all headlines of a picture but the first."""
+    """Return refusals of all headlines of a picture except the first."""
     first: dict[tuple[str | None, str], int] = {}
     refused = []
     for number, claim in enumerate(experiment.claims):
@@ -374,7 +375,10 @@ def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[
 
 
 def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
-    """Check that a claim about a heat map has a heat map with its contour. Raises: BadInput."""
+    """Check that the picture of a claim about a heat map is one, with the claim's contour.
+
+    Raises: BadInput.
+    """
     if claim.of_map and picture.y is None:
         raise BadInput(f"{where}.picture", f"{claim.kind} is about heat maps; name a picture with a y")
     if not claim.of_map and picture.y is not None:
@@ -424,14 +428,14 @@ def _check_values(
 
 
 def _values(axis: Axis) -> str:
-    """Return the values of an axis in words."""
+    """Return the values of an axis as text."""
     few = axis.grid if len(axis.grid) <= MOST_NAMED else (*axis.grid[:2], "…", axis.grid[-1])
     words = (f"{axis_value:g}" if isinstance(axis_value, float) else str(axis_value) for axis_value in few)
     return f"{axis.name} is {', '.join(words)}"
 
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
-    """Check the names of curves and lines in a claim. Curves split by axes have longer names."""
+    """Check the names of curves and lines in a claim. Curves that axes split have longer names."""
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
         named = getattr(claim, field)
         if named is None:
@@ -517,7 +521,7 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
     if learner.update is not None and (reason := learner.update.refuses_loss(loss)):
         raise BadInput(f"{place}.update", reason)
     if learner.schedule is not None and learner.schedule.of_loss and not loss.positive:
-        fault = f"rates over the loss need one that is never 0, as {loss.kind} loss may be"
+        fault = f"rates divided by the loss need a loss that is never 0, and {loss.kind} loss may be 0"
         raise BadInput(f"{place}.schedule", f"{fault}; take exponential or logistic loss")
     d = problem.matrix.shape()[1]
     if learner.update is not None and (reason := learner.update.refuses_features(d)):

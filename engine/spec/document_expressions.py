@@ -17,13 +17,14 @@ from engine.core.texts import listed, quoted
 from engine.spec.experiment import Experiment
 
 NAMES = ("d", "n", "m")
-"""Names of the numbers of features, instances and targets in expressions outside matrix and target."""
+"""Names for the numbers of features, instances and targets, in expressions outside matrix and target."""
 
 EXACT = 2**53
 """Least number above which floats do not represent every integer."""
 
 Change = Callable[[tuple[Any, ...], str, str], Any]
-"""Function that returns the replacement of a text, from the types allowed in its place, text and place."""
+"""Function that returns the replacement of a text, given the types allowed in its place, the text, and the
+place."""
 
 TOLERANCE = 1e-9
 """Largest relative distance of an expression's value from an integer that counts as rounding."""
@@ -35,8 +36,8 @@ def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any
     Values that do not fit their type are unchanged.
 
     Args:
-        kind: the type that belongs there.
-        place: its place, for messages.
+        kind: the type required in this place.
+        place: the place of the value, for messages.
         names: names that expressions may use.
 
     Raises: BadInput for an expression without a value, or with a value that does not fit.
@@ -64,12 +65,12 @@ def with_tables(kind: Any, raw: Any) -> Any:
 
 
 def _is_part(kinds: tuple[Any, ...]) -> bool:
-    """Return whether a part may stand in a place, so that a text there is its kind."""
+    """Return whether a place may hold a part, so that a text in this place is the part's kind."""
     return any(is_struct(kind) and kind.__struct_config__.tag_field == "kind" for kind in kinds)
 
 
 def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
-    """Return whether a text stands in place of a number, and is not one of the words allowed there."""
+    """Return whether a text replaces a number, and is not one of the words allowed in its place."""
     return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
 
 
@@ -91,7 +92,7 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 @cache
 def _structs(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
-    """Return the parts among types, or the only table, by kind."""
+    """Return the parts among types by kind, or the only table."""
     return {struct.__struct_config__.tag: struct for struct in kinds if is_struct(struct)}
 
 
@@ -163,7 +164,7 @@ def _whole(number: Number) -> int:
 
 
 def _cause(text: str, fault: str, names: Mapping[str, float]) -> str:
-    """Return why an expression is refused."""
+    """Return the reason why an expression is refused."""
     for name in NAMES:
         if name not in names and fault == f"{name!r} is unknown":
             fault = f"{name!r} is known only after the matrix and the target"
@@ -179,17 +180,17 @@ Path = tuple[str | int, ...]
 TextChange = Callable[[str, Path], str]
 
 TEXTS: Mapping[str, tuple[str, ...]] = {"": ("title", "story"), "pictures": ("title",), "claims": ("text",)}
-"""Texts of a document, of each of its pictures, and of each of its claims."""
+"""Keys of the texts of a document, of each of its pictures, and of each of its claims."""
 
 NAMED = ("marks", "contours")
-"""Lists of a picture whose items have a name that is a text."""
+"""Lists of a picture whose items have a text as their name."""
 
 PARTS = (("run",), ("problem",), ("problem", "matrix"), ("problem", "target"), ("protocol",))
-"""Tables whose numbers texts may name; later tables win."""
+"""Tables whose numbers texts may use by name; later tables take precedence."""
 
 
 def with_texts_changed(document: Mapping[str, Any], change: TextChange) -> Raw:
-    """Return a copy of a document in which `change` replaces every such text, except in malformed parts."""
+    """Return a copy of a document with its texts changed by `change`, except in malformed parts."""
     changed = _changed(document, TEXTS[""], (), change)
     for part in ("pictures", "claims"):
         if isinstance(changed.get(part), list | tuple):
@@ -225,7 +226,7 @@ def place_of(path: Path) -> str:
 
 
 def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
-    """Return every such text of a document."""
+    """Return every text of a document that may contain expressions."""
     texts: dict[Path, str] = {}
 
     def note(text: str, path: Path) -> str:
@@ -239,9 +240,9 @@ def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
 def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mapping[str, float]) -> Raw:
     """Return a document with values in place of the expressions in its texts.
 
-    They may name d, n, m and axes; the numbers of the protocol, the target, the matrix, the problem and the
-    run by their field names; and numbers beside the text: those of the same claim or mark, and those in `at`
-    of the same picture.
+    Texts may use d, n, m and axes, and the numbers of the protocol, the target, the matrix, the problem and
+    the run by their field names. They may also use numbers beside the text: those of the same claim or mark,
+    and those in `at` of the same picture.
 
     Args:
         numbers: the document with numbers for all other expressions.
@@ -270,7 +271,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
 
 
 def _at(document: Mapping[str, Any], path: Path) -> Any:
-    """Return the value at a path; an empty table without one."""
+    """Return the value at a path; an empty table if there is none."""
     try:
         return reduce(operator.getitem, path, document)  # type: ignore[arg-type]
     except (KeyError, IndexError, TypeError):
@@ -284,7 +285,7 @@ def _numbers_in(table: Any) -> Iterator[tuple[str, float]]:
 
 
 def as_document(described: Experiment | Raw) -> Raw:
-    """Return an experiment as a document with literal braces in its texts, or a copy of a document."""
+    """Return an experiment as a document, with literal braces in its texts; or a copy of a document."""
     document: Raw = dict(msgspec.to_builtins(described))
     if isinstance(described, Experiment):
         return with_texts_changed(document, lambda text, _: plain(text))

@@ -134,7 +134,7 @@ def _check_claims(sweep: Sweep) -> None:
 
 
 TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"}
-"""Names with another meaning in expressions and pictures."""
+"""Names that already have a meaning in expressions and pictures."""
 
 
 def sweep_of(raw: Mapping[str, Any]) -> Sweep:
@@ -159,13 +159,13 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
 
 
 def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the learners of a document; learners at no point are not checked."""
+    """Return the names of a document's learners. Learners that exist at no point are not checked."""
     tables = (table for table in raw.get("learners", ()) if isinstance(table, Mapping))
     return tuple(learner_name for table in tables if isinstance(learner_name := table.get("name"), str))
 
 
 def _with_each_learner(sweep: Sweep) -> list[Experiment]:
-    """Return the experiments of the first points that together have every learner."""
+    """Return the experiments at the first points that together include every learner."""
     seen: set[str] = set()
     experiments: list[Experiment] = []
     for point in sweep.points:
@@ -204,7 +204,7 @@ def with_words(raw: Mapping[str, Any]) -> reading.Raw:
 
 
 def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
-    """Return the names that expressions may use at a point: axes and columns of table axes."""
+    """Return the names that expressions may use at a point: axes, and columns of table axes."""
     return {
         bound_name: number
         for axis, axis_value in pairs
@@ -233,7 +233,7 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
 
 
 def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a learner that is missing at the first point, with defaults that no point changes."""
+    """Return a learner that is missing at the first point, with its defaults from points that have it."""
     fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
     defaults = {optional.encode_name: (optional.default, optional.default_factory) for optional in fields}
     plain = {
@@ -291,7 +291,7 @@ def _points(
 def _at(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
-    """Return the document at a point, with the values that axes set, and without learners that are absent."""
+    """Return the document at a point, with the values that axes set, and without absent learners."""
     document = dict(raw)
     if any(axis.set for axis, _ in pairs):
         document = copy.deepcopy(document)
@@ -311,7 +311,7 @@ def _at(
 
 
 def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]) -> bool:
-    """Return whether the condition of a learner holds at a point; it may name axes, d, n and m."""
+    """Return whether the condition of a learner holds at a point; the condition may use axes, d, n and m."""
     condition = learner.get("where") if isinstance(learner, Mapping) else None
     if not isinstance(condition, str):
         return True
@@ -341,7 +341,7 @@ LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
 
 
 def preset_schema() -> Schema:
-    """Return msgspec's schema of an experiment, with expressions for numbers, and kinds alone for parts."""
+    """Return msgspec's schema of an experiment, which also accepts expressions, and kinds as parts."""
     for described in _structs(msgspec.Struct):
         restore(described)
     schema: Schema = msgspec.json.schema(Experiment)

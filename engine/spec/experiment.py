@@ -34,7 +34,7 @@ MOST_LEARNERS = 400
 
 
 MOST_MEASURES = 100
-"""Largest number of measures that a run records beside those of pictures and claims."""
+"""Largest number of measures that a run records besides those of pictures and claims."""
 
 
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,7 +99,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def dtype(self) -> Literal["float32", "float64"]:
-        """Precision of the computation: that of the run, unless the protocol needs float64."""
+        """Precision of the computation: that of the run settings, unless the protocol needs float64."""
         return "float64" if self.protocol.schedule().in_double_precision else self.run.dtype
 
     @property
@@ -158,7 +158,7 @@ Subject = Literal[
     "Open problems",
     "Other",
 ]
-"""The headings under which presets are listed, in their order."""
+"""Headings under which presets are listed, in order."""
 
 SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 """Headings of the list of presets, in order."""
@@ -196,7 +196,7 @@ RUN = "Average loss over all rows"
 
 
 def of_run(experiment: Experiment, measure: str = "loss", title: str = RUN) -> Picture:
-    """Return the picture of a single run: a measure against the clock of its protocol."""
+    """Return the picture of a single run: a measure against the clock of the protocol."""
     return Picture(x=experiment.protocol.clock, measure=named()[measure], title=title)
 
 

@@ -36,9 +36,9 @@ FieldKind = Literal[
 ]
 """Kind of a field's value.
 
-Less obvious ones: "words" is one word or several; "column" and "columns" are names or positions of columns;
-"items" is a list of numbers, words and tables; "table" is a table of names and values, or a word instead;
-"part" is a table with its own fields.
+The less obvious kinds are these. "words" is one or several words. "column" and "columns" are names or
+positions of columns. "items" is a list of numbers, words and tables. "table" is a table of names and values,
+or a word instead. "part" is a table with its own fields.
 """
 
 
@@ -52,7 +52,7 @@ class Field(msgspec.Struct, frozen=True):
     optional: bool
     choices: tuple[str, ...]
     limits: str
-    """Range of a number in words, such as `> 0` or `≥ 2, < 8`, without the limits of all numbers."""
+    """Range of a number as text, such as `> 0` or `≥ 2, < 8`, without the limits that all numbers have."""
     required: bool
     default: Any
     seldom: bool
@@ -60,7 +60,7 @@ class Field(msgspec.Struct, frozen=True):
     """Tables allowed for a part, by kind."""
 
     def is_default(self, value: Any) -> bool:
-        """Return whether a value equals the default, or both are empty."""
+        """Return whether a value equals the default, or both mean no value."""
         if self.kind == "part":
             return value is None and self.default is None  # a table without entries is still a part
         return value == self.default or (value in NOTHING and self.default in NOTHING)
@@ -68,9 +68,9 @@ class Field(msgspec.Struct, frozen=True):
 
 @cache
 def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """Return the fields of a Struct that forms show, its own before inherited ones.
+    """Return the fields of a Struct that forms show, its own fields before inherited ones.
 
-    They hold plain values, or parts declared with a title.
+    These fields hold plain values, or parts declared with a title.
     """
     described = inspect.type_info(struct)
     assert isinstance(described, inspect.StructType), "only Structs have fields"

@@ -17,7 +17,7 @@ from engine.spec.document_expressions import texts_of
 from engine.spec.experiment import SUBJECTS
 
 WORDS = ("title", "story", "source", "subject")
-"""Texts of a preset, which no run depends on."""
+"""Keys of the texts of a preset, on which no run depends."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class PresetEntry:
         name: its name, or the path of its file.
         subject: one of SUBJECTS.
         claims: the texts of its claims.
-        kinds: the parts, measures and lines that it names, among other short words.
-        digest: changes whenever its runs or charts change.
+        kinds: all its short words, which include the parts, measures and lines that it names.
+        digest: hash that changes whenever its runs or charts change.
     """
 
     name: str
@@ -82,7 +82,7 @@ def _entries() -> Iterator[PresetEntry]:
 
 
 def _texts(listed: Any, key: str) -> tuple[str, ...]:
-    """Return one text of each table of a list, if it has one."""
+    """Return one text from each table of a list, if the table has this text."""
     tables = listed if isinstance(listed, list) else []
     return tuple(str(table[key]) for table in tables if isinstance(table, dict) and key in table)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.spec.sweep import Sweep
 
 FILES = ".toml", ".json"
-"""Suffixes of preset files, and of results, which contain the preset."""
+"""Suffixes of preset files, and of result files, which contain the preset."""
 
 
 def folder() -> Path:
@@ -89,7 +89,7 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
 
 @contextmanager
 def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]:
-    """Call `answer` with the new words, in one line, if a preset read inside the block has former ones."""
+    """Call `answer` with one line on the new words, if a preset read inside the block has former words."""
     from engine.spec.upgrade import noted, sentence
 
     with noted() as words:
@@ -99,10 +99,10 @@ def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]
 
 
 def sweep_of(preset: str, described: Raw) -> Sweep:
-    """Return all points of a preset's document; claims that its overrides void are not judged.
+    """Return all points of a preset's document.
 
-    No claim is judged if the preset cannot run without the overrides, such as those that say how to read a
-    file.
+    Claims that the overrides make invalid are not judged. No claim is judged if the preset cannot run without
+    the overrides, for example settings for reading a file.
 
     Raises: BadInput whose place begins with `preset`.
     """
@@ -130,7 +130,7 @@ def _raw(preset: str, overrides: Iterable[str]) -> Raw:
 
 @contextmanager
 def _named(preset: str) -> Iterator[None]:
-    """Prefix the place of bad input with the preset, once that exists."""
+    """Prefix the place of bad input with the preset's name, if the preset exists."""
     path_of(preset)
     try:
         yield

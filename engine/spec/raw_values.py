@@ -1,4 +1,4 @@
-"""Raw values from outside, before they are interpreted: TOML, and limits of all values."""
+"""Raw values from outside, before they are interpreted: TOML, and limits on all values."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ WIDEST = 63
 """Bits of an integer, as TOML defines them."""
 
 MULTILINE = frozenset({"story", "problem.matrix.separator", "problem.target.separator"})
-"""Places of texts that may have line breaks and tabs, shown as spaces everywhere.
-
-Users may mean a tab as separator, which is then refused with the word for it.
+"""Places of texts that may have line breaks and tabs, which are shown as spaces everywhere. The separator is
+among them: a tab there is then refused with a message that names the right word.
 """
 
 # The time that tomllib takes for a dotted key grows with the square of its length.
@@ -39,9 +38,8 @@ _TOKEN = re.compile(
         )
     )
 )
-"""Tokens of TOML, as far as they tell keys from texts and comments.
-
-Tokens follow one another without gaps, and matching reads each a bounded number of times, for any text.
+"""Pattern of TOML's tokens, as far as they distinguish keys from texts and comments. Tokens follow one
+another without gaps, and matching reads each token a bounded number of times, for any text.
 """
 
 
@@ -78,7 +76,7 @@ def toml(text: str) -> dict[str, Any]:
 
 
 def _long_key(text: str) -> re.Match[str] | None:
-    """Return the first key that is too long, before any text without an end."""
+    """Return the first key that is too long and stands before any unterminated text."""
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "long_key":
             return token
@@ -117,7 +115,7 @@ def check(raw: Any) -> None:
 
 
 def _is_plain(raw_value: Any) -> bool:
-    """Return whether a value is harmless at first sight: most are short texts and numbers."""
+    """Return whether a value needs no further check, such as most short texts and numbers."""
     if isinstance(raw_value, str):
         return raw_value.isascii() and raw_value.isprintable()
     return isinstance(raw_value, float)

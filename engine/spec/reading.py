@@ -26,9 +26,8 @@ from engine.spec.experiment import Experiment
 from engine.spec.upgrade import new_key, new_kind, renamed, upgraded
 
 Raw = dict[str, Any]
-"""An experiment as TOML has it: only dicts, lists, strings, numbers and booleans.
-
-A text in place of a number is an expression.
+"""An experiment as TOML stores it: only dicts, lists, strings, numbers and booleans. A text in place of a
+number is an expression.
 """
 
 UNTRAINED, NO_SIGNAL = "at-init", "zero"
@@ -37,7 +36,8 @@ UNTRAINED, NO_SIGNAL = "at-init", "zero"
 NO_NAMES: Mapping[str, float] = MappingProxyType({})
 
 MOST_BYTES = 1 << 18
-"""Largest size of a preset file: a hundred times the need of any preset, and read in a second."""
+"""Largest size of a preset file in bytes: a hundred times the size of any preset, and readable in a
+second."""
 
 RESULT, MOST_BYTES_OF_RESULT = ".json", 1 << 28
 """Suffix of result files, and their largest size."""
@@ -61,7 +61,7 @@ def read_raw(path: Path) -> Raw:
 
 
 def _experiment_of_result(content: bytes) -> Raw:
-    """Return the experiment of a result, as given. Raises: BadInput if it is no result."""
+    """Return the experiment in a result file, as given. Raises: BadInput if the file is not a result."""
     try:
         return msgspec.json.decode(content, type=_Result).experiment.given
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -89,7 +89,7 @@ def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, .
 
 
 def _set_beside(folder: Path, axes: Any, place: str) -> None:
-    """Resolve the data files that axes set, relative to a folder; charts show them as written."""
+    """Resolve data files that axes set relative to a folder; charts show them as written."""
     for axis in axes if isinstance(axes, list) else ():
         if not isinstance(axis, dict) or axis.get("set") != place or not isinstance(axis.get("values"), list):
             continue
@@ -102,7 +102,7 @@ def _set_beside(folder: Path, axes: Any, place: str) -> None:
 def apply(raw: Raw, override: str) -> None:
     """Set one value in place: `problem.matrix.d=256`, `learners[0].update.lr=0.01`, `learners.GD.name="x"`.
 
-    The value is TOML, or else plain text, such as an expression, or a list of such. Raises: BadInput.
+    The value is TOML or plain text, such as an expression or a list of expressions. Raises: BadInput.
     """
     place, equals, text = override.partition("=")
     where = f"--set {cut(override, LONGEST_QUOTE)}"
@@ -118,7 +118,7 @@ def apply(raw: Raw, override: str) -> None:
 
 
 def _plain(text: str) -> str | list[str]:
-    """Return a value that is no TOML: a text, or a list of expressions without quotes."""
+    """Return a value that is not TOML: a text, or a list of expressions without quotes."""
     if text.startswith("[") and text.endswith("]"):
         return [expression.strip() for expression in text[1:-1].split(",")]
     return text
@@ -127,7 +127,7 @@ def _plain(text: str) -> str | list[str]:
 def put(raw: Raw, place: str, value: Any) -> None:
     """Set the value at a place such as `learners[0].update.lr`, in place.
 
-    A new `kind` drops the hyperparameters of the former kind that it does not have. Raises: BadInput.
+    A new `kind` drops those hyperparameters of the former kind that it does not have. Raises: BadInput.
     """
     *parents, last = _steps(place)
     if len(parents) > raw_values.DEEPEST:
@@ -166,14 +166,14 @@ def _classes(kind: Any) -> list[type[msgspec.Struct]]:
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Return whether a part is given by kind alone at a place, which is one step below `node`."""
+    """Return whether a place, one step below `node`, gives a part by its kind alone."""
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
 
 
 def _keep_known(raw: Raw, place: str, node: Raw) -> None:
-    """Drop the hyperparameters of a part's former kind that its new kind does not have."""
+    """Drop those hyperparameters of a part's former kind that its new kind does not have."""
     kind = _type_at(place, raw)
     if isinstance(kind, inspect.StructType) and kind.tag == node["kind"]:
         keys = {"kind", *(field.encode_name for field in kind.fields)}
@@ -199,7 +199,7 @@ def _child(node: Any, step: str | int, place: str) -> Any:
 
 
 def _index(tables: list[Any], step: str | int, place: str) -> int:
-    """Return the position of a table given by index or name."""
+    """Return the position of a table that is given by index or name."""
     if isinstance(step, int) and step < len(tables):
         return step
     names = [str(table.get("name")) for table in tables if isinstance(table, dict)]
@@ -265,7 +265,7 @@ def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
 
 
 def with_expressions(numbers: Any, raw: Any) -> Any:
-    """Return `numbers` with the expressions that `raw` has in their places."""
+    """Return `numbers`, with the expressions of `raw` in place of their values."""
     if isinstance(numbers, dict) and isinstance(raw, Mapping):
         return {key: with_expressions(number, raw.get(key)) for key, number in numbers.items()}
     if isinstance(numbers, list) and isinstance(raw, list | tuple) and len(numbers) == len(raw):
@@ -279,7 +279,7 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
     A part that is given by its kind alone becomes a table. The matrix is resolved first; its expressions may
     use its own d. The target is resolved next; its expressions may use d, n and the sizes that the matrix
     defines. All other expressions may also use m. Without update rules, the protocol is optional. Without
-    training the target is optional, too, and labels are then 0.
+    training, the target is optional, too, and labels are then 0.
 
     Raises: BadInput for an expression without a value, and for an invalid matrix or target.
     """
@@ -338,7 +338,10 @@ def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: 
 
 
 def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the names that a matrix may use, with its own d for its other numbers. Raises: BadInput."""
+    """Return the names that a matrix may use: its own d is available to its other numbers.
+
+    Raises: BadInput.
+    """
     if not isinstance(matrix, Mapping) or "d" not in matrix:
         return names
     first = resolved(kind, {"kind": matrix.get("kind"), "d": matrix["d"]}, "problem.matrix", names)
@@ -348,7 +351,7 @@ def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mappi
 def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
     """Return the value at `place`, converted to the type `kind`.
 
-    Raises: BadInput, with the values as `raw` has them.
+    Raises: BadInput, which quotes values as they stand in `raw`.
     """
     try:
         return msgspec.convert(value_at(place, numbers), kind)
@@ -357,7 +360,7 @@ def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
 
 
 def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Mapping[str, Any]) -> BadInput:
-    """Return a validation error below a place, with the value as `written`, and the choices."""
+    """Return the BadInput for a validation error below a place, with the value `written` and the choices."""
     message, _, path = str(error).partition(" - at `$")
     where = f"{place}{path.rstrip('`')}".lstrip(".")
     cause = error.__cause__
@@ -392,7 +395,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
 
 
 def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any) -> None:
-    """Check that a table has a key. Raises: BadInput, which suggests a mistyped key."""
+    """Check that a table has a key. Raises: BadInput, which points to a mistyped key."""
     if key not in table:
         keys = list(types_of(kind))
         stranger = next((other for other in table if other not in keys), None)
@@ -416,7 +419,7 @@ def _missing(place: str, raw: Any) -> BadInput:
 
 
 def value_at(place: str, raw: Any) -> Any:
-    """Return the value at a place such as `learners[0].update.lr`; None without one."""
+    """Return the value at a place such as `learners[0].update.lr`; None if it has no value."""
     for step in _steps(place):
         raw = _item(raw, step)
     return raw
@@ -446,7 +449,7 @@ def _choices(where: str, raw: Any) -> list[str]:
 
 
 def _word(word: Any) -> str:
-    """Return an allowed word, in quotes if it is a mere sign."""
+    """Return an allowed word, in quotes if it consists of signs only."""
     return str(word) if re.search(r"\w", str(word)) else f'"{word}"'
 
 

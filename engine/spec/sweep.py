@@ -1,6 +1,6 @@
 """Points of the axes of an experiment, one run each, and marks of its pictures.
 
-A mark is one straight line, or, with expressions of axes, one for every curve, or a line along axes.
+A mark is one straight line. With expressions of axes, it is a line for every curve, or a line along axes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Point:
     experiment: Experiment
 
     def is_in(self, picture: Picture) -> bool:
-        """Return whether the point has the values in `at` of a picture."""
+        """Return whether the point has the values that `at` of a picture sets."""
         wanted = (
             (self.names[axis_name], number)
             for axis_name, number in picture.at.items()
@@ -44,12 +44,12 @@ class Point:
         return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
-        """Return the point with one of a learner's rates, as a value of an axis of its own."""
+        """Return the point with one of a learner's rates, as the value of a separate axis."""
         return replace(self, place=(*self.place, number), names={**self.names, RATE: rate})
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Names that expressions of a picture may use here, beside clocks and indices."""
+        """Names that expressions of a picture may use here, besides clocks and indices."""
         n, d = self.experiment.n, self.experiment.d
         return {**self.names, "n": float(n), "d": float(d)}
 
@@ -68,7 +68,7 @@ class Sweep:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first point, which stands for all where they agree."""
+        """Experiment at the first point, for everything in which all points agree."""
         return self.points[0].experiment
 
     @property
@@ -81,7 +81,7 @@ class Sweep:
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Return the indices of a point's values on the axes that split curves. Raises: BadInput."""
+        """Return the indices of a point's values along the axes that split curves. Raises: BadInput."""
         return tuple(point.place[self.number_of(axis_name)] for axis_name in picture.split_by)
 
     def number_of(self, axis_name: str) -> int:
@@ -100,13 +100,13 @@ class Sweep:
 
     @property
     def data_sentences(self) -> tuple[str, ...]:
-        """Sentences on how the data of the points were read, one for each pair of instances and labels."""
+        """Sentences on the reading of the points' data, one for each pair of instances and labels."""
         sentences = (point.experiment.problem.data_sentence for point in self.points)
         return tuple(sentence for sentence in dict.fromkeys(sentences) if sentence)
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """Reports on how the data of the points were read, one for each file."""
+        """Reports on the reading of the points' data, one for each file."""
         reports = (point.experiment.problem.data_reports for point in self.points)
         return tuple(dict.fromkeys(report for of_point in reports for report in of_point))
 
@@ -117,7 +117,7 @@ class Sweep:
 
     @cached_property
     def learners(self) -> tuple[str, ...]:
-        """Names of all learners in order, including those that are not at every point."""
+        """Names of all learners in order, including learners that are missing at some points."""
         present = dict.fromkeys(
             learner.name for point in self.points for learner in point.experiment.learners
         )
@@ -136,7 +136,8 @@ def only(experiment: Experiment) -> Sweep:
 def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
     """Return the marks of a picture with their values at the points of its axes.
 
-    Raises: BadInput for a mark with several values for one straight line or one place of a curve.
+    Raises: BadInput for a mark with several values where one straight line, or one place of a curve, needs
+    one.
     """
     pictures = sweep.experiment.pictures
     number = next((number for number, other in enumerate(pictures) if other == picture), None)
@@ -152,7 +153,7 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
 
 
 def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
-    """Return the marks at all points."""
+    """Return the marks with their values at all points."""
     if len({mark for _, mark in pairs}) <= 1:
         return [_straight(mark.title, mark) for _, mark in pairs[:1]]
     apart: dict[tuple[int, ...], list[tuple[Point, Mark]]] = defaultdict(list)
@@ -177,7 +178,7 @@ def _straight(title: str, mark: Mark) -> Marked:
 def _curve(
     sweep: Sweep, picture: Picture, mark_name: str, pairs: list[tuple[Point, Mark]], where: str
 ) -> Marked:
-    """Return a mark at y along the axes in x, or one at x along those in y. Raises: BadInput."""
+    """Return a mark at y along the axes in x, or a mark at x along the axes in y. Raises: BadInput."""
     at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
     height_by_place: dict[float, float] = {}
@@ -200,7 +201,7 @@ def _curve(
 
 
 def _several(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: bool) -> str:
-    """Return the fault of a mark with several values for one line, and the names that it may use."""
+    """Return the error for a mark with several values for one line, with the names that the mark may use."""
     named = names_in((picture.x if at_y else picture.y) or "")
     bound = {axis.name: axis.bound(axis.grid[0]) for axis in axes}
     along = [word for names in bound.values() for word in names if word in named]

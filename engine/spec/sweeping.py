@@ -30,11 +30,11 @@ def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
 
 
 def _pictures(document: Raw, experiment: Experiment, symbol: str) -> list[Raw]:
-    """Return a picture against the axis and, if runs have a clock, one of all curves along it.
+    """Return a picture against the axis and, if runs have a clock, a picture of all curves along the clock.
 
     The picture against the axis shows the first place where the loss is below THRESHOLD, or else the last
-    value. The place from which it stays below would hide the law: in hadamard-128, one row of equal entries
-    lifts EGU above THRESHOLD wherever it comes.
+    value. The place from which the loss stays below would hide the law: in hadamard-128, a single row of
+    equal entries lifts EGU above THRESHOLD, wherever the row comes.
     """
     has_clock = experiment.protocol.extent(experiment.n).last > 0
     measures = [picture["measure"] for picture in document["pictures"]] or [{"kind": "loss"}]

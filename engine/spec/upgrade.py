@@ -26,7 +26,7 @@ KINDS = {
     "same_as": "same-as",
     "diverges": "diverges",
 }
-"""Kind of a claim that has this key."""
+"""Kind of a claim, by a key that only this kind had."""
 
 NAMES = {
     "learner": "curve", "k": "at", "loss": "equals", "error": "equals", "rank": "equals", "of": "measure",
@@ -47,7 +47,7 @@ SWITCHES = {
     "train_loss": tuple(ROWS.values()),
     "spectrum": ({"kind": "spectrum"}, {"kind": "rank"}),
 }
-"""Measures that these former keys of a run switched on or off."""
+"""Measures that former keys of a run switched on or off, by key."""
 
 Struct = type[msgspec.Struct]
 
@@ -60,7 +60,7 @@ RENAMED: dict[str, dict[str, str]] = {"Run.path": {"by-blocks": "dense"}}
 """
 
 NAMES_OF_LINES = ("Picture.lines", "Picture.relative", "Contour.line")
-"""Keys whose words are kinds of the family theory, beside those of claims."""
+"""Keys whose words are kinds of theory lines, besides the keys of claims."""
 
 _words: ContextVar[dict[str, str] | None] = ContextVar("_words", default=None)
 
@@ -68,7 +68,7 @@ _words: ContextVar[dict[str, str] | None] = ContextVar("_words", default=None)
 def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a document with claims, pictures and run in their present form, and with new words.
 
-    Former words are noted. Malformed parts are unchanged, and refused later.
+    Former words are noted. Malformed parts are not changed, and are refused later.
     """
     claims, run, pictures = raw.get("claims"), raw.get("run"), raw.get("pictures")
     if isinstance(pictures, list | tuple):
@@ -115,7 +115,7 @@ def _picture(picture: Any) -> Any:
 
 
 def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a picture of the gap behind one singular value as one of all gaps, at that value."""
+    """Return a picture of the gap after one singular value as a picture of all gaps, at this value."""
     measure = picture.get("measure")
     after = measure.get("after") if isinstance(measure, Mapping) else None
     if not isinstance(after, int) or measure != {"kind": "jacobian-gap", "after": after}:
@@ -190,8 +190,8 @@ def sentence(preset: str, words: Mapping[str, str]) -> str:
 def with_new_words(kind: Any, raw: Any, learners: Collection[str]) -> Any:
     """Return a raw value of type `kind` with new words in place of former ones.
 
-    A former key stays in a table that has the new one, too, and is refused there. A word that is the name of
-    one of the `learners` does not change.
+    If a table has both the former and the new key, the former key stays, and is refused later. A word that is
+    the name of one of the `learners` does not change.
     """
     return _with_new_words(alternatives(kind), raw, "", learners) if RENAMED else raw
 
@@ -241,7 +241,7 @@ def _new(place: str, word: str) -> str:
 
 
 def _names_line(place: str) -> bool:
-    """Return whether the words at a place are kinds of theory lines."""
+    """Return whether words at a place are kinds of theory lines."""
     table, _, key = place.rpartition(".")
     family, _, kind = table.partition(".")
     of_claim = family == "claims" and key in getattr(catalogue.members("claims")[kind], "line_fields", ())
@@ -255,7 +255,7 @@ def _name_of(struct: Struct) -> str:
 
 
 def _family_of(struct: Struct) -> str:
-    """Return the family of a part, or the class that it is derived from; empty for tables without a kind."""
+    """Return the family of a part, or the class from which it is derived; empty for tables without a kind."""
     if struct.__struct_config__.tag_field != "kind":
         return ""
     folders = catalogue.FOLDERS.items()

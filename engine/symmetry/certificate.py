@@ -25,7 +25,8 @@ from engine.training.descent import TrainingInputs, rates_of
 from engine.training.training_run import TrainingRun, on_instances, on_transformed
 
 MOST_ENTRIES = 1 << 24
-"""Largest matrix that is rotated: two copies in float64 and their products take too long for more."""
+"""Largest number of entries of a matrix that is rotated; for more, two float64 copies and their products take
+too long."""
 
 PERTURBATION = 4 * np.finfo(np.float64).eps
 """Size of perturbations, relative to the root mean square of the entries of the instances."""
@@ -34,18 +35,18 @@ MAGNIFIED = 100
 """Multiple of the change under a perturbation up to which a change may be rounding.
 
 A run rounds at every step, but instances are perturbed once. In 76 random runs of K-FAC, SOAP, Shampoo and
-Muon the change under rotations was 0.2 to 6 times that under a perturbation.
+Muon, the change under rotations was 0.2 to 6 times that under a perturbation.
 """
 
 PAIRS = 6
 """Pairs of perturbations that are tried before a change counts as more than rounding.
 
-Rules that order eigenvectors magnify rounding without bound beyond a tipping point, which a perturbation may
-miss: a run of SOAP on a small net passed it under two of three perturbations.
+Rules that order eigenvectors amplify rounding without bound beyond a tipping point, which a perturbation may
+miss: a run of SOAP on a small net passed this point under two of three perturbations.
 """
 
 Going = Callable[[float], object]
-"""Callback that is called repeatedly with the share that is done; an exception ends the work."""
+"""Callback that is called repeatedly with the finished share; an exception ends the work."""
 
 
 def certificate(
@@ -56,13 +57,13 @@ def certificate(
 ) -> float | None:
     """Return the largest relative change of a prediction under a group of transformations of instances.
 
-    Trains on (X, y) and on (Xgᵀ, y) in float64 on the CPU with coupled starts, for two random g that nearly
-    generate the group; one of two rotations has determinant −1. Compares the predictions on all rows at every
-    record of the first replica, as long as they are finite: max |Δŷ| / max |ŷ|. Below UNCHANGED the learner
-    is invariant on these data. Under rotations, a rule with an invariant counterpart is compared with that,
-    as diagonal AdaGrad with the rule that shares a rate among all inputs: rotated ±1 data are not ±1, so
-    invariance on these data means that the learner equals that rule here. None for a matrix of more than
-    MOST_ENTRIES. Source: theory.md §8.
+    The learner is trained on (X, y) and on (Xgᵀ, y) in float64 on the CPU with coupled starts, for two random
+    g that nearly generate the group; one of two rotations has determinant −1. The predictions on all rows are
+    compared at every record of the first replica, as long as they are finite: max |Δŷ| / max |ŷ|. Below
+    UNCHANGED, the learner is invariant on these data. Under rotations, a rule with an invariant counterpart
+    is compared with the counterpart. For example, diagonal AdaGrad is compared with the rule that shares a
+    rate among all inputs: rotated ±1 data are not ±1, so invariance on these data means that the learner
+    equals this rule here. None for a matrix of more than MOST_ENTRIES. Source: theory.md §8.
     """
     if _is_too_large(experiment):
         return None
@@ -80,8 +81,8 @@ def change_by_rounding(
     """Return the largest relative change of a prediction when instances change by the size of rounding.
 
     It is measured like `certificate`, for two random perturbations, and for up to 2 · PAIRS until the change
-    `to_explain` may be rounding. A change that is not much larger may be rounding that the learner magnifies,
-    and then no measurement decides. None for too large a matrix.
+    `to_explain` may be rounding. A change that is not much larger may be rounding amplified by the learner;
+    no measurement then decides. None if the matrix is too large.
     """
     if _is_too_large(experiment):
         return None
@@ -96,7 +97,7 @@ def change_by_rounding(
 
 
 def _share(going: Going, part: int, parts: int, done: float) -> None:
-    """Report progress within one of several equal parts."""
+    """Report the progress within one of several equal parts."""
     going((part + done) / parts)
 
 
@@ -155,9 +156,9 @@ class Comparison:
         return self._experiment.loss.of_targets(self.data.targets)
 
     def _change(self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going) -> float:
-        """Return the largest |Δŷ| over the largest |ŷ| at all records of the first replica that are finite.
+        """Return the largest |Δŷ| divided by the largest |ŷ|, at all finite records of the first replica.
 
-        A training run on the unchanged data is advanced with the others, which end with it.
+        A training run on the unchanged data advances together with the others, which end when it ends.
         """
         protocol, data, learner = self._experiment.protocol, self.data, self._learners[0]
         schedule = protocol.schedule()
@@ -194,10 +195,10 @@ def _predictions(
     limits: tuple[float, float] | None,
     ends: Sequence[EarlyEnd] = (),
 ) -> Iterator[torch.Tensor]:
-    """Yield predictions on all instances at every record, or once for records that are complete together.
+    """Yield predictions on all instances at every record, or once if all records are complete together.
 
-    They are clipped to `limits` if the protocol clips them. With `ends`, they end at the record by which
-    every variant has ended.
+    They are clipped to `limits` if the protocol clips predictions. With `ends`, they end at the record by
+    which every variant has ended.
     """
     complete, ended = 0, False
     while complete < records and not ended:

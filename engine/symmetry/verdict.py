@@ -1,6 +1,6 @@
 """Invariance by structure: the verdict on a learner, and the group that leaves its predictions unchanged.
 
-Whether predictions are affine in the labels, by the structure of a learner.
+The module also decides whether predictions are affine in the labels, by the structure of a learner.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _steps(trained: Trained, experiment: Setup) -> Verdict:
 
 
 def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
-    """Return the group of transformations that steps keep from a start that tells features apart."""
+    """Return the group of transformations that steps preserve from a start that distinguishes features."""
     architecture, update = trained
     if learner.noise is not None and len(architecture.layers) > 1:
         return TRIVIAL  # every layer would have to be transformed, and so its noise
@@ -71,7 +71,7 @@ def _with_options(learner: Learner, steps: Verdict) -> Verdict:
     """Return the verdict on steps with the additions of a learner. Source: theory-symmetry.md §21.
 
     Schedules, norms and decay in proportion to the weights are scalars, and Gaussian noise favours no
-    direction; but beside noise no two entries of a gradient are of one size.
+    direction. But with noise, the entries of a gradient no longer have equal sizes.
     """
     by_entry = []
     if learner.clip is not None and learner.clip.value is not None:
@@ -87,7 +87,7 @@ def _with_options(learner: Learner, steps: Verdict) -> Verdict:
 
 
 def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
-    """Return whether every prediction is a₀ + Σ_j a_j y_j, with a that depend on instances and coins only.
+    """Return whether every prediction is a₀ + Σ_j a_j y_j, with a that depend only on instances and coins.
 
     Least squares, ridge and kernels satisfy it, and so does gradient descent on square loss of one linear
     neuron, if neither its rates nor its end depend on labels. Source: theory-open.md §18b.
@@ -107,7 +107,7 @@ def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
 
 
 def _bends(learner: Learner, experiment: Setup) -> str | None:
-    """Return why predictions of a learner with an update rule are not linear in the labels."""
+    """Return the reason why predictions of a learner with an update rule are not linear in the labels."""
     name, (architecture, update) = learner.name, learner.trained
     if experiment.protocol.schedule().of_logarithm:
         return f"steps follow the gradient of ln L of {name}, which is not linear in the labels"

@@ -111,7 +111,7 @@ class At:
     """Coordinates of each index of the measure."""
 
     of_learner: Learner | None = None
-    """Learner, for a line that is `per_learner`."""
+    """Learner of a line that is `per_learner`."""
 
     of_rate: float | None = None
     """Rate of that learner."""
@@ -204,7 +204,7 @@ class LineStructure(NamedTuple):
     about the start, and for lines whose own conditions say which examples they need."""
 
     of: str = ""
-    """Words after a title that several lines share, in lists of lines: "limit of ridge regression"."""
+    """Words that follow a title shared by several lines, in lists of lines: "limit of ridge regression"."""
 
     @property
     def about(self) -> str | None:
@@ -220,9 +220,9 @@ class Line(Part, frozen=True):
     """A statement of theory about a measure: its values, its conditions, and the learners that it binds.
 
     A line is about the hypothesis that has learned from exactly k different rows, unless its structure sets
-    `needs_k_rows` to False. Lower bounds that decrease with k do so: they also hold for the mean of the
-    hypotheses up to k, for clipped predictions, and for examples drawn with replacement, of which at most k
-    are different.
+    `needs_k_rows` to False. Lower bounds that decrease with k set it to False, because they also hold for the
+    mean of the hypotheses up to k, for clipped predictions, and for examples drawn with replacement, of which
+    at most k are different.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "holds", "binds"))
@@ -288,7 +288,7 @@ class Line(Part, frozen=True):
 
 
 def on_problem(line: Line, experiment: Setup) -> Finding:
-    """Return `holds`, and refuse hypotheses of other than exactly k rows where the line needs those."""
+    """Return `holds`, but refuse hypotheses learned from other than k rows if the line requires k."""
     holds, structure = line.holds(experiment), line.structure()
     if not holds.holds or not structure.needs_k_rows or structure.direction == "reference":
         return holds
@@ -299,7 +299,7 @@ def on_problem(line: Line, experiment: Setup) -> Finding:
 
 
 def on_learner(line: Line, learner: Learner, experiment: Setup) -> Finding:
-    """Return `binds`, and refuse learners that know more examples than k counts."""
+    """Return `binds`, and refuse learners that know more than the k examples counted."""
     look_ahead = experiment.protocol.extent(experiment.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
         reason = "knows all training rows from the first step on, and k counts those of mini-batches"
@@ -351,7 +351,7 @@ class RotationInvariant(Line, frozen=True):
 
 
 def bound_by_turning(learner: Learner, predicate: str) -> Finding:
-    """Return that randomly rotated data bind a learner to a bound for rotation-invariant learners.
+    """Return the finding that randomly rotated data bind a learner to a rotation-invariant bound.
 
     On such data, a learner has the same law of results as the learner that first rotates all data at random,
     and the latter is rotation invariant.
@@ -362,12 +362,12 @@ def bound_by_turning(learner: Learner, predicate: str) -> Finding:
 
 
 def shares_layers(learner: Learner) -> bool:
-    """Return whether predictions of a target depend on labels of others, as nets share layers."""
+    """Return whether nets share layers, so that a target's predictions depend on other targets' labels."""
     return learner.architecture is not None and learner.architecture.outputs > 1
 
 
 def about_one_target(learner: Learner) -> str:
-    """Return why a theorem about one target at a time does not bind a learner whose targets share layers."""
+    """Return the refusal of learners whose targets share layers, for a theorem about one target at a time."""
     return f"it requires a net for each target, and the outputs of {learner.name} share their hidden layers"
 
 
@@ -379,7 +379,7 @@ def loss_constant(experiment: Setup) -> float:
 
 
 def times_constant(factor: str, experiment: Setup) -> str:
-    """Return the formula of c times a factor in parentheses, with the value of c unless it is 1."""
+    """Return the formula of c times a factor in parentheses. It gives the value of c unless that is 1."""
     constant = loss_constant(experiment)
     if constant != 1:
         return f"{in_words(constant)}{factor}"
@@ -387,7 +387,7 @@ def times_constant(factor: str, experiment: Setup) -> str:
 
 
 def in_words(constant: float) -> str:
-    """Return a constant as formulas write it before a parenthesis: ¼, ln 2 ·, or three digits."""
+    """Return a constant as it is written before a parenthesis: ¼, ln 2 ·, or three digits."""
     symbols = {0.25: "¼", math.log(2.0): "ln 2 · "}
     return symbols.get(constant, f"{constant:.3g}")
 
@@ -414,14 +414,14 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
 
 
 def _labels_in_words(problem: Problem) -> str:
-    """Return why labels do not change sign with their row, to be read after a comma."""
+    """Return the reason why labels do not change sign with their row, as text that follows a comma."""
     if problem.labels == "sign" and problem.target_structure.is_odd:
         return "and here some are signs of 0, which are +1"
     return f"and those of {problem.target.kind} do not on {problem.matrix.kind}"
 
 
 def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
-    """Return how labels of unseen rows enter the steps of a learner; None if they do not.
+    """Return the reason why labels of unseen rows enter the steps of a learner; None if they do not.
 
     The sharpness of a square loss does not depend on labels if predictions are linear in the parameters.
     """
@@ -444,14 +444,14 @@ def shown_once(experiment: Setup) -> Finding | None:
 
 
 def rows_in_order(experiment: Setup) -> Finding | None:
-    """Return why the examples seen are not the first k rows of the data; None if they are."""
+    """Return the reason why the examples seen are not the first k rows of the data; None if they are."""
     if experiment.protocol.schedule().in_data_order:
         return None
     return Finding(False, "requires examples in the order of the data, and here they are drawn at random")
 
 
 def whole_cube(experiment: Setup) -> Finding | None:
-    """Return why the rows are not all vectors of ±1; None if they are."""
+    """Return the reason why the rows are not all vectors of ±1; None if they are."""
     matrix = experiment.problem.matrix
     if matrix.structure().is_cube:
         return None
@@ -459,7 +459,7 @@ def whole_cube(experiment: Setup) -> Finding | None:
 
 
 def along_every_step(experiment: Setup) -> Finding | None:
-    """Return why steps do not follow the gradient over all rows, one record a step; None if they do."""
+    """Return the reason why steps are not full-batch, with a record at every step; None if they are."""
     protocol, n = experiment.protocol, experiment.n
     if not protocol.schedule().full_batch or protocol.clock != "step":
         return Finding(False, "requires steps along the gradient over all rows")
@@ -471,7 +471,7 @@ def along_every_step(experiment: Setup) -> Finding | None:
 
 
 def signed_orthogonal(experiment: Setup) -> Finding | None:
-    """Return why rows are not orthogonal, of one length, with random signs and seen once; None if they are.
+    """Return the reason why rows are not orthogonal, equally long, randomly signed and seen once, or None.
 
     Hadamard rows are such rows, and a rotation-invariant learner cannot tell any such rows from them.
     """
@@ -490,7 +490,7 @@ def signed_orthogonal(experiment: Setup) -> Finding | None:
 
 
 def linear_labels(experiment: Setup) -> Finding | None:
-    """Return why labels are not xᵀw* with ‖w*‖ = 1, or the loss is not square; None if they are."""
+    """Return the reason why labels are not xᵀw* with ‖w*‖ = 1, or the loss is not square loss; or None."""
     problem = experiment.problem
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")
@@ -503,9 +503,9 @@ def linear_labels(experiment: Setup) -> Finding | None:
 
 
 def without_direction(experiment: Setup) -> Finding | None:
-    """Return why rows are not independent, seen once, of a rotation-invariant law with E xxᵀ = I.
+    """Return the reason why rows are not independent draws, seen once, from a suitable law; or None.
 
-    None if they are.
+    The law must be rotation invariant with E xxᵀ = I.
     """
     matrix = experiment.problem.matrix
     if repeated := shown_once(experiment):
@@ -531,7 +531,7 @@ def only_numbers(experiment: Setup) -> Finding | None:
 
 
 def descends(learner: Learner, experiment: Setup) -> Finding | None:
-    """Return why steps are not those of gradient descent, or momentum, on the whole loss; None if they are.
+    """Return the reason why steps are not gradient descent, or momentum, on the whole loss; or None.
 
     Their rate `lr` must be constant.
     """
@@ -545,7 +545,7 @@ def descends(learner: Learner, experiment: Setup) -> Finding | None:
 
 
 def at_rate_lr(learner: Learner, experiment: Setup) -> Finding | None:
-    """Return why steps do not have one constant rate `lr` in all layers; None if they do."""
+    """Return the reason why steps do not have one constant rate `lr` in all layers; None if they do."""
     reason = learner.departure_from_lr(experiment.d)
     return None if reason is None else Finding(False, reason)
 

@@ -59,11 +59,12 @@ class ByDerivation(Line, frozen=True):
 
 
 class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
-    """2(ℓ − ηG + ½(e^η − 1)²): the guarantee of a step, with ℓ and G of half the mean square before it.
+    """2(ℓ − ηG + ½(e^η − 1)²): the guarantee for the loss after a step of automatic gradient descent.
 
-    With η = ln((1 + √(1 + 4G))/2) a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)² if the assumptions of
-    the derivation hold. φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2 (the paper's G²/11 is not sharp). At
-    the start, the line is the loss. Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    Here ℓ is half the mean square before the step, and G the size of its gradients. With η = ln((1 + √(1 +
+    4G))/2) and under the assumptions of the derivation, a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)².
+    φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2 (the paper's G²/11 is not sharp). At the start, the line
+    is the loss. Source: Bernstein et al. 2023; theory-symmetry.md §22.
     """
 
     title: ClassVar[str] = "AGD majoriser"

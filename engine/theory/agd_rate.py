@@ -12,7 +12,7 @@ from engine.theory.agd_majoriser import ByDerivation
 
 
 class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
-    """22 ℓ′/t: a bound on the least G² of the first t gradients, with the mean square ℓ′ at the start.
+    """22 ℓ′/t: an upper bound on the least G² of the first t gradients; ℓ′ is the mean square at the start.
 
     For ℓ, half the mean square, it is 11 ℓ/t. If the assumptions of the derivation hold, every step lowers ℓ
     by φ(G) ≥ G²/11 for G ≤ 2, and ℓ cannot fall below 0. The paper prints 11/t, which assumes ℓ ≤ 1: this

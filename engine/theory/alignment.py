@@ -20,8 +20,8 @@ class Alignment(Line, frozen=True, tag="alignment"):
 
     This is the alignment of the labels f under permutations and sign flips, C = sup_{E h² = 1} E_g(E_x f(gx)
     h(x))². If these maps do not change the distribution of a start, the start treats every image of f alike.
-    Then in expectation at most a share C of its gradient correlates with f. For a parity of k bits C = 1/(n
-    choose k). Source: AB22; theory-symmetry.md §20.
+    Then, in expectation, at most a share C of its gradient correlates with f. For a parity of k bits, C =
+    1/(n choose k). Source: AB22; theory-symmetry.md §20.
     """
 
     title: ClassVar[str] = "alignment bound"
@@ -42,7 +42,7 @@ class Alignment(Line, frozen=True, tag="alignment"):
             return Finding(
                 False, f"requires a learner at its start, and {experiment.protocol.kind} trains it"
             )
-        return Finding(True, "the rows are all vectors of ±1, and learners are as they start")
+        return Finding(True, "the rows are all vectors of ±1, and learners are at their start")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         judged = verdict(learner, experiment)

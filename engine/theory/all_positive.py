@@ -11,7 +11,7 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class OfUnseen(Line, frozen=True):
-    """Base of lines about measures on unseen rows with private entries, for every draw of the labels."""
+    """Base of lines about unseen rows with private entries, which hold for every draw of the labels."""
 
     def structure(self) -> LineStructure:
         return LineStructure(per_replica=True)
@@ -26,10 +26,10 @@ class OfUnseen(Line, frozen=True):
         n, _ = problem.matrix.shape()
         if not protocol.schedule().full_batch or protocol.extent(n).most_examples >= n:
             return Finding(False, "requires full-batch steps on fewer rows than there are: set train")
-        return Finding(True, "instances have private entries, by which no unseen row is known")
+        return Finding(True, "instances have private entries, which say nothing about unseen rows")
 
     def labels(self, at: At) -> tuple[Floats, Floats]:
-        """Return the labels [R, ·] of the rows seen, and those of the rows never seen."""
+        """Return the labels [R, ·] of the rows seen, and the labels of the rows never seen."""
         n = at.experiment.n
         seen = at.experiment.protocol.extent(n).most_examples
         data = at.drawn.data
@@ -40,10 +40,10 @@ class OfUnseen(Line, frozen=True):
 class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
     """The share of −1 among the rows never seen: the error of predicting +1 for all of them.
 
-    On `wilson` with five private entries X sign(Xᵀy) = 4y if more of the rows seen are +1 than −1. Started at
-    0, AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move only along τ = sign(Xᵀy) and end at τ/4.
-    There an unseen row scores (y + 2)/4 > 0, so its prediction is +1. Source: Wilson, Roelofs, Stern, Srebro,
-    Recht 2017; theory-symmetry.md §50.
+    On `wilson` with five private entries, X sign(Xᵀy) = 4y if most labels seen are +1. From weights 0,
+    AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move only along τ = sign(Xᵀy) and end at τ/4. There
+    an unseen row scores (y + 2)/4 > 0, so its prediction is +1. Source: Wilson, Roelofs, Stern, Srebro, Recht
+    2017; theory-symmetry.md §50.
     """
 
     title: ClassVar[str] = "error of always +1"

@@ -22,11 +22,12 @@ from engine.theory.layer_recursion import (
 
 
 class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursion"):
-    """c_l = K₁₂/√(K₁₁ K₂₂), K_ab ← C_b + C_w E σ(z_a) σ(z_b), (z₁, z₂) ~ N(0, K): two inputs, as n → ∞.
+    """c_l = K₁₂/√(K₁₁ K₂₂), K_ab ← C_b + C_w E σ(z_a) σ(z_b), (z₁, z₂) ~ N(0, K): correlation of two inputs.
 
-    It is the correlation at the start, for the first two rows. If χ⊥ < 1, all inputs merge exponentially
-    fast, c_l → 1 (order). If χ⊥ > 1, they stay apart (chaos). At the critical C_w = 2 of ReLU they merge as 1
-    − c_l ≃ 9π²/(2l²); tanh at C_w = 1 keeps a correlation below 1. Source: RYH ch. 5; theory-nets.md §24.
+    It is that of the first two rows at the start, as the width n → ∞. If χ⊥ < 1, all inputs merge
+    exponentially fast, c_l → 1 (order). If χ⊥ > 1, they stay apart (chaos). At the critical C_w = 2 of ReLU,
+    they merge as 1 − c_l ≃ 9π²/(2l²). A tanh net at C_w = 1 keeps a correlation below 1. Source: RYH ch. 5;
+    theory-nets.md §24.
     """
 
     title: ClassVar[str] = "wide limit of correlations"

@@ -13,9 +13,9 @@ from engine.theory.covering_volume import in_ball
 LARGEST = 3.0
 """r √K of a farthest-point covering of the disc by K = 2^b balls is at most this.
 
-For K ≥ 8, the discs of radius r/2 around K + 1 points at distances of at least r fit side by side into one of
-radius 1 + r/2, so that r ≤ 2/(√(K + 1) − 1). For fewer K, it follows from the largest distances of 2, 3 and 5
-points of the disc, which are 2, √3 and 2 sin 36°.
+For K ≥ 8, take K + 1 points at distances of at least r. The discs of radius r/2 around them are disjoint and
+lie in a disc of radius 1 + r/2, so that r ≤ 2/(√(K + 1) − 1). For fewer K, it follows from the largest
+distances of 2, 3 and 5 points of the disc, which are 2, √3 and 2 sin 36°.
 """
 
 

@@ -12,15 +12,15 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure
 
 UNLIKELY = 1e-3
-"""Probability with which the line may be above the radius of a draw; it is lowered by as large a part."""
+"""Probability that the line is above the radius of a draw; the line is also lowered by this share."""
 
 
 class CoveringVolume(Line, frozen=True, tag="covering-volume"):
-    """2^(−b/d): 2^b balls of a smaller radius have less volume together than the unit ball in d dimensions.
+    """2^(−b/d): 2^b balls of a smaller radius have a smaller total volume than the unit ball in d dimensions.
 
-    For n uniform points instead of the whole ball the line is a little lower. Balls with the share a of the
-    volume around K of the points contain all the others with probability at most a^(n−K), and centres can be
-    chosen in at most (en/K)^K ways. The line is a^(1/d) 2^(−b/d) for the a with (en/K)^K a^(n−K) = 10⁻³.
+    For n uniform points instead of the whole ball, the line is a little lower. Balls with the share a of the
+    volume around K of the points contain all the others with probability at most a^(n−K), and there are at
+    most (en/K)^K choices of centres. The line is a^(1/d) 2^(−b/d) for the a with (en/K)^K a^(n−K) = 10⁻³.
     Source: Cohen et al. 2021; theory-nets.md §37.
     """
 

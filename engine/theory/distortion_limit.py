@@ -17,7 +17,7 @@ class DistortionLimit(JohnsonLindenstrauss, frozen=True, tag="distortion-limit")
     """√(2 ln k/m): the worst relative change of a distance under a Gaussian map, for k Gaussian points.
 
     The change of a pair is N(0, 1/(2m)) for large m, and k²/2 pairs, nearly independent, have the maximum √(2
-    ln k²)/√(2m). The convergence is slow. The limit is that of large k, and of m much larger than ln k.
+    ln k²)/√(2m). The convergence is slow. The limit requires a large k, and an m much larger than ln k.
     Source: theory-nets.md §37.
     """
 

@@ -20,15 +20,15 @@ from engine.theory import (
 
 
 class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
-    """c(1 − ⌈k/2q⌉/d), a saw-tooth: duplicates of orthogonal rows teach a rotation-invariant learner nothing.
+    """c(1 − ⌈k/2q⌉/d), a saw-tooth: duplicates of orthogonal rows do not help invariant learners.
 
-    With `repeat` q every row comes 2q times in a row, q times with each sign, and the first of them
-    determines the labels of all. The bound requires neither random signs nor a random order. The rotation
-    that flips an unseen row h leaves all seen rows unchanged, so the learner makes the same prediction for h
-    and −h, and their labels y and −y cost at least c on average. The bound holds for the given rows, in
-    expectation over the learner's start, noise and random labels. With mini-batches in random order from T
-    rows, t of which are copies of h, no copy has been drawn with probability at least C(T − t, k)/C(T, k) =
-    ∏_(i<t) (1 − k/(T − i)).
+    With `repeat` q, every row comes 2q times in succession, q times with each sign. The first of these
+    examples determines the labels of the others. The bound requires neither random signs nor a random order.
+    The rotation that flips an unseen row h leaves all seen rows unchanged, so the learner makes the same
+    prediction for h and −h, and their labels y and −y cost at least c on average. The bound holds for the
+    given rows, in expectation over the learner's start, noise and random labels. With mini-batches in random
+    order from T rows, t of which are copies of h, no copy has been drawn with probability at least C(T − t,
+    k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)).
 
     With examples drawn independently (`replacement`), a row is still unseen with probability (1 − 1/d)^k. The
     bound is then c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have only one
@@ -95,7 +95,7 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
 def missed(n: int, copies: int, rows: int, k: Floats) -> Floats:
     """Return the expected share of groups without a row among k rows drawn at random from the first `rows`.
 
-    Groups are `copies` consecutive rows. Of T = `rows` rows, t of which belong to the group, none of these is
+    A group is `copies` consecutive rows. If t of the T = `rows` rows belong to a group, none of its rows is
     drawn with probability ∏_(i<t) (1 − k/(T − i)).
     """
     inside = np.clip(rows - copies * np.arange(n // copies), 0, copies)

@@ -16,11 +16,12 @@ from engine.theory.layer_recursion import as_function, only_at_the_start, signal
 
 
 class InputGradientFluctuation(Line, frozen=True, tag="input-gradient-fluctuation"):
-    """E q²/(E q)² − 1 = 3 ∏_l (1 + 5/n_l) − 1 for q = (∂ŷ/∂x_p)² of ReLU nets, with 2 for 5 of linear ones.
+    """E q²/(E q)² − 1 = 3 ∏_l (1 + 5/n_l) − 1 for q = (∂ŷ/∂x_p)² of ReLU nets.
 
-    Of a single instance, at the start, without biases, at every width. The slope is Gaussian given the layers
-    below the output, with a variance that they multiply: E q² of ReLU nets is (12/d²) ∏(1 + 5/n_l), which
-    grows exponentially with depth over width. Source: HN20; theory-nets.md §38.
+    For linear nets, 2 replaces 5. It holds for a single instance at the start, without biases, at every
+    width. Given the layers below the output, the slope is Gaussian, and each layer multiplies its variance by
+    a random factor. E q² of ReLU nets is (12/d²) ∏(1 + 5/n_l), which grows exponentially with depth over
+    width. Source: HN20; theory-nets.md §38.
     """
 
     title: ClassVar[str] = "spread of squared slopes"

@@ -18,9 +18,9 @@ from engine.theory.layer_recursion import as_function, only_at_the_start, signal
 class InputGradientMean(Line, frozen=True, tag="input-gradient-mean"):
     """E (∂ŷ/∂x_p)² = (1/d) ∏_l C_w E σ′²: 2/d for ReLU at C_w = 2, at every width and depth.
 
-    At the start, for positively homogeneous σ without biases. The product is over the L + 1 layers, and the
-    output has no σ′. At a single instance units are on with probability ½, independently of even functions of
-    the weights. Source: HN20; theory-nets.md §38.
+    It holds at the start, for positively homogeneous σ without biases. The product is over the L + 1 layers,
+    and the output has no σ′. For a single instance, a unit is on with probability ½, independently of even
+    functions of the weights. Source: HN20; theory-nets.md §38.
     """
 
     title: ClassVar[str] = "exact mean of squared slopes"
@@ -32,7 +32,9 @@ class InputGradientMean(Line, frozen=True, tag="input-gradient-mean"):
         return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)
 
     def holds(self, experiment: Setup) -> Finding:
-        return Finding(True, "slopes of homogeneous nets at the start do not depend on the instances in law")
+        return Finding(
+            True, "at the start, the distribution of a homogeneous net's slopes is the same for all instances"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return has_homogeneous_weights(learner)

@@ -1,4 +1,4 @@
-"""The least path norm of nets on one number that fit all examples."""
+"""The least path norm of nets with one input that fit all examples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 
 class OfOneNumber(Line, frozen=True):
-    """Base of lines about nets with one hidden layer of ReLU units and one number as instance."""
+    """Base of lines about nets with one hidden layer of ReLU units and one input."""
 
     source: ClassVar[str] = "SESS19; theory-bias.md §51"
 

@@ -13,12 +13,12 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class JohnsonLindenstrauss(Line, frozen=True, tag="johnson-lindenstrauss"):
-    """√(8 ln k/m): bound on the worst change of k points' distances by a Gaussian map to ℝ^m, on average.
+    """√(8 ln k/m): bound on the mean of the worst change of k points' distances by a Gaussian map to ℝ^m.
 
-    For a pair, the length of the image is a function of Gaussians with Lipschitz constant 1/√m, whose mean is
-    within 1/m of the length. A union over k(k − 1)/2 pairs bounds the mean of the worst change by √(2 ln(k(k
-    − 1))/m) + 1/m, which is less than √(8 ln k/m) for all k ≥ 2. It holds for every set of points. Source:
-    Johnson, Lindenstrauss 1984; theory-nets.md §37.
+    For a pair, the length of the image is a function of Gaussians with Lipschitz constant 1/√m, and its mean
+    is within 1/m of the pair's distance. A union bound over k(k − 1)/2 pairs bounds the mean of the worst
+    change by √(2 ln(k(k − 1))/m) + 1/m, which is less than √(8 ln k/m) for all k ≥ 2. It holds for every set
+    of points. Source: Johnson, Lindenstrauss 1984; theory-nets.md §37.
     """
 
     title: ClassVar[str] = "Johnson–Lindenstrauss bound"

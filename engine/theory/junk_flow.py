@@ -33,7 +33,7 @@ GRADIENTS = RowGradients(labels="coins")
 
 
 class JunkFlow(Line, frozen=True, tag="junk-flow"):
-    """½ − (1 + JF/σ)/(2√M): noisy gradient descent does no better on one of M orthogonal targets.
+    """½ − (1 + JF/σ)/(2√M): the least error of noisy gradient descent on one of M orthogonal targets.
 
     JF = Σ_t η (E‖∇ℓ‖²)^½ along the junk run: the same learner, start and noise, on labels that are fair
     coins. The mean gradient of the junk run is that on labels 0, so it does not depend on the target. The

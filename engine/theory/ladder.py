@@ -14,14 +14,14 @@ from engine.theory.percolation import OfFactors
 
 
 class Ladder(OfFactors, frozen=True, tag="ladder"):
-    """c × the share of tuples whose indicator vectors are not in the F₂-span of seen ones.
+    """c × the share of tuples whose indicator vectors are outside the F₂-span of the indicator vectors seen.
 
     It bounds learners of products x¹ ⊗ … ⊗ xʳ; for two factors it equals `percolation`. A label is the
     product of one sign of every factor, and outside the span it is ±1 with probability ½ each. The bound is 0
-    once the rank has reached Σ(d_l − 1) + 1. One factor is 1 − k/d (WKA21 Thm 3), and factors of size 2 are
-    log₂ D raw bits: the smaller the group under which a learner is invariant, the fewer examples it needs.
-    `path-rule` attains it for square loss. Derived here; no earlier statement is known to us. Source:
-    theory-open.md §17.
+    once the rank has reached Σ(d_l − 1) + 1. With one factor, the bound is 1 − k/d (WKA21 Thm 3). Factors of
+    size 2 are log₂ D raw bits. The smaller the group under which a learner is invariant, the fewer examples
+    it needs. `path-rule` attains it for square loss. Derived here; no earlier statement is known to us.
+    Source: theory-open.md §17.
     """
 
     title: ClassVar[str] = "F₂-span bound"
@@ -45,7 +45,7 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
         if not (finding := super().holds(experiment)).holds:
             return finding
         if len(experiment.problem.matrix.structure().sign_factors) == 2:
-            return Finding(False, "for products of two factors percolation says the same")
+            return Finding(False, "for products of two factors, percolation is the same bound")
         return rows_in_order(experiment) or finding
 
     def value(self, at: At) -> Floats:

@@ -16,10 +16,10 @@ from engine.theory.layer_recursion_finite import HOMOGENEOUS
 class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
     """Var V_l/(E V_l)² = ∏(1 + 5/n_j) − 1 over layers j ≤ l for ReLU, ∏(1 + 2/n_j) − 1 for linear nets.
 
-    Of a single input of fixed length, at the start, at every width: each layer multiplies V by an independent
-    mean of n_j numbers σ(g)², whose variance is 5 or 2 times their squared mean. Given the last layer, the
-    output z is N(0, V_L), so this is also E z⁴/(3 (E z²)²) − 1, the distance from a Gaussian. It is for
-    positively homogeneous σ without biases. Source: RYH ch. 4; theory-nets.md §25.
+    It holds for a single input of fixed length at the start, at every width. Each layer multiplies V by an
+    independent mean of n_j numbers σ(g)², whose variance is 5 or 2 times their squared mean. Given the last
+    layer, the output z is N(0, V_L), so this is also E z⁴/(3 (E z²)²) − 1, the distance from a Gaussian. The
+    line requires a positively homogeneous σ and no biases. Source: RYH ch. 4; theory-nets.md §25.
     """
 
     title: ClassVar[str] = "product over layers"

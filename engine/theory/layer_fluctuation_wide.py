@@ -24,9 +24,9 @@ from engine.theory.layer_recursion import (
 class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
     """Var V_l/(E V_l)² ≃ V/(n K²), V ← C_w² (E σ⁴ − (E σ²)²) + χ∥² V, χ∥ = C_w E[z σ σ′]/K, z ~ N(0, K).
 
-    The first term in 1/n, of a single input of fixed length at the start: each layer adds the variance of a
-    mean of n numbers, and passes on that of the layers below by the slope χ∥ of its recursion of variances.
-    It is for all σ. Source: RYH ch. 4; theory-nets.md §25.
+    This is the first order in 1/n, for a single input of fixed length at the start and any σ. Each layer adds
+    the variance of a mean of n numbers. It passes on the fluctuation from the layers below, multiplied by the
+    slope χ∥ of its variance recursion. Source: RYH ch. 4; theory-nets.md §25.
     """
 
     title: ClassVar[str] = "first order in 1/n"

@@ -15,17 +15,17 @@ from engine.theory.layer_fluctuation import of_one_input
 from engine.theory.layer_recursion import infinite, only_at_the_start, signals_at, signals_of, starts_anew
 
 SAFE_WIDTH = 32
-"""Units of a ReLU layer that are all off in one draw of 4·10⁹; then log V is −∞."""
+"""Width at which all units of a ReLU layer are off in one draw of 4·10⁹; then log V is −∞."""
 
 
 class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
     """exp(E log V_l) = V_l exp(Σ_j E log(χ²_b/E χ²_b)): b ~ Binomial(n_j, ½) for ReLU, n_j for linear nets.
 
-    V_l on the right is that of infinitely wide nets. Of a single input of fixed length, at the start, without
-    biases: a ReLU unit is on with probability ½, independently of the size of its signal, so layer j
-    multiplies V by (2/n_j) χ²_b, and a linear one by χ²_n/n. E log χ²_b = ψ(b/2) + ln 2. b ≥ 1 is assumed,
-    which fails with probability 2⁻ⁿ. The first order in 1/n is `layer-recursion-finite`. Source: HN20;
-    theory-nets.md §§38, 40.
+    V_l on the right is the variance in infinitely wide nets. The line is about a single input of fixed length
+    at the start, without biases. A ReLU unit is on with probability ½, independently of the size of its
+    signal. So a ReLU layer j multiplies V by (2/n_j) χ²_b, and a linear layer by χ²_n/n. E log χ²_b = ψ(b/2)
+    + ln 2. b ≥ 1 is assumed, which fails with probability 2⁻ⁿ. The first order in 1/n is
+    `layer-recursion-finite`. Source: HN20; theory-nets.md §§38, 40.
     """
 
     title: ClassVar[str] = "exact mean logarithm"

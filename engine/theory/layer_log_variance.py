@@ -17,8 +17,8 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at
 class LayerLogVariance(Line, frozen=True, tag="layer-log-variance"):
     """Var log V_l = Σ_j E ψ′(b/2) + Var ψ(b/2): b ~ Binomial(n_j, ½) for ReLU, n_j for linear nets.
 
-    The sum is over layers j ≤ l. Of a single input of fixed length, at the start, without biases, as for
-    `layer-log-mean`. To first order in 1/n it is 5l/n for ReLU, 2l/n for linear nets: depth over width.
+    The sum is over layers j ≤ l. As for `layer-log-mean`, it is about a single input of fixed length at the
+    start, without biases. To first order in 1/n, it is 5l/n for ReLU, 2l/n for linear nets: depth over width.
     Source: HN20; theory-nets.md §§24, 38, 40.
     """
 

@@ -17,7 +17,7 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure
 
 ROUNDING = {4: 6, 8: 12}
-"""Digits that remain equal in row lengths that differ only by rounding, by the bytes of a number."""
+"""Decimals of squared row lengths that rounding errors do not reach, by the bytes of a number."""
 
 
 class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
@@ -57,20 +57,20 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 
 
 def signals_of(learner: Learner) -> Signals | None:
-    """Return the law of a learner's signals at the start; None if no recursion for it is implemented."""
+    """Return the law of a learner's signals at the start; None if no recursion is implemented for it."""
     replaced = learner.update is not None and learner.update.structure().own_start
     return None if learner.architecture is None or replaced else learner.architecture.structure().signals
 
 
 def starts_anew(learner: Learner) -> Finding | None:
-    """Return why replicas do not draw independent starts; None if they do."""
+    """Return the reason why replicas do not draw independent starts; None if they do."""
     if not learner.start_seed:
         return None
     return Finding(False, f"it is a mean over starts, and all replicas of {learner.name} have the same one")
 
 
 def signals_at(at: At) -> Signals:
-    """Return `signals_of` the learner of a line that binds it."""
+    """Return `signals_of` the learner that the line binds."""
     signals = signals_of(at.learner)
     assert signals is not None, "binds() admits no other architecture"
     return signals
@@ -110,7 +110,7 @@ def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
 
 
 def only_at_the_start(at: At, at_start: Floats | float) -> Floats:
-    """Return values [*index] at the first record and NaN at later ones, whose weights steps have changed."""
+    """Return values [*index] at the first record, and NaN at later records, as steps change the weights."""
     records = len(next(iter(at.clocks.values())))
     number = np.arange(records).reshape(-1, *[1] * np.ndim(at_start))
     return np.where(number == 0, at_start, np.nan)

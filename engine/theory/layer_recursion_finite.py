@@ -26,9 +26,9 @@ HOMOGENEOUS = ("identity", "relu", "leaky_relu")
 class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-finite"):
     """exp(E log V_l) ≃ V_l exp(−5l/(2n)) for ReLU, exp(−l/n) for linear nets: the value of a typical draw.
 
-    This is the first order in 1/n, for positively homogeneous σ and no biases. The mean of V_l is that of
-    infinitely wide nets, and rare draws dominate it if 5l/n is large. Medians over replicas follow this line,
-    and means follow `layer-recursion`. Source: RYH ch. 5; theory-nets.md §24.
+    This is the first order in 1/n, for positively homogeneous σ and no biases. The mean of V_l equals its
+    value in infinitely wide nets, and rare draws dominate it if 5l/n is large. Medians over replicas follow
+    this line, and means follow `layer-recursion`. Source: RYH ch. 5; theory-nets.md §24.
     """
 
     title: ClassVar[str] = "typical draw"

@@ -17,9 +17,9 @@ from engine.updates import EUCLIDEAN
 class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     """L(t) = (1/n) Σ_j (u_jᵀy)² e^(−4cλ_j t/n), XXᵀ = Σ_j λ_j u_j u_jᵀ: gradient flow with the kernel c xᵀx̃.
 
-    c xᵀx̃ is the tangent kernel at the start, 2D²α^(2D − 2) xᵀx̃ for nets u^D − v^D from u = v = α, with the
-    rates of their layers. It is exact for a linear neuron, because its kernel is constant; nets follow it as
-    α → ∞. Nets that deviate from it learn features. Source: WGL20; theory-bias.md §34.
+    This is the tangent kernel at the start, including layer rates: for nets u^D − v^D from u = v = α it is
+    2D²α^(2D − 2) xᵀx̃. It is exact for a linear neuron, because its kernel is constant; nets follow it as α →
+    ∞. Nets that deviate from it learn features. Source: WGL20; theory-bias.md §34.
     """
 
     title: ClassVar[str] = "lazy gradient flow"

@@ -1,4 +1,4 @@
-"""The straight lines between the points that are trained on."""
+"""The straight lines between neighbouring training points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class LinearSpline(OfOneNumber, frozen=True, tag="linear-spline"):
     """f(x) on the straight lines between neighbouring training points; the outer lines continue.
 
     It minimises ∫|f″| among all functions that fit. The minimiser is not unique: between two bends to the
-    same side, any curve that bends to that side has the same cost. Source: SESS19; theory-bias.md §51.
+    same side, any curve bent to that side costs the same. Source: SESS19; theory-bias.md §51.
     """
 
     title: ClassVar[str] = "linear spline"

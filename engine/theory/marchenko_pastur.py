@@ -16,8 +16,8 @@ from engine.theory import At, Floats, Line, LineStructure
 class MarchenkoPastur(Line, frozen=True, tag="marchenko-pastur"):
     """√((λ₊ − x)(x − λ₋))/(2παx), λ± = (1 ± √α)²: the density of eigenvalues of XXᵀ/d, α = n/d ≤ 1.
 
-    It is the limit for many Gaussian rows at a constant ratio; in every bin its mean is drawn. Source:
-    Marchenko, Pastur 1967; theory-nets.md §40.
+    It is the limit for many Gaussian rows at a constant ratio n/d. The chart shows its mean over every bin.
+    Source: Marchenko, Pastur 1967; theory-nets.md §40.
     """
 
     title: ClassVar[str] = "Marchenko–Pastur law"
@@ -42,7 +42,7 @@ class MarchenkoPastur(Line, frozen=True, tag="marchenko-pastur"):
 
 
 def fewer_gaussian_rows(experiment: Setup, limit: int) -> Finding:
-    """Return whether instances are independent Gaussian rows, at most so many."""
+    """Return whether instances are independent Gaussian rows, at most `limit` of them."""
     matrix = experiment.problem.matrix
     if not matrix.structure().isotropic:
         return Finding(False, f"requires independent Gaussian rows, and the matrix is {matrix.kind}")

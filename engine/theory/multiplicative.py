@@ -13,7 +13,7 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, at_rate_lr
 
 RATES = {1 / 3: 3.0, 1 / 2: 2.0}
-"""η as a multiplicative rate, and the factor of ln d that belongs to it."""
+"""Multiplicative rate η, and the factor of ln d for this rate."""
 
 
 class Multiplicative(Line, frozen=True, tag="multiplicative"):
@@ -77,14 +77,14 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
 
 def _multiplicative_rate(learner: Learner) -> float | None:
-    """Return the rate of the EGU that a learner is, or follows with small steps; None for other learners."""
+    """Return the EGU rate of EGU, or of a learner that follows it with small steps; None for others."""
     if learner.update is None or learner.architecture is None:
         return None
     return learner.update.exponentiated_rate(learner.architecture)
 
 
 def _factor(learner: Learner) -> float | None:
-    """Return c of a learner by its rate, None if the theorem has no c for it."""
+    """Return the constant c for a learner's rate; None if the theorem has no c for this rate."""
     eta = _multiplicative_rate(learner)
     if eta is None:
         return None

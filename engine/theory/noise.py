@@ -19,12 +19,12 @@ from engine.theory import (
 
 
 class Noise(RotationInvariant, frozen=True, tag="noise"):
-    """(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²))): noise keeps invariant learners off past k = d.
+    """(1 − k/n)(σ² + max(1 − k/d, (d−1)σ²/(k + (d−1)σ²))): a bound with noise, also past k = d.
 
     The bound holds in expectation over instances and noise, for Gaussian instances or points of a sphere,
     ‖w*‖ = 1 and square loss on the noisy labels. An unseen row costs σ² plus the error about w*. For a
-    rotation-invariant learner w* is uniform on the sphere, so its error is at least that of Bayes' rule,
-    which is at least (d−1)σ²/(k + (d−1)σ²) by van Trees' inequality on the sphere, about dσ²/k for many
+    rotation-invariant learner, w* is uniform on the sphere, so its error is at least that of Bayes' rule. By
+    van Trees' inequality on the sphere, this error is at least (d−1)σ²/(k + (d−1)σ²), about dσ²/k for many
     examples. The paper has the statement and the method of the symmetrised problem; this curve and its proof
     are derived here. Source: NOISE25; Gill, Levit 1995; theory.md §7.
 

@@ -13,14 +13,15 @@ from engine.theory.percolation import OfFactors
 
 
 class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
-    """1 − k/D on products of D = d₁⋯d_r: no learner linear in the labels does better, for square loss.
+    """1 − k/D on products of D = d₁⋯d_r: least square loss of learners that are linear in the labels.
 
     It binds learners whose predictions are a₀ + Σ_j a_j y_j and do not change under rotations of single
     factors. Gradient descent on W from 0 attains it. Derived here; no earlier statement is known to us.
     Source: theory-open.md §17.
 
-    Proof: in the coordinates in which factors are √d_l e_i the a are independent of the signs, and so of the
-    labels, which are pairwise independent with mean 0. An unseen label is uncorrelated with a₀ + Σ_j a_j y_j.
+    Proof: in coordinates where factors are √d_l e_i, the coefficients a are independent of the signs. So they
+    are independent of the labels, which are pairwise independent with mean 0. An unseen label is uncorrelated
+    with a₀ + Σ_j a_j y_j.
     """
 
     title: ClassVar[str] = "linear bound on products"

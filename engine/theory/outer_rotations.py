@@ -20,9 +20,9 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     factors. With D independent signs it is 1 − k/D, `ri-signed`. Derived here; no earlier statement is known
     to us. Source: theory-open.md §17.
 
-    Proof: all m = D − k unseen rows are orthogonal to those seen and to each other. So, given the rows seen,
-    a prediction has the same mean p on all of them and costs Σ(p − y)² ≥ m − S²/m with the sum S of their
-    labels. E S² = m, as labels are pairwise independent with mean 0.
+    Proof: all m = D − k unseen rows are orthogonal to the rows seen and to each other. So, given the rows
+    seen, a prediction has the same mean p on all unseen rows and costs Σ(p − y)² ≥ m − S²/m with the sum S of
+    their labels. E S² = m, as labels are pairwise independent with mean 0.
     """
 
     title: ClassVar[str] = "rotation bound on products"
@@ -35,7 +35,7 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     def holds(self, experiment: Setup) -> Finding:
         finding = OfFactors().holds(experiment)
         if finding.holds and len(experiment.problem.matrix.structure().sign_factors) == 1:
-            return Finding(False, "for a single factor with independent signs ri-signed is stronger")
+            return Finding(False, "for a single factor with independent signs, ri-signed is stronger")
         return (only_square(experiment) or finding) if finding.holds else finding
 
     def value(self, at: At) -> Floats:

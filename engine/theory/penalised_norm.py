@@ -1,4 +1,4 @@
-"""The path norm of the nets on one number with the least penalised loss."""
+"""The path norm of the nets with one input that have the least penalised loss."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from engine.theory.penalised_objective import WithPenalty
 
 
 class PenalisedNorm(WithPenalty, frozen=True, tag="penalised-norm"):
-    """R of the function that has the least (1/m) Σ_i (f(x_i) − y_i)² + λR: Σ_j |a_j w_j| of the best nets.
+    """Σ_j |a_j w_j| of the nets with the least penalised loss (1/m) Σ_i (f(x_i) − y_i)² + λR.
 
-    It is below V* by a multiple of λ for small λ, because the penalty makes the fit worse. All training
-    numbers are different. Source: SESS19; theory-bias.md §51.
+    R is the least Σ_j |a_j w_j| of nets that compute the function f. It is below V* by a multiple of λ for
+    small λ, because the penalty makes the fit worse. All training numbers are different. Source: SESS19;
+    theory-bias.md §51.
     """
 
     title: ClassVar[str] = "norm of the best function"

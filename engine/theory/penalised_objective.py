@@ -1,4 +1,4 @@
-"""The least penalised loss of nets on one number."""
+"""The least penalised loss of nets with one input."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class WithPenalty(OfOneNumber, frozen=True):
 
 
 class PenalisedObjective(WithPenalty, frozen=True, tag="penalised-objective"):
-    """min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f): no net of any width has less, R = ½ Σ_j (a_j² + w_j²).
+    """min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f): least of all nets, R = ½ Σ_j (a_j² + w_j²).
 
     Functions of one number with kinks at the training points suffice, so this is a Lasso with an intercept.
     It is computed exactly by Lawson and Hanson's least-distance programming; training rows are different

@@ -67,14 +67,15 @@ class OfFactors(Line, frozen=True):
 
 
 class Percolation(OfFactors, frozen=True, tag="percolation"):
-    """c(1 − Σ_i r_i q_i/(d d′)) over the components i of the graph of the pairs seen, r_i rows, q_i columns.
+    """c(1 − Σ_i r_i q_i/(d d′)) over components i, r_i rows by q_i columns.
 
-    The bound holds for x zᵀ and any loss with a constant c, in expectation over the signs of rows. The order
-    of the pairs must be independent of these signs and of the learner's coins. The bound is computed exactly
-    for the pairs seen. In random order it falls once k exceeds √(d d′), like the complement of the largest
-    component of a random graph. `path-rule` attains it for square loss. That completion of rank one is
-    connectivity is classical (Király, Theran, Tomioka 2012); that it bounds all learners of this symmetry is
-    derived here, and no earlier statement is known to us. Source: theory-open.md §17.
+    They are the components of the bipartite graph of the pairs seen. The bound holds for x zᵀ and any loss
+    with a constant c, in expectation over the signs of rows. The order of the pairs must be independent of
+    these signs and of the learner's coins. The bound is computed exactly for the pairs seen. In random order,
+    it falls once k exceeds √(d d′), like the complement of the largest component of a random graph.
+    `path-rule` attains it for square loss. That completion of rank one is connectivity is classical (Király,
+    Theran, Tomioka 2012); that it bounds all learners of this symmetry is derived here, and no earlier
+    statement is known to us. Source: theory-open.md §17.
 
     Proof: labels are σ_u τ_v with σ_u = s_u H_ua and τ_v = t_v H′_vb independent and fair. If u and v are not
     connected, flipping σ and τ on the component of u changes no label seen and flips y_uv, which therefore is
@@ -110,7 +111,7 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
 
 
 def unconnected(pairs: np.ndarray, rows: int, columns: int) -> Floats:
-    """Return the share of all pairs (row, column) not connected by the first k of `pairs` [K, 2], [K + 1].
+    """Return the share of pairs (row, column) that the first k = 0 … K of `pairs` [K, 2] do not connect.
 
     Rows and columns are vertices of a union–find.
     """

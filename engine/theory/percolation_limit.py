@@ -17,12 +17,12 @@ ITERATIONS = 10_000
 
 
 class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
-    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: percolation in random order.
+    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: percolation, random order.
 
     ρ and ρ′ are the shares of rows and columns in the largest component of a random bipartite graph, as d, d′
-    → ∞ with κ fixed: nothing below k = √(d d′), and 1 − ρ² for d = d′. At d = 16 `percolation` is up to 0.06
-    below it. The line is the limit of the loss of `path-rule`, which attains `percolation`. Source:
-    theory-open.md §17.
+    → ∞ with κ fixed. Both are 0 below k = √(d d′). For d = d′, the line is 1 − ρ². At d = 16, `percolation`
+    is up to 0.06 below the limit. The line is the limit of the loss of `path-rule`, which attains
+    `percolation`. Source: theory-open.md §17.
     """
 
     title: ClassVar[str] = "percolation limit"

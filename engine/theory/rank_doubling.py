@@ -27,10 +27,11 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
     """2^k: the maximal rank of the weights of all targets if an entry has two values.
 
     A learner that treats all features alike, and starts with the same weight for all, cannot distinguish two
-    features that agree on k instances: exchanging them changes nothing that it saw. So each of its weight
-    vectors is constant on the at most 2^k classes of features with the same k entries, and the weight vectors
-    lie in a space of at most 2^k dimensions. Multiplicative updates attain it; gradient descent stays in a
-    space of k dimensions. Source: the talk, "rank grows exponentially fast"; theory.md §7.
+    features that agree on k instances: exchanging the two features does not change the instances seen.
+    Features with the same k entries form at most 2^k classes, and every weight vector is constant on each
+    class. So the weight vectors lie in a space of at most 2^k dimensions. Multiplicative updates attain it;
+    gradient descent stays in a space of k dimensions. Source: the talk, "rank grows exponentially fast";
+    theory.md §7.
     """
 
     title: ClassVar[str] = "doubling bound"

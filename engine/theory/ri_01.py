@@ -53,7 +53,7 @@ class RI01(RotationInvariant, frozen=True, tag="ri-01"):
 
 
 def _constant(experiment: Setup) -> float:
-    """Return the cost of an unknown bit by the loss."""
+    """Return the cost of an unknown bit for a loss."""
     constant = experiment.loss.bit_constant
     assert constant is not None, "holds() admits no other loss"
     return constant

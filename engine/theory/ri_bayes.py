@@ -17,10 +17,10 @@ from engine.theory import At, Floats, Line, LineStructure, RotationInvariant, sh
 
 
 class HalfSpace(Line, frozen=True):
-    """Base of lines about the 0/1 error on y = sign(xᵀw*), Gaussian x in d dimensions, after k examples.
+    """Base of lines about the 0/1 error on labels sign(xᵀw*) of Gaussian x in d dimensions, after k examples.
 
-    It depends on α = k/(d − 1), as d − 1 directions carry noise: at finite d, measured errors are nearer to
-    the limit at this α than at k/d. Source: theory-symmetry.md §19.
+    The error depends on α = k/(d − 1), because d − 1 directions carry noise. At finite d, measured errors are
+    nearer to the limit at this α than at k/d. Source: theory-symmetry.md §19.
     """
 
     measure: ClassVar[str] = "angle-error"
@@ -72,9 +72,9 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
 
     A rotation-invariant learner has the same expected error for every w*, and therefore for w* drawn
     uniformly from the sphere. So its error is at least the Bayes risk of that prior, at any d. The line is
-    the limit d, k → ∞ at α = k/(d − 1), which tends to 0.4417/α: an error of ε takes 0.44 d/ε examples. At a
-    small d, the risk may be slightly below its limit. Source: Györgyi, Tishby 1990; Barbier et al. 2019;
-    theory-symmetry.md §19.
+    the limit d, k → ∞ at α = k/(d − 1). For large α, it is about 0.4417/α: an error of ε takes 0.44 d/ε
+    examples. At a small d, the risk may be slightly below its limit. Source: Györgyi, Tishby 1990; Barbier et
+    al. 2019; theory-symmetry.md §19.
     """
 
     title: ClassVar[str] = "rotation-invariant Bayes error"
@@ -89,7 +89,7 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
 
 
 def _at_each(error: Callable[[float], float], alphas: Floats) -> Floats:
-    """Return the error at every α, ½ at 0; equal α are computed once, as `error` solves equations."""
+    """Return the error at every α, ½ at 0. Equal α are computed once, because `error` solves equations."""
     different, places = np.unique(alphas, return_inverse=True)
     errors = np.array([error(float(alpha)) if alpha > 0 else 0.5 for alpha in different])
     return errors[places].reshape(alphas.shape)

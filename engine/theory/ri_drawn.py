@@ -1,4 +1,4 @@
-"""The lower bound for rotation-invariant learners on the rows as drawn."""
+"""The lower bound for rotation-invariant learners on rows drawn with replacement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.theory import (
 
 
 class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
-    """c(1 − r/d), r different rows drawn: no rotation-invariant learner does better on these draws.
+    """c(1 − r/d) for r different rows drawn: no rotation-invariant learner does better on these draws.
 
     Examples are drawn independently of the random signs of the Hadamard rows. So, given the draws, the labels
     of undrawn rows are fair coins, independent of everything drawn. The bound holds in expectation over the
@@ -42,7 +42,9 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
             return other
         if not experiment.protocol.schedule().drawn_independently:
             return Finding(False, "requires examples drawn with replacement, of which some come twice")
-        return fair_signs(experiment, "the label of a row that was not drawn is a fair coin, whatever was")
+        return fair_signs(
+            experiment, "the label of a row that was not drawn is a fair coin, whatever was drawn"
+        )
 
     def formula_in(self, experiment: Setup) -> str:
         return times_constant("(1 − r/d)", experiment)

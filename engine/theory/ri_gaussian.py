@@ -25,7 +25,7 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
     squares attains it. An unseen row costs 1 − k/d and a share 1 − k/n of the n rows is unseen: (1 − k/d)²
     for n = d. With label noise it still holds, and `noise` is a stronger bound. Source: WKA21 Thms 6–7.
 
-    Proof: it requires independent rows with E xxᵀ = I and a rotation-invariant law. For an invariant learner
+    Proof: it requires independent rows with E xxᵀ = I and a rotation-invariant law. For an invariant learner,
     w* is uniform on the sphere. Given k rows and labels, all signs of the component v of w* orthogonal to
     these rows remain equally likely. So a prediction of xᵀw* for a new x costs at least E(xᵀv)² = E‖v‖² ≥ 1 −
     k/d.

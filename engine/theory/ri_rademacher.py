@@ -34,10 +34,10 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
     Derived here; no earlier statement is known to us. Source: theory-open.md §18b; the curve is that of WKA21
     §6.
 
-    Proof: flipping the sign of feature i in all instances changes no a, and changes the sign of x_i − Σ_j a_j
-    x_ji, so its mean with a₀ and with that of any other feature is 0. By permutations every feature has the
-    same error: on an unseen row (1/d) E‖x − Σ_j a_j x_j‖² ≥ (1/d) E dist²(x, span of the rows seen) ≥ 1 −
-    k/d.
+    Proof: flipping the sign of feature i in all instances changes no a, but changes the sign of x_i − Σ_j a_j
+    x_ji. So this difference is uncorrelated with a₀ and with the difference for any other feature. By
+    permutations, every feature has the same error on an unseen row: (1/d) E‖x − Σ_j a_j x_j‖² ≥ (1/d) E
+    dist²(x, span of the rows seen) ≥ 1 − k/d.
     """
 
     title: ClassVar[str] = "linear-in-labels bound"

@@ -21,10 +21,11 @@ from engine.theory import (
 class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
     """c(1 − k/d): no rotation-invariant learner does better on Hadamard rows with random signs.
 
-    In expectation over the signs, noise and random labels, for every loss with constant c (1 for square,
-    hinge and exponential, ln 2 for logistic): the labels of unseen rows are fair coins, and orthogonal rows
-    contain no information on one another. The labels of a target of several features do not all have size 1;
-    then the bound holds for square loss, in expectation over the order too. Source: WKA21 Thm 3.
+    The bound holds in expectation over the signs, noise and random labels, for every loss with a constant c
+    (1 for square, hinge and exponential, ln 2 for logistic). The labels of unseen rows are fair coins, and
+    orthogonal rows contain no information on one another. The labels of a target of several features do not
+    all have size 1; then the bound holds for square loss, in expectation over the order too. Source: WKA21
+    Thm 3.
     """
 
     title: ClassVar[str] = "rotation-invariant bound"

@@ -13,14 +13,14 @@ from engine.theory import LineStructure
 from engine.theory.ri_bayes import OfSolver
 
 NEAR = 0.01
-"""Largest relative distance of a penalty from the best one: the error changes by its square only."""
+"""Largest relative distance of a penalty from the best penalty; the error changes only by its square."""
 
 
 class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
     """arccos(√(1 − ρ))/π: the error of ridge regression on labels ±1 with the best λ = d(π/2 − 1).
 
-    ρ = 1/(1 + αq/(1 + qρ)), q = s/(1 − s), s = 2/π, α = k/(d − 1); λ is weighed against the sum of squares
-    and is the best for every k. Source: theory-symmetry.md §19.
+    ρ = 1/(1 + αq/(1 + qρ)), q = s/(1 − s), s = 2/π, α = k/(d − 1). The penalty λ is added to the sum of
+    squares, and this λ is the best for every k. Source: theory-symmetry.md §19.
     """
 
     title: ClassVar[str] = "limit"

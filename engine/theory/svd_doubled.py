@@ -15,7 +15,7 @@ class SVDDoubled(Line, frozen=True, tag="svd-doubled"):
 
     After k examples, the weight vectors of all targets lie in the span of k instances and of the start that
     they share, so their predictions have rank k + 1. The loss is at least (1/nm) Σ_{i>k+1} s_i(Y)² on any
-    matrix, for the given labels and any feature map. For exact labels [H, −H] even 1 − k/d holds, since a
+    matrix, for the given labels and any feature map. For exact labels [H, −H], even 1 − k/d holds, because a
     start helps no target more than it harms its negative. Source: WKA21 Thm 10.
     """
 

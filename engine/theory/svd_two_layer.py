@@ -22,11 +22,11 @@ from engine.theory import (
 class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
     """1 − (2k+1)/d: two fully connected linear layers from any start, averaged over the targets [H, −H].
 
-    Every step adds to W₁ a multiple of w₂xᵀ and to w₂ one of W₁x. So after k examples the weights W₁ᵀw₂ of
-    all targets lie in the span of x_t, of A x_t and of W₁(0)ᵀw₂(0), where A = W₁(0)ᵀW₁(0), and have rank at
-    most 2k + 1. The bound is (1/nm) Σ_{i>2k+1} s_i(Y)² on any matrix, for the given labels, any start shared
-    by the targets and any feature map. The conjecture with k + 1 in place of 2k + 1 fails for a φ and a start
-    constructed for this purpose: `two-layer-gap`. Source: WKA21 Thm 12.
+    Every step adds a multiple of w₂xᵀ to W₁ and a multiple of W₁x to w₂. So after k examples, the weights
+    W₁ᵀw₂ of all targets lie in the span of x_t, of A x_t and of W₁(0)ᵀw₂(0), where A = W₁(0)ᵀW₁(0), and have
+    rank at most 2k + 1. The bound is (1/nm) Σ_{i>2k+1} s_i(Y)² on any matrix, for the given labels, any start
+    shared by the targets and any feature map. The conjecture with k + 1 in place of 2k + 1 fails for a φ and
+    a start constructed for this purpose: `two-layer-gap`. Source: WKA21 Thm 12.
     """
 
     title: ClassVar[str] = "two-layer bound"

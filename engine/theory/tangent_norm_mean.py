@@ -17,11 +17,10 @@ from engine.theory.layer_recursion import infinite, only_at_the_start, signals_a
 class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
     """E Θ(x, x) = E ŷ² Σ_l r_l over the L + 1 layers, with r_l = 1 or n_{l−1}/C_w.
 
-    r_l is 1 in the parametrisation `ntk` and n_{l−1}/C_w in `standard`. At the start, for positively
-    homogeneous σ without biases, at every width, averaged over instances. For
-    ReLU at C_w = 2, it is 2 (L + 1) ‖x‖²/d in the parametrisation `ntk`. ŷ is linear in the weights of a
-    layer while no unit switches, so each of them contributes a share of E ŷ². Source: HN20; theory-nets.md
-    §38.
+    r_l is 1 in the parametrisation `ntk` and n_{l−1}/C_w in `standard`. The line holds at the start, for
+    positively homogeneous σ without biases, at every width, averaged over instances. For ReLU at C_w = 2, it
+    is 2 (L + 1) ‖x‖²/d in the parametrisation `ntk`. While no unit switches, ŷ is linear in the weights of a
+    layer, so each layer contributes a multiple of E ŷ². Source: HN20; theory-nets.md §38.
     """
 
     title: ClassVar[str] = "exact mean of the kernel"

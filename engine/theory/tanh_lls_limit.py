@@ -13,17 +13,18 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_square, shown_once
 
 REACH, POINTS = 12.0, 481
-"""End of the integration range, in deviations, and its points: the trapezoidal rule errs below rounding."""
+"""End of the integration range in standard deviations, and its points; the trapezoidal error is below
+rounding."""
 
 
 class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
     """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): the loss of tanh of least squares.
 
     The limit is for random ±1 rows and a feature as the label, as d → ∞ with ρ fixed. Then xᵀw of an unseen
-    row is the label plus Gaussian noise, scaled. The best linear estimate of the label from xᵀw, least
-    squares itself, has the error 1 − ρ. The best estimate has the error mmse. For every ρ it is below
-    `ri-rademacher`, and a rotation-invariant learner attains it. Derived here; no earlier statement is known
-    to us. Source: theory-open.md §18b.
+    row is a multiple of the label plus Gaussian noise. The best linear estimate of the label from xᵀw is
+    least squares itself, with the error 1 − ρ. The best estimate of any form has the error mmse. For every ρ,
+    this is below `ri-rademacher`, and a rotation-invariant learner attains it. Derived here; no earlier
+    statement is known to us. Source: theory-open.md §18b.
     """
 
     title: ClassVar[str] = "limit"

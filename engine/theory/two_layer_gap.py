@@ -1,4 +1,4 @@
-"""The loss of two linear layers with a start and a feature map that are built for the order of the rows."""
+"""The loss of two linear layers with a start and a feature map constructed for the order of the rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, at_rate_lr, several_targets
 
 RATE = 0.5
-"""Rate at which a single step of gradient descent fits an example of unit features."""
+"""Rate at which one step of gradient descent fits an example with features of length 1."""
 
 
 class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):

@@ -1,4 +1,4 @@
-"""Drift along the floor of a valley, to where it is wider, by the noise of single examples."""
+"""Drift along the floor of a valley towards its wider part, caused by the noise of single examples."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 class ValleyDrift(Line, frozen=True, tag="valley-drift"):
     """dv/dk = −η² σ² λ′(v)/(1 − ηλ(v)), λ = 1 + v²: descent on noisy labels drifts to small curvature λ.
 
-    Across the valley L = λ(v) u² the noise keeps ⟨u²⟩ = ησ²/(1 − ηλ), and the mean gradient along the floor
-    is λ′(v)⟨u²⟩. With α = 2σ², the ratio of the covariance of the gradients to the Hessian 2λ, it is the
-    −η²(α/2)λ′/(1 − ηλ) of the page. Its solution has ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, a Lambert
-    function. It lags at the start, where u = 0; u itself is 0 on average. Source: Wei, Schwab 2019;
-    theory-nets.md §36.
+    Across the valley L = λ(v) u², the noise keeps ⟨u²⟩ = ησ²/(1 − ηλ), and the mean gradient along the floor
+    is λ′(v)⟨u²⟩. With α = 2σ², the ratio of the gradients' covariance to the Hessian 2λ, the drift is the
+    paper's −η²(α/2)λ′/(1 − ηλ). The solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, so v² is a
+    Lambert function. At the start, where u = 0, the measured drift lags behind; u is 0 on average. Source:
+    Wei, Schwab 2019; theory-nets.md §36.
     """
 
     title: ClassVar[str] = "drift along the valley"

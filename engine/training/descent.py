@@ -80,9 +80,8 @@ def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
 
 
 UNIT_TOLERANCE = 1e-6
-"""Relative residual ‖Hv − λv‖ / λ for the unit of a rate.
-
-The error of λ is about the square of this residual, which is rounding.
+"""Relative residual ‖Hv − λv‖ / λ for the unit of a rate. The error of λ is about the square of this
+residual, of the size of rounding.
 """
 
 MANY = 1 << 14
@@ -144,7 +143,7 @@ class Descent:
         """Return 2λ²/n of every net, with λ the largest singular value of ∂(all predictions)/∂θ.
 
         Every trained tensor counts in proportion to its rate. This is the sharpness of square loss for the
-        net to first order, and limits stable steps as a sharpness does.
+        net to first order, and it limits stable steps like a sharpness.
         """
         kernels = tangent_kernels(self._architecture, self.tensors, instances, speeds)
         squares = [largest_eigenpairs(kernel, 1)[0] for kernel in kernels]
@@ -158,17 +157,17 @@ class Descent:
         return {layer: self._multiples[layer] / per_member(units, w) for layer, w in self._params.items()}
 
     def _begun(self, params: Params) -> tuple[Params, State]:
-        """Return the parameters and state at the start of the rule; unchanged without a rule."""
+        """Return the parameters and state with which the rule starts; without a rule, unchanged ones."""
         return (params, {}) if self._update is None else self._update.start(params)
 
     def place(self, params: Params) -> None:
-        """Replace the trained tensors by ones that were computed elsewhere."""
+        """Replace the trained tensors by tensors computed elsewhere."""
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by the one that corresponds to instances U x; call it before any example.
+        """Replace the start by the corresponding start for instances U x; call it before any example.
 
-        A start from a seed of its own stays: it is not drawn from a law.
+        A start from a separate seed stays, because it is not random.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
@@ -204,7 +203,7 @@ class Descent:
     ) -> torch.Tensor:
         """Make one step with examples weighted by `shares` [B, n], by default 1/n each.
 
-        Moves only nets that are `active`, which has the shape of `of_nets`. Returns the predictions [B, n]
+        Move only nets that are `active`, which has the shape of `of_nets`. Return the predictions [B, n]
         before the step.
         """
         had: list[torch.Tensor] = []
@@ -247,11 +246,11 @@ class Descent:
 
     @property
     def factor(self) -> float | torch.Tensor:
-        """Factor of the rates in the last step, beside the rule: a number, or one for every net [N]."""
+        """Factor of the rates in the last step, besides the rule: a number, or one for every net [N]."""
         return 1.0 if self._options is None else self._options.factor
 
     def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
-        """Return the state of the rule after it has observed its signals of these examples."""
+        """Return the state of the rule after it has observed the signals of these examples."""
         assert self._update is not None, "`descend` says so"
         if (wanted := self._observes) is None:
             return self._state
@@ -326,7 +325,7 @@ def start_of(inputs: TrainingInputs) -> Params:
 
 
 def rates_of(learner: Learner) -> tuple[float, ...]:
-    """Return the rates that a learner tries, one variant each; (1,) without a choice."""
+    """Return the rates that a learner tries, one variant each; (1,) without a rate."""
     rates = learner.rate_choice
     if rates == BEST:
         return GRID
@@ -338,7 +337,7 @@ def rates_of(learner: Learner) -> tuple[float, ...]:
 def speeds_of(learner: Learner, d: int) -> dict[str, float]:
     """Return the factor of the rate of every trained tensor, for d features.
 
-    It is the rate of its layer times the factor of the architecture.
+    It is the rate factor of its layer times that of the architecture.
     """
     factors = learner.net.layout(d).rate_factors
     return {
@@ -385,7 +384,7 @@ class OptionedSteps:
         """Factor of the rate in the last step: a number, or one for every net [N]."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Draw the noise that corresponds to instances U x from now on."""
+        """From now on, draw the noise that corresponds to instances U x."""
         self._turn = rotation
 
     def step(

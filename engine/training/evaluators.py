@@ -21,38 +21,38 @@ Measures = dict[str, list["torch.Tensor"]]
 
 
 class Evaluator(Protocol):
-    """Computes the average losses of the records of a training run, and some further measures."""
+    """Evaluator of the average losses of the records of a training run, and of some further measures."""
 
     serves: ClassVar[frozenset[str]]
-    """Names of the measures that it computes; others are computed from the hypothesis."""
+    """Names of the measures that it computes; other measures are computed from the hypothesis."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         """Measure a hypothesis after `seen` examples, or store what a later measurement needs."""
 
     def looks(self, record: int) -> bool:
-        """Return whether it uses more than losses at a record."""
+        """Return whether the evaluator uses more than losses at a record."""
 
     def measured(self) -> Measures:
         """Return the values measured since the last call."""
 
 
 def includes(measures: tuple[Measure, ...], *names: str) -> bool:
-    """Return whether a measure with one of these names is present."""
+    """Return whether the measures include one with one of these names."""
     return any(measure.name in names for measure in measures)
 
 
 TOGETHER = 256
 """Number of weight vectors in one product.
 
-Products one by one, which read the matrix each time, take 3 to 7 times as long.
+Single products, which read the matrix each time, take 3 to 7 times as long.
 """
 
 
 class Blocks:
     """Weights [B, d] of records, in blocks of fixed size.
 
-    A record has its place in a block by its number, and missing places are zeros. Every product then has the
-    same shape, and its rows are the same bits wherever rounds end.
+    The number of a record determines its place in a block, and missing places are zeros. Every product then
+    has the same shape, and its rows have the same bits wherever rounds end.
     """
 
     def __init__(self, size: int) -> None:
@@ -72,7 +72,7 @@ class Blocks:
         return self._first + len(self._waiting) == self._size
 
     def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Return the results of the waiting weights, by a product of a block [size, B, d] → [size, …]."""
+        """Return the results for the waiting weights, by a product of a block [size, B, d] → [size, …]."""
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
         self._waiting.clear()
@@ -121,7 +121,7 @@ class Mistakes:
         self._record += 1
 
     def take_each(self, predictions: torch.Tensor) -> None:
-        """Count the mistakes among predictions [S, B, n] of the next S records, at those to count at."""
+        """Count the mistakes among predictions [S, B, n] of the next S records, where they are counted."""
         turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
         if turns:
             self._records += [self._record - self._first + number for number in turns]
@@ -165,9 +165,9 @@ def counted_everywhere(data: Data, records: int) -> bool:
 
 
 class ByPredictions:
-    """Any loss, from predictions of all rows, averaged for many records at once.
+    """Evaluator of any loss from predictions of all rows, averaged for many records at once.
 
-    Predictions are made record by record, or for a block of records where that is cheaper. Losses that are
+    Predictions are computed record by record, or for a block of records if this is cheaper. Losses that are
     not steady are averaged record by record.
     """
 
@@ -204,7 +204,7 @@ class ByPredictions:
         self._take(hypothesis.predict(self._data.instances))
 
     def take_known(self, predictions: torch.Tensor, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis by predictions of all rows [B, n] that exist already."""
+        """Measure a hypothesis by already computed predictions of all rows [B, n]."""
         if self._of_seen:
             self._counts.append(seen_counts(self._data, self._order, seen))
         self._take(predictions)
@@ -256,9 +256,10 @@ class ByPredictions:
 
 
 def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:
-    """Return how often every row is among the first `seen` examples, a number or [B, 1]; [B, n] or [1, n].
+    """Return how often every row is among the first `seen` examples, as [B, n] or [1, n].
 
-    `order` [R, n] lists the rows in the order of training; None for the order of the data.
+    `seen` is a number or [B, 1]. `order` [R, n] lists the rows in the order of training; None means the order
+    of the data.
     """
     if order is None:
         rows = torch.arange(data.instances.n, device=data.labels.device)
@@ -270,7 +271,7 @@ def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor
 
 
 class ByWeights:
-    """Mean square loss from the distance between the weights and the weights behind the labels."""
+    """Evaluator of the mean square loss by the distance of the weights from those behind the labels."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -307,9 +308,9 @@ class ByWeights:
 
 
 class AroundZero(ByWeights):
-    """Mean square loss for any labels, as wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n in float64.
+    """Evaluator of the mean square loss for any labels: wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n in float64.
 
-    For float32 weights, the cancellation stays at the rounding of float64.
+    For float32 weights, the error by cancellation stays at the rounding of float64.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -326,7 +327,7 @@ class AroundZero(ByWeights):
 
 
 SHARE = 2
-"""Divisor of the size of the instances that limits the size of a block's predictions."""
+"""Ratio by which the instances must exceed a block's predictions in size."""
 
 
 def evaluator(
@@ -339,8 +340,8 @@ def evaluator(
 ) -> Evaluator:
     """Return the cheapest evaluator for a training run.
 
-    The mean square loss of xᵀw is a quadratic function of w, which needs no prediction: of w − w* for labels
-    xᵀw*, and of w itself if w is less precise than float64.
+    The mean square loss of xᵀw is a quadratic function that needs no predictions: of w − w* for labels xᵀw*,
+    and of w itself if w is less precise than float64.
     """
     if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
         if data.w_star is not None:

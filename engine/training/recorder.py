@@ -23,7 +23,7 @@ Values = TypeVar("Values")
 
 
 class Block(NamedTuple):
-    """Some consecutive records of a learner, for R replicas and V variants, such as rates."""
+    """Consecutive records of a learner, for R replicas and V variants, such as rates."""
 
     clocks: dict[str, NDArray[np.float64]]
     """Clocks at every record [S] by name, that of the x-axis first.
@@ -37,7 +37,7 @@ class Block(NamedTuple):
     weights: dict[int, NDArray[np.floating[Any]]]
     """Weight vectors of the first replica and target [V, d] by record, if predictions are linear.
 
-    Records are counted from the first of the block. Only records kept in the trace are present.
+    Records are counted from the first of the block. Only records whose weights the trace stores are present.
     """
 
     arrays: dict[str, dict[int, NDArray[np.float64]]]
@@ -47,7 +47,8 @@ class Block(NamedTuple):
     """
 
     inaccurate: NDArray[np.bool_] | None = None
-    """Records at which a replica has lost its accuracy and is NaN [S, R]; None if that cannot happen."""
+    """Whether each replica has lost its accuracy and is NaN, at every record [S, R]; None if this cannot
+    happen."""
 
     @property
     def loss(self) -> NDArray[np.float64]:
@@ -80,7 +81,7 @@ def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
 
 
 Time = float | NDArray[np.float64]
-"""Value of a clock: a number, or one for every variant [V], or replica and variant [R, V]."""
+"""Value of a clock: a number, or one for every variant [V], or for every replica and variant [R, V]."""
 
 
 @runtime_checkable
@@ -92,9 +93,9 @@ class HasFirstWeights(Protocol):
 
 
 class Recorder:
-    """Takes the records of a training run one by one: losses by its evaluator, and weights to keep.
+    """Recorder of a training run, record by record: losses by its evaluator, measures and weights.
 
-    Every record is measured on its own, so that a curve does not depend on how a run is divided.
+    Every record is measured by itself, so that a curve does not depend on the division of a run.
     """
 
     def __init__(
@@ -110,8 +111,8 @@ class Recorder:
 
         Args:
             order: rows [R, n] in the order of training, by default the order of the data.
-            every_record: take expensive measures at all records, for protocols where users choose the
-                records.
+            every_record: whether to take expensive measures at all records, for protocols where users choose
+                the records.
         """
         data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis
@@ -182,7 +183,7 @@ class Recorder:
     def _measure_others(self, seen: int | torch.Tensor) -> torch.Tensor | None:
         """Take the measures that the evaluator lacks, at the records of their schedules.
 
-        Returns the predictions of all rows [B, n], if a measure needed them.
+        Return the predictions of all rows [B, n] if a measure needed them.
         """
         of_start = self._records_taken == 0 and any(measure.needs().start for measure in self._schedules)
         if of_start and isinstance(self._hypothesis, Parametrised):

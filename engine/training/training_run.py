@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class Recording(Protocol):
-    """Computes the records of one learner as it goes through a protocol."""
+    """Interface for the computation of a learner's records along a protocol."""
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Work for about as long as `records` records take, and return the completed ones, maybe none.
+        """Work for about as long as `records` records take, and return the completed records, if any.
 
-        If a record takes many updates, as many updates are made, and the record may stay unfinished. Records
-        are the same wherever calls end.
+        If a record takes many updates, this number of updates is made instead, and the record may stay
+        unfinished. Records are the same wherever calls end.
 
         Args:
             seconds: time after which no further update or record is begun.
@@ -53,7 +53,7 @@ class InPieces:
         self._pieces = self.pieces()
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Do up to `records` pieces of work within the time, and return the completed records, maybe none."""
+        """Do up to `records` pieces of work within the time, and return the completed records, if any."""
         end = time.perf_counter() + seconds
         for _ in islice(self._pieces, records):
             if time.perf_counter() > end:
@@ -61,7 +61,7 @@ class InPieces:
         return self.block()
 
     def pieces(self) -> Iterator[None]:
-        """Train to the end; yields after every piece, with at most one update and one record each."""
+        """Train to the end; yield after every piece of at most one update and one record."""
         raise NotImplementedError
 
     def block(self) -> Block:
@@ -76,10 +76,10 @@ def _solves(kind: type) -> bool:
 
 
 def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor) -> Iterator[None]:
-    """Let a hypothesis learn examples: instances [R, n, d], labels [B, n]; yields between pieces.
+    """Make a hypothesis learn examples: instances [R, n, d], labels [B, n]; yield between pieces.
 
-    Gradients take all examples in one update. Solvers take one after the other, and then solve for one member
-    of the batch after the other.
+    Gradients take all examples in one update. Solvers take the examples one by one, and then solve for the
+    batch members one by one.
     """
     if isinstance(hypothesis, Descent):
         hypothesis.learn(instances, labels)
@@ -106,7 +106,7 @@ def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tu
 
 
 def on_transformed(inputs: TrainingInputs, begin: Begin, turn: torch.Tensor) -> tuple[Data, TrainingRun]:
-    """Return the instances g x, and the training run on them from the start that corresponds to that on x."""
+    """Return the instances g x, and the training run on them from the start that corresponds to x."""
     data, training_run = on_instances(inputs, begin, inputs.data.instances.rows @ turn.T)
     if isinstance(training_run.hypothesis, Turnable):
         training_run.hypothesis.rotate(turn)
@@ -125,7 +125,7 @@ def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
 
 
 class CoupledRuns:
-    """Training run that advances coupled runs with it, record by record."""
+    """Training run that advances together with coupled runs, record by record."""
 
     def __init__(self, inputs: TrainingInputs, begin: Begin, measures: list[Measure]) -> None:
         data = inputs.data
@@ -144,7 +144,7 @@ class CoupledRuns:
         return self._run.hypothesis
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Complete at most one record: predictions are compared when both runs have completed it."""
+        """Complete at most one record, because predictions are compared when both runs have completed it."""
         block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
             before = self._by_member(self._run.hypothesis.predict(self._data.instances))

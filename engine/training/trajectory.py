@@ -106,7 +106,8 @@ def _joined(tensors: Params) -> Floats:
 Method = Literal["dop853", "rk45", "bdf", "radau"]
 
 NAMES: dict[Method, str] = {"dop853": "DOP853", "rk45": "RK45", "bdf": "BDF", "radau": "Radau"}
-"""scipy's names of the methods. LSODA is missing: before scipy 1.17 two solvers cannot run at a time."""
+"""scipy's names of the methods, without LSODA: before scipy 1.17, two of its solvers cannot run at the same
+time."""
 
 EXPLICIT: tuple[Method, ...] = ("dop853", "rk45")
 """Methods without a Jacobian."""
@@ -115,7 +116,7 @@ VECTORS: dict[Method, int] = {"dop853": 28, "rk45": 18, "bdf": 24, "radau": 18}
 """Number of vectors that each method keeps, for stages, differences and interpolation."""
 
 MATRICES = 10
-"""Largest number of matrices that implicit methods keep: the Jacobian, real and complex factors, copies."""
+"""Largest number of matrices that implicit methods store: the Jacobian, real and complex factors, copies."""
 
 
 class Accuracy(NamedTuple):
@@ -129,7 +130,7 @@ class Accuracy(NamedTuple):
 
 
 class OutOfEvaluations(Exception):
-    """A solution needs more evaluations of its field than allowed; it has reached `time`."""
+    """Error: a solution needs more evaluations of its field than allowed; it has reached `time`."""
 
     def __init__(self, time: float) -> None:
         super().__init__(time)
@@ -179,7 +180,7 @@ class Trajectory:
     def at(self, time: float) -> Floats:
         """Return the solution at a time of the last step; NaN if it has broken off before.
 
-        Raises: OutOfEvaluations, as some methods evaluate the field to interpolate.
+        Raises: OutOfEvaluations, because some methods evaluate the field to interpolate.
         """
         if self._solver is None or self.time < time:
             return self._field.start if time == 0 else np.full_like(self._field.start, np.nan)
@@ -238,14 +239,14 @@ LOOSER, LOOSEST, LOOSELY = 1e3, 1e-2, 0.02
 """Factor of the tolerances of the first comparison, the largest rtol, and the allowed difference.
 
 The solution is confirmed while weights differ by at most the share LOOSELY of the longest weights so far.
-Most of that difference is the error of the comparison, which grows with its tolerances.
+Most of this difference is the error of the comparison, which grows with the tolerances.
 """
 
 TIGHTER, TIGHTEST, TIGHTLY = 0.1, 3e-14, 0.002
 """Factor of the tolerances of the second comparison, the least rtol, and the allowed difference.
 
-With a tenth of the tolerances, most of the difference is the error of the solution. scipy takes no rtol below
-100 times the rounding of 1.
+With a tenth of the tolerances, most of the difference is the error of the solution. scipy accepts no rtol
+below 100 times the rounding of 1.
 """
 
 FEW = 64
@@ -255,8 +256,8 @@ FEW = 64
 class Reversed:
     """The same field with its coordinates in reversed order, so that rounding differs.
 
-    A symmetry of the flow may hide an instability for a long time, and rounding always breaks it to the same
-    side.
+    A symmetry of the flow may hide an instability for a long time, and rounding always breaks it towards the
+    same side.
     """
 
     def __init__(self, field: GradientField) -> None:
@@ -273,12 +274,12 @@ class Reversed:
 
 
 class VerifiedTrajectory:
-    """Solution of dθ/dt = F(θ) at increasing times, NaN from where it is not to be trusted.
+    """Solution of dθ/dt = F(θ) at increasing times; NaN from the time when it is no longer accurate.
 
-    Local errors are below the tolerances, but an unstable flow magnifies them, in the end beyond the weights.
-    Conserved quantities need not show it. So a second solution with loose tolerances, and few steps, follows
-    the first. Once the two disagree, the loose one may be to blame: a solution with tighter tolerances, from
-    the start, takes its place. If that one disagrees, too, accuracy is lost. Source: Hairer, Nørsett, Wanner
+    Local errors are below the tolerances, but an unstable flow amplifies them, in the end beyond the weights.
+    Conserved quantities need not show this. So a second solution, with loose tolerances and few steps,
+    follows the first. Once the two disagree, the loose one may be wrong: a solution with tighter tolerances,
+    from the start, replaces it. If this one disagrees, too, accuracy is lost. Source: Hairer, Nørsett, Wanner
     1993, II.4.
     """
 
@@ -302,7 +303,7 @@ class VerifiedTrajectory:
         return self._place
 
     def advance(self, time: float) -> Iterator[None]:
-        """Advance to a time; yields after each step of a solution. Raises: OutOfEvaluations."""
+        """Advance to a time; yield after each step of a solution. Raises: OutOfEvaluations."""
         if not self.is_accurate:
             return
         yield from _advance(self._solution, time)
@@ -322,7 +323,7 @@ class VerifiedTrajectory:
         self._place = np.full_like(self._place, np.nan)
 
     def _start_comparison(self) -> None:
-        """Start the next solution to compare with; without one the solution is not accurate."""
+        """Start the next solution to compare with; if there is none, the solution is not accurate."""
         accuracy, self._agreement = next(self._comparisons, (None, 0.0))
         if accuracy is None:
             self.is_accurate = False

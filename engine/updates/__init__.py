@@ -30,11 +30,10 @@ A tensor holds one rate per member of the batch and has as many dimensions as th
 ScalarStep = Callable[
     ["torch.Tensor", "float | torch.Tensor", "torch.Tensor"], "tuple[torch.Tensor, torch.Tensor]"
 ]
-"""The step of a rule that moves a linear neuron by multiples of the examples: w ← w − s x where g = c x.
-
-From c of some examples in their order [K, …], the rate and the memory of every member of the batch, which is
-0 at first, it makes s [K, …] and the memory after the last. Rules that treat features differently may do so
-on ±1 only.
+"""The step of a rule that moves a linear neuron by multiples of the examples: w ← w − s x for g = c x. Its
+arguments are c for examples in order [K, …], and the rate and the memory of every batch member; the memory is
+0 at first. It returns s [K, …] and the memory after the last example. Rules that treat features differently
+may have such a step only on examples of ±1.
 """
 
 BEST: Literal["best"] = "best"
@@ -44,7 +43,7 @@ GRID = tuple(2.0**exponent for exponent in range(-14, 3))
 """Rates among which the best one is chosen."""
 
 ROUNDING = 256
-"""Units of rounding, relative to the largest size, up to which sizes count as rounding."""
+"""Units of rounding of the largest size up to which a size counts as rounding."""
 
 MOST_RATES = 128
 """Largest number of rates of a learner: each is a curve, and a row of the table."""
@@ -63,7 +62,7 @@ class UpdateStructure(NamedTuple):
     """Kind of the learners that the rule trains, unless their architecture decides."""
 
     continuous: bool = True
-    """Whether small changes of gradients change a step little; signs jump, and so amplify rounding."""
+    """Whether small changes of gradients change a step only a little; signs jump, and so amplify rounding."""
 
     own_start: bool = False
     """Whether `start` may replace the weights of the architecture."""
@@ -78,16 +77,15 @@ class UpdateStructure(NamedTuple):
     """Whether every layer moves within the span of its gradients so far, with one rate per layer."""
 
     columnwise: bool = False
-    """Whether an entry moves by its own gradients only, so that inputs with gradient 0 can be omitted."""
+    """Whether an entry moves only by its own gradients, so that inputs with gradient 0 can be omitted."""
 
     layerwise: bool = False
-    """Whether a layer moves by its own gradients and weights only.
-
-    Other layers may only decide which gradients count as rounding.
+    """Whether a layer moves only by its own gradients and weights. Other layers may only decide which
+    gradients count as rounding.
     """
 
     entries_alike: bool = False
-    """Whether exchanging two entries, also of different layers, only exchanges their steps."""
+    """Whether exchanging two entries, even of different layers, only exchanges their steps."""
 
     by_factors: bool = False
     """Whether `step` along g is `multiply` with the factors e^(−η g)."""
@@ -96,7 +94,7 @@ class UpdateStructure(NamedTuple):
     """Whether `start` and the declared steps use operators only, so that they also work on numpy arrays."""
 
     invariance_of_vectors: Verdict | None = None
-    """Verdict for architectures whose layers are single vectors; None if it is that of `invariance`."""
+    """Verdict for architectures whose layers are single vectors; None if `invariance` gives it."""
 
     stable_up_to: float | None = None
     """Least η S at which full-batch steps on a quadratic of curvature S diverge; None if it is not known."""
@@ -108,8 +106,8 @@ class UpdateStructure(NamedTuple):
     """Number of examples in its gradients; None for all examples of the protocol."""
 
     observes: Literal["slopes", "curvature"] | None = None
-    """Signals that `observe` gets back through every layer before every step: slopes L' of the loss, or roots
-    √L'' of its second derivative. None for a rule that only sees gradients."""
+    """Signals that are sent back through every layer to `observe` before every step: slopes L' of the loss,
+    or roots √L'' of its second derivative. None for a rule that only sees gradients."""
 
     matrices: int = 0
     """Number of float64 matrices [d, d] per batch member that a step holds for a parameter with d inputs."""
@@ -118,14 +116,14 @@ class UpdateStructure(NamedTuple):
     """Number of further float64 matrices [h, h] that a step holds for a parameter with h outputs."""
 
     columns: int | None = None
-    """Number of inputs per column block, where every block has its own matrices.
+    """Number of inputs per block of columns, if every block has its own matrices.
 
     None if all columns form one block.
     """
 
 
 class Update(Part, frozen=True):
-    """A pure pair: `start` prepares parameters and state, `step` turns a gradient into new ones."""
+    """A pure pair of functions: `start` prepares parameters and state, `step` moves them along a gradient."""
 
     declares: ClassVar[frozenset[str]] = frozenset(
         (
@@ -143,7 +141,7 @@ class Update(Part, frozen=True):
         super().__post_init__()
         rates = getattr(self, "lr", None)
         if isinstance(rates, tuple) and len({f"{rate:.4g}" for rate in rates}) < len(rates):
-            raise BadField("lr", "two rates are the same to four digits; give every rate once")
+            raise BadField("lr", "two rates are equal to four digits; give every rate once")
 
     def structure(self) -> UpdateStructure:
         """Return the properties of the steps. A rule replaces fields of `super().structure()`."""
@@ -152,8 +150,8 @@ class Update(Part, frozen=True):
     def response(self, steps: int) -> NDArray[np.float64] | None:
         """Return ρ_1 … ρ_steps, if w after k gradients is w₀ − η Σ_j ρ_(k−j+1) g_j for every k; else None.
 
-        A single gradient 1 has moved a weight by −η ρ_m after m steps, its own included. Responses exist for
-        rules that treat all times alike, and move nothing without gradients.
+        A single gradient 1 has moved a weight by −η ρ_m after m steps, including its own. Responses exist for
+        linear rules that treat all steps alike, and that do not move without gradients.
         """
         return None
 
@@ -167,19 +165,19 @@ class Update(Part, frozen=True):
         return None
 
     def refuses(self, architecture: Architecture) -> str | None:
-        """Return why this rule cannot train this architecture, in one sentence; None if it can."""
+        """Return the reason why this rule cannot train this architecture; None if it can."""
         return None
 
     def refuses_features(self, d: int) -> str | None:
-        """Return why this rule cannot move weights of d features, in one sentence; None if it can."""
+        """Return the reason why this rule cannot move weights of d features; None if it can."""
         return None
 
     def refuses_loss(self, loss: Loss) -> str | None:
-        """Return why this rule does not fit this loss, in one sentence; None if it does."""
+        """Return the reason why this rule does not fit this loss; None if it does."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
-        """Return the parameters at k = 0, which a rule may replace, and the first state."""
+        """Return the parameters at k = 0, which may differ from the given ones, and the first state."""
         return params, {}
 
     def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
@@ -202,7 +200,7 @@ class Update(Part, frozen=True):
         """Return whether steps commute with rotations of instances from this family, and why.
 
         Steps that commute with permutations of the inputs of a layer also commute with permutations of its
-        units. `single` says that every gradient belongs to a single example.
+        units. `single`: whether every gradient belongs to a single example.
         """
         reason = f"{self.kind} does not declare that its steps rotate with the instances"
         return Verdict(False, reason, undecided=True)
@@ -216,9 +214,9 @@ class Update(Part, frozen=True):
         return None
 
     def invariant_counterpart(self) -> Update:
-        """Return the rotation-invariant rule that this one equals where it is invariant "on this data".
+        """Return the rotation-invariant rule that this rule equals, if it is invariant "on this data".
 
-        The certificate trains it on rotated instances; by default it is the rule itself.
+        The certificate trains this counterpart on rotated instances. By default, it is the rule itself.
         """
         return self
 
@@ -267,10 +265,10 @@ class MultiplicativeUpdate(Update, frozen=True):
 class Diagonal(Update, frozen=True):
     """Base of rules that divide each gradient entry by a size of its past entries.
 
-    With `shared`, all inputs of a unit of the first layer use the mean of their squares, [B, h, 1]: then its
-    steps are multiples of gradients and commute with rotations. The squares of one ±1 example are equal
-    within a unit, so there the two do the same. A member that is such a rule says so: its `invariance` is
-    `by_sizes`. Source: theory.md §8.
+    With `shared`, all inputs of a unit of the first layer use the mean of their squares, [B, h, 1]. The
+    unit's steps are then multiples of gradients and commute with rotations. On single ±1 examples, squares
+    are equal within a unit, so both variants agree. Such rules declare `by_sizes` as their `invariance`.
+    Source: theory.md §8.
     """
 
     shared: Annotated[
@@ -281,7 +279,7 @@ class Diagonal(Update, frozen=True):
         return super().structure()._replace(learner_kind="gradient" if self.shared else "coordinate")
 
     def squares(self, gradients: Params) -> Params:
-        """Return the squares g² that scale the rates, shaped like the gradients or one per sharing group."""
+        """Return the squares g² that scale the rates, shaped like the gradients, or one per unit."""
         squared = {layer: g.square() for layer, g in gradients.items()}
         if self.shared:
             first = next(iter(squared))
@@ -300,7 +298,7 @@ class Diagonal(Update, frozen=True):
         return msgspec.structs.replace(self, shared=True)
 
     def by_sizes(self, matrix: Matrix, single: bool) -> Verdict:
-        """Return the verdict of a rule that divides gradients by these sizes."""
+        """Return the invariance verdict of a rule that divides gradients by the sizes of past entries."""
         if self.shared:
             return Verdict(
                 True, "all inputs of a unit share a rate, so steps stay in the span of the instances"
@@ -342,7 +340,7 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
 
 
 def rounding(sizes: Params) -> Params:
-    """Return the size up to which entries [B, …] count as rounding of the largest one, [B, 1, …]."""
+    """Return the size [B, 1, …] up to which entries [B, …] count as rounding of the largest entry."""
     by_layer = [size.flatten(1).amax(1) for size in sizes.values()]
     least = ROUNDING * torch.finfo(by_layer[0].dtype).eps * torch.stack(by_layer).amax(0)
     return {layer: per_member(least, size) for layer, size in sizes.items()}
@@ -358,7 +356,7 @@ def norms(params: Params) -> Params:
 
 
 def with_direction(gradients: Params) -> Params:
-    """Return which gradients are more than rounding of the largest one of their batch member, [B, 1, …].
+    """Return whether each gradient is more than rounding of the largest of its batch member, [B, 1, …].
 
     A gradient that is only rounding has no direction, and must not become a step of full length.
     """
@@ -410,7 +408,7 @@ def as_matrix(w: torch.Tensor) -> torch.Tensor:
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """Return why a rule that sets the start of its weights cannot train this architecture; None if it can."""
+    """Return the reason why a rule that sets its own start cannot train this architecture; None if it can."""
     if architecture.structure().trains_weights:
         return None
     return (
@@ -430,7 +428,7 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
 
 
 def only_mistakes(rule: Update, loss: Loss) -> str | None:
-    """Refuse losses whose slope is not 0 without a mistake, for a mistake-driven rule."""
+    """Refuse losses with a slope on correct predictions, for a mistake-driven rule."""
     if loss.kind == "mistake":
         return None
     return (
@@ -440,7 +438,7 @@ def only_mistakes(rule: Update, loss: Loss) -> str | None:
 
 
 class Mirror(NamedTuple):
-    """The flow dθ/dt = −∂L/∂w that a rule follows with a small rate η, in the time t = η · step.
+    """The flow dθ/dt = −∂L/∂w that a rule follows for a small rate η, with the time t = η · step.
 
     The weights w are a function of the dual weights θ: θ = w for gradient descent, θ = ln w for EGU. Source:
     KW97; theory.md §4.
@@ -460,8 +458,8 @@ EUCLIDEAN = Mirror(lambda params, _: params, lambda dual: dual)
 class MultiplicativeStep(NamedTuple):
     """Multiplicative steps along g = c x of a learner that predicts xᵀ(a^L − b^L).
 
-    For x_i = ±1, a_i is multiplied by the factor of that sign, and b_i, if there is a b, by that of the other
-    sign. The factor is e^(−s η c) or 1 − s η c for +1, and e^(s η c) or 1 + s η c for −1.
+    For x_i = ±1, a_i is multiplied by the factor of this sign, and b_i (if there is a b) by the factor of the
+    other sign. The factor is e^(−s η c) or 1 − s η c for +1, and e^(s η c) or 1 + s η c for −1.
     """
 
     exponential: bool

@@ -21,11 +21,11 @@ LARGEST_EDGE = 1 - 1e-6
 class AdaBoost(Update, frozen=True, tag="adaboost"):
     """AdaBoost on the side of the examples: D_i ← D_i exp(−α g_i)/Z, where the g_i are margins, from D = 1/d.
 
-    The d weights D are those of d training examples, and a step brings a weak hypothesis h. Its margin on
-    example i, 1 where it is right and −1 where it is wrong, is g_i: −y x_i for hinge loss on ±1. Its edge is
-    γ = Σ_i D_i g_i, and its vote α = ½ ln((1 + γ)/(1 − γ)), after which the edge of h is 0. With a constant
-    `vote`, it is EG at this rate. The rule `coordinate` on exponential loss is AdaBoost on the side of the
-    votes. Source: Freund, Schapire 1997; Schapire, Singer 1999; theory.md §4.
+    The d weights D are those of d training examples, and every step uses a weak hypothesis h. Its margin on
+    example i, 1 if h is right and −1 if it is wrong, is g_i: −y x_i for hinge loss on ±1. The edge of h is γ
+    = Σ_i D_i g_i, and its vote is α = ½ ln((1 + γ)/(1 − γ)). After the step, the edge of h is 0. With a
+    constant `vote`, the rule is EG at this rate. The rule `coordinate` on exponential loss is AdaBoost on the
+    side of the votes. Source: Freund, Schapire 1997; Schapire, Singer 1999; theory.md §4.
     """
 
     vote: Annotated[
@@ -50,7 +50,7 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
         return new, state
 
     def _votes(self, w: torch.Tensor, margins: torch.Tensor) -> float | torch.Tensor:
-        """Return the constant vote, or that of every edge [B, …, 1]."""
+        """Return the constant vote, or the vote for every edge [B, …, 1]."""
         if self.vote is not None:
             return self.vote
         edges = (w * margins).sum(-1, keepdim=True)

@@ -17,13 +17,14 @@ class Adafactor(Diagonal, frozen=True, tag="adafactor"):
     """Adafactor: u_ij = g_ij / √(R_i C_j / mean R), w ← w − η u / max(1, rms(u)) for every layer.
 
     R and C are averages of the means of g² + ε over the rows and over the columns of a layer. After t steps,
-    the last step has the share t^(−c) in these averages. A single row has R_i C_j / mean R = C_j, as RMSProp
-    has. Rates do not depend on weights. Source: Shazeer, Stern 2018 (with ε = 1e-30); theory-symmetry.md §65.
+    the last step has the share t^(−c) in these averages. For a single row, R_i C_j / mean R = C_j, as in
+    RMSProp. Rates do not depend on weights. Source: Shazeer, Stern 2018 (with ε = 1e-30); theory-symmetry.md
+    §65.
     """
 
     lr: Rate = 0.00390625
     memory: Annotated[
-        float, Meta(gt=0, le=1, title="memory c", description="the newest g² have the share t^(−c)")
+        float, Meta(gt=0, le=1, title="memory c", description="the newest g² has the share t^(−c)")
     ] = 0.8
     eps: Annotated[float, Meta(gt=0, title="ε", description="added to squares")] = 1e-16
 

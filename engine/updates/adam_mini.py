@@ -51,7 +51,7 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
         return descended(params, directions, rates), {"m": m, "v": v, "steps": steps}
 
     def _mean(self, squares: torch.Tensor) -> torch.Tensor:
-        """Return the mean of the squares [B, …] of entries that share a rate, [B, …, 1]."""
+        """Return the mean [B, …, 1] of the squares of entries that share a rate."""
         over = tuple(range(1, squares.dim())) if self.per == "tensor" else (-1,)
         return squares.mean(over, keepdim=True)
 

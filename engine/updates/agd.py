@@ -14,7 +14,7 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure
 
 NEWTON = 8
-"""Newton steps to the exact rate: they start nearby, and each doubles the correct digits."""
+"""Number of Newton steps to the exact rate; they start nearby, and each doubles the correct digits."""
 
 
 class Automatic(Update, frozen=True):
@@ -41,9 +41,9 @@ class AGD(Automatic, frozen=True, tag="agd"):
     outputs; a weight vector has one output. The architecture's start is used; the paper starts with
     semi-orthogonal matrices times s_l.
 
-    With the net's `l2_penalty` λ the bound has the additional term ½ aη², a = cλ d̃/L for the mean d̃ of
-    d_l/d_{l−1}. The rate is then ln((1 + √(1 + 4G/(1 + a)))/2), from e^η − 1 ≥ η, or with `exact` the
-    minimiser itself, by Newton's method. Source: Bernstein et al. 2023; theory.md §9, theory-symmetry.md §22.
+    With the net's `l2_penalty` λ, the bound has the additional term ½ aη², a = cλ d̃/L for the mean d̃ of
+    d_l/d_{l−1}. The rate is then ln((1 + √(1 + 4G/(1 + a)))/2), from e^η − 1 ≥ η, or, with `exact`, the
+    minimiser itself by Newton's method. Source: Bernstein et al. 2023; theory.md §9, theory-symmetry.md §22.
     """
 
     l2_penalty: Annotated[
@@ -83,7 +83,7 @@ class AGD(Automatic, frozen=True, tag="agd"):
         return new, state
 
     def _rate(self, G: torch.Tensor, params: Params) -> torch.Tensor:
-        """Return η of every batch member, for its G [B]."""
+        """Return η [B] of every batch member from its G [B]."""
         mean_ratio = sum(ratio(w) ** 2 for w in params.values()) / len(params)
         a = self.loss_scale * self.l2_penalty * mean_ratio / len(params)
         rate = automatic_rate(G / (1 + a))

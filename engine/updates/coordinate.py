@@ -14,10 +14,10 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
     """Coordinate descent: w_j ← w_j − η g_j at the entry with the largest |g_j|; the others stay.
 
     It is steepest descent in ‖·‖₁, over the entries of all layers. Among entries that are equal up to
-    rounding the first is chosen. On exponential loss, it is AdaBoost: features are the weak learners, and the
-    weight of an example is its share of the loss. With steps along ∇ ln L, g_j is the edge of the chosen weak
-    learner. AdaBoost itself takes ½ ln((1 + g_j)/(1 − g_j)), the best step for features ±1; steps η g_j are
-    its form with shrinkage, which tends to the largest margin in ‖·‖₁. Source: Freund, Schapire 1997;
+    rounding, the first is chosen. On exponential loss, it is AdaBoost: features are the weak learners, and
+    the weight of an example is its share of the loss. With steps along ∇ ln L, g_j is the edge of the chosen
+    weak learner. AdaBoost itself takes ½ ln((1 + g_j)/(1 − g_j)), the best step for features ±1; steps η g_j
+    are its form with shrinkage, which tends to the largest margin in ‖·‖₁. Source: Freund, Schapire 1997;
     Telgarsky 2013; GLSS18a; theory-bias.md §47.
     """
 
@@ -35,4 +35,4 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
         return descended(params, unflat(chosen, gradients), rates), state
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        return Verdict(False, "one weight moves at a time, or the first if gradients are equal", SIGN_FLIPS)
+        return Verdict(False, "one weight moves at a time, the first if gradients are equal", SIGN_FLIPS)

@@ -18,8 +18,8 @@ from engine.updates import Mirror, MultiplicativeStep, Rate, Rates, State, Updat
 class Hypentropy(Update, frozen=True, tag="hypentropy"):
     """Hypentropy mirror descent: w ← β sinh(asinh(w/β) − η g), from any start.
 
-    Equal to EGU± started at w₊ = w₋ = β/2; default β = 1/d. Large β acts like gradient descent.
-    Source: Ghai, Hazan, Singer 2020; WGL20; theory.md §4.
+    It equals EGU± started at w₊ = w₋ = β/2; the default is β = 1/d. With a large β, it acts like gradient
+    descent. Source: Ghai, Hazan, Singer 2020; WGL20; theory.md §4.
     """
 
     lr: Rate = 0.05

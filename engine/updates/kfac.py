@@ -17,10 +17,10 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 class KFAC(Update, frozen=True, tag="kfac"):
     """K-FAC: W ← W − η (S + λI)⁻¹ G (A + λI)⁻¹, A and S averages of E aaᵀ and E δδᵀ, layer by layer.
 
-    a are the inputs of a layer that computes z = Wa, δ the derivatives ∂L/∂z of the loss of single examples,
-    and E is the mean over the examples of a step. At step t, the previous averages get the weight min(1 −
-    1/t, β). A bias is a layer with the input 1. If x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ.
-    Source: Martens, Grosse 2015; theory-symmetry.md §65.
+    a is the input of a layer that computes z = Wa, δ the derivative ∂L/∂z of the loss of a single example,
+    and E the mean over the examples of a step. At step t, the previous averages get the weight min(1 − 1/t,
+    β). A bias is a layer with the input 1. If x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ. Source:
+    Martens, Grosse 2015; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.05

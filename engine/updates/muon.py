@@ -26,7 +26,7 @@ from engine.updates import (
 from engine.updates.adam import Adam
 
 QUINTIC = 3.4445, -4.7750, 2.0315
-"""a, b, c of the polynomial aσ + bσ³ + cσ⁵ that moves singular values to 1, up to about 0.3."""
+"""a, b, c of the polynomial aσ + bσ³ + cσ⁵, which moves singular values to within about 0.3 of 1."""
 
 ITERATIONS = 5
 
@@ -35,10 +35,10 @@ class Muon(Update, frozen=True, tag="muon"):
     """Muon: M ← μM + G, W ← W − η √max(1, h/d) O(G + μM) for a layer of h outputs and d inputs, from M = 0.
 
     O sets all singular values to about 1. With `newton-schulz`, it applies five steps X ← aX + (bA + cA²)X
-    with A = XXᵀ, from the direction X = ·/‖·‖_F: an odd polynomial of the matrix. With `svd` it is exact, UVᵀ
-    of the singular vectors, which are arbitrary for a matrix without full rank. With `hidden` only hidden
-    layers take these steps, as recommended; the first layer, the last layer and all biases take steps of Adam
-    with its usual constants. Source: Jordan et al. 2024; theory-symmetry.md §65.
+    with A = XXᵀ, from the direction X = ·/‖·‖_F: an odd polynomial of the matrix. With `svd`, O is exactly
+    UVᵀ of the singular vectors, which are arbitrary for a matrix without full rank. With `hidden`, only
+    hidden layers take these steps, as recommended; the first layer, the last layer and all biases take steps
+    of Adam with its usual constants. Source: Jordan et al. 2024; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.02
@@ -96,7 +96,7 @@ class Muon(Update, frozen=True, tag="muon"):
         return directions
 
     def _of_vectors(self) -> Verdict | None:
-        """Return the verdict for layers that are single vectors; None if it is that of other layers."""
+        """Return the verdict for layers that are single vectors; None if it equals that for other layers."""
         if self.by == "newton-schulz" or self.hidden:
             return None
         return Verdict(True, "the direction of a gradient is its only singular vector, of full rank")

@@ -17,8 +17,9 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
     """The online Newton step: A ← A + g gᵀ, w ← w − η A⁻¹ g, from A = ε I.
 
     A⁻¹ is stored in float64 and updated by Sherman–Morrison in O(d²). A matrix W [h, d] has one A over its
-    inputs, A ← A + GᵀG, changes by η G A⁻¹, and A⁻¹ is updated by Woodbury in O(h³ + h d²). If x becomes Ux,
-    then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Source: Hazan, Agarwal, Kale 2007; theory.md §4.
+    inputs, A ← A + GᵀG, and changes by η G A⁻¹. A⁻¹ is then updated by Woodbury in O(h³ + h d²). If x becomes
+    Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Source: Hazan, Agarwal, Kale 2007; theory.md
+    §4.
     """
 
     lr: Rate = 2.0

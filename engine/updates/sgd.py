@@ -17,8 +17,8 @@ class SGD(Plain, frozen=True, tag="sgd"):
     """Stochastic gradient descent: w ← w − η g, with g the mean gradient of a random mini-batch.
 
     Protocols that train on many examples use `batch`: erm draws that many examples for each step, and epochs
-    takes them in stored or in random order. One-pass and steps have their own field for the examples of an
-    update, and to-consistency takes one example at a time. Source: theory.md §4.
+    takes them in stored or in random order. The protocols one-pass and steps have a separate field for the
+    examples of an update, and to-consistency takes one example at a time. Source: theory.md §4.
     """
 
     lr: Rate = 0.00390625

@@ -19,10 +19,10 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
     """Shampoo: L ← L + GGᵀ, R ← R + GᵀG, W ← W − η L^(−1/4) G R^(−1/4), from L = R = εI, layer by layer.
 
     If x becomes Ux, then G becomes GUᵀ, R becomes URUᵀ, and L stays. With `factors` = left, the step is
-    L^(−1/2) G. `grafting` keeps the direction and takes the length of another rule's step: of G (sgd) or of
-    Adam with its usual constants. `block` splits G into blocks of that many columns, each with its own L and
-    R, as is usual for large d. Each step requires an eigendecomposition of each factor, in float64. Source:
-    Gupta, Koren, Singer 2018; Anil et al. 2020; theory-symmetry.md §65.
+    L^(−1/2) G. `grafting` keeps the direction, but takes the length of another rule's step: that of G (sgd),
+    or of Adam with its usual constants. `block` splits G into blocks of this number of columns, each with its
+    own L and R, as is usual for large d. Each step requires an eigendecomposition of each factor, in float64.
+    Source: Gupta, Koren, Singer 2018; Anil et al. 2020; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.05

@@ -17,11 +17,11 @@ from engine.updates import Diagonal, Rate, Rates, ScalarStep, State, UpdateStruc
 class Sign(Diagonal, frozen=True, tag="sign"):
     """Sign descent: w ← w − η sign(g); an entry that is only rounding error relative to others stays.
 
-    Every entry is divided by its own size: RMSProp without a memory. It differs from steepest descent in ‖·‖∞
-    only in the length of its steps, so it tends to solutions with a small ‖w‖∞. With `steepest` the step is
-    that of steepest descent, η mean|g_i| sign(g) with the mean over all layers, which shrinks with the
-    gradient. With `shared`, the mean uses the root mean square of a first-layer unit as its |g_i|. Source:
-    Bernstein et al. 2018; GLSS18a; theory-symmetry.md §65, theory-bias.md §47.
+    Every entry is divided by its own size: RMSProp without a memory. The rule differs from steepest descent
+    in ‖·‖∞ only in the length of its steps, so it tends to solutions with a small ‖w‖∞. With `steepest`, the
+    step is that of steepest descent, η mean|g_i| sign(g) with the mean over all layers, which shrinks with
+    the gradient. With `shared`, the root mean square over a unit of the first layer replaces the |g_i| of its
+    entries in this mean. Source: Bernstein et al. 2018; GLSS18a; theory-symmetry.md §65, theory-bias.md §47.
     """
 
     lr: Rate = 0.001953125

@@ -14,9 +14,8 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 from engine.updates.shampoo import eigh
 
 UNCERTAIN = 1e-9
-"""Share of the largest eigenvalue below which eigenvectors are uncertain by 1e-7 and more in float64.
-
-Steps along these would have full length.
+"""Share of the largest eigenvalue below which eigenvectors are uncertain by 1e-7 or more in float64. Steps
+along such eigenvectors would have full length.
 """
 
 
@@ -25,11 +24,11 @@ class SOAP(Update, frozen=True, tag="soap"):
 
     L and R are averages of GGᵀ and GᵀG with β₂, Q_L and Q_R their eigenvectors. M is the average of G with
     β₁, and V the entrywise average of (Q_LᵀGQ_R)² with β₂; M̂ and V̂ correct the bias of the start as in
-    Adam. L and R include the gradient of the step, and eigenvectors that are uncertain by rounding get no
-    step.
+    Adam. L and R include the gradient of the step. Directions whose eigenvectors are uncertain by rounding
+    get no step.
 
-    `refresh` gives the released variant: the first gradient changes nothing, and steps use the basis of the
-    previous step, which is refreshed after that many steps by a QR decomposition of L Q_L and of R Q_R.
+    `refresh` selects the released variant: the first gradient changes nothing, and steps use the basis of the
+    previous step. After every `refresh` steps, a QR decomposition of L Q_L and of R Q_R refreshes the basis.
     Gradients then have components along eigenvectors that were arbitrary. Source: Vyas et al. 2025;
     theory-symmetry.md §65.
     """
@@ -39,7 +38,8 @@ class SOAP(Update, frozen=True, tag="soap"):
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of V, L and R kept")] = 0.95
     eps: Annotated[float, Meta(gt=0, title="ε", description="inside the root")] = 1e-8
     refresh: Annotated[
-        Count | None, Meta(title="refresh", description="steps from basis to basis; none: exact bases")
+        Count | None,
+        Meta(title="refresh", description="steps between two refreshes of the bases; none: exact bases"),
     ] = None
 
     def structure(self) -> UpdateStructure:
@@ -121,14 +121,14 @@ class SOAP(Update, frozen=True, tag="soap"):
 
 
 def _certain(sizes: torch.Tensor) -> torch.Tensor:
-    """Return which eigenvalues [B, d] have accurate eigenvectors."""
+    """Return whether each eigenvalue [B, d] has an accurate eigenvector."""
     return sizes > UNCERTAIN * sizes.amax(1, keepdim=True)
 
 
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the order [B, d] of Q's columns by their share of S, largest first, and Q of S Q sorted so.
+    """Return the order [B, d] of Q's columns by their share of S, largest first, and the new Q in this order.
 
-    Only members of the batch that are due change.
+    The new Q is that of a QR decomposition of S Q; only batch members that are due change.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

@@ -19,9 +19,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 class Sophia(Update, frozen=True, tag="sophia"):
     """Sophia: M ← β₁M + (1 − β₁)G, w ← w − η clip(M / max(γh, δ), ±1), entry by entry, from M = h = 0.
 
-    h ← β₂h + (1 − β₂) diag(E L''(ŷ) ∇ŷ∇ŷᵀ) averages the diagonal of the Gauss–Newton matrix, exactly and at
-    every step (the paper estimates it every tenth step); E is the mean over the examples of the step. Source:
-    Liu et al. 2024; theory-symmetry.md §65.
+    h ← β₂h + (1 − β₂) diag(E L''(ŷ) ∇ŷ∇ŷᵀ) averages the diagonal of the Gauss–Newton matrix, and E is the
+    mean over the examples of the step. The diagonal is computed exactly at every step; the paper estimates it
+    every tenth step. Source: Liu et al. 2024; theory-symmetry.md §65.
     """
 
     lr: Rate = 0.001953125

@@ -1,4 +1,4 @@
-"""Problems and learners for a new experiment: the most frequent ones of the shipped presets."""
+"""Problems and learners for a new experiment: the most frequent in the shipped presets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FirstProblem(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Both kinds, as lists show them."""
+        """Both kinds as text for lists."""
         return f"{self.matrix}, {self.target}"
 
     @property
@@ -49,7 +49,7 @@ class Beginner(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """Summary of its last part, or of its net."""
+        """Summary of the last part, or of the net if the learner has one."""
         part, kind = self.parts[0] if self.parts[0][1] != "linear" else self.parts[-1]
         return summary_of(members(FAMILIES[part])[kind])
 
@@ -58,12 +58,12 @@ FAMILIES = {"solver": "solvers", "architecture": "architectures", "update": "upd
 
 
 def problems() -> list[FirstProblem]:
-    """Return the problems of most presets, the most frequent first."""
+    """Return the problems that most presets have, the most frequent first."""
     return _choices()[0]
 
 
 def learners() -> list[Beginner]:
-    """Return the learners of most presets, the most frequent first."""
+    """Return the learners that most presets have, the most frequent first."""
     return _choices()[1]
 
 

@@ -1,4 +1,4 @@
-"""Lists of the user's presets and the shipped ones, and search by words."""
+"""Lists of the user's presets and the shipped presets, and search by words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ THEOREM = "thm"
 
 
 def has_words(query: str, text: str, source: str) -> bool:
-    """Return whether a text or its source has words that start with the typed words; numbers must be equal.
+    """Return whether words of a text or its source start with the typed words; numbers must be equal.
 
     A theorem is searched in sources only, in any spelling.
     """
@@ -33,7 +33,7 @@ def has_words(query: str, text: str, source: str) -> bool:
 
 
 def has_phrase(query: str, source: str) -> bool:
-    """Return whether a source has the typed words, at least two, one after the other.
+    """Return whether a source contains the typed words (at least two) in succession.
 
     "thm 3" is in "Thm 3" and in "Thms 2 and 3", and not in "Thm 2; theory.md §3".
     """
@@ -85,7 +85,7 @@ Group = tuple[str, Sequence[PresetEntry]]
 
 
 def groups(opened: str | None = None) -> list[Group]:
-    """Return the person's presets, the recommended ones, the guided paths, and all others by subject.
+    """Return the groups of presets: the person's own, recommended ones, paths, and all others by subject.
 
     The person's presets start with a new experiment, and include the file of the opened preset.
     """
@@ -115,7 +115,7 @@ def _paths() -> Iterator[PresetEntry]:
 def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
     """Return the presets whose names, texts, claims, learners, parts or sources have the typed words.
 
-    The one-line summaries of architectures count, too.
+    The one-line summaries of architectures are searched, too.
     """
     if not typed.split():
         return list(all_groups)

@@ -42,7 +42,7 @@ WIDTH, HEIGHT = 46, 13
 """Size of a thumbnail in cells."""
 
 LEGEND_LINES, GAP = 3, 2
-"""Maximum lines of its legend, and blanks between entries."""
+"""Maximum number of lines of a thumbnail's legend, and blanks between entries."""
 
 FRAME, BARE, OVER = ".", " ", "#"
 """Letters for the frame of a picture, its background, and lines over a heat map."""
@@ -116,7 +116,7 @@ def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
 def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tuple[int, int, str, int]]:
     """Return the entries of a full legend followed by an ellipsis.
 
-    The ellipsis replaces the last entry if there is no room after it.
+    If there is no room for the ellipsis, it replaces the last entry.
     """
     row, column, text, _ = entries[-1]
     end = column + cell_len(text) + 1

@@ -1,4 +1,4 @@
-"""Content of a heat map: cells, the scale of their values, lines over them and marked points."""
+"""Content of a heat map: cells, the scale of their values, lines over the cells, and marked points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
     """Return the borders of the cells around increasing values, shape [n + 1].
 
     The outer cells are symmetric around their values. A single cell reaches from half to one and a half of
-    its value. On a log axis it reaches from half to twice its value, and around 0 from −1/2 to 1/2.
+    its value. On a log axis, it reaches from half to twice its value; a single cell at 0 reaches from −1/2 to
+    1/2.
     """
     if log:
         logs = np.log10(values)
@@ -61,7 +62,7 @@ class ValueScale(msgspec.Struct, frozen=True):
     """Range of values.
 
     Args:
-        hidden: phrase on the values that no step shows truly; empty if all are shown.
+        hidden: phrase on the values that the scale cannot show; empty if it shows all.
     """
 
     limits: Limits
@@ -69,14 +70,17 @@ class ValueScale(msgspec.Struct, frozen=True):
     hidden: str = ""
 
     def steps(self, values: np.ndarray, count: int) -> np.ndarray:
-        """Return the step of each value among `count` equal ones, −1 for NaN; the outer steps have no end."""
+        """Return the step of each value among `count` equal steps, −1 for NaN.
+
+        The outer steps are unbounded.
+        """
         share = Scale(self.limits, self.log, 2).place(values)
         defined = ~np.isnan(share)
         steps = np.where(defined, share, 0.0) * count
         return np.where(defined, steps.clip(0, count - 1), -1).astype(np.int16)
 
     def share(self, value: float) -> float:
-        """Return the position of a value on the scale, 0 … 1 within the limits."""
+        """Return the position of a value on the scale: 0 … 1 within the limits."""
         return float(Scale(self.limits, self.log, 2).place(np.asarray(value)))
 
 
@@ -161,16 +165,16 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         x, y: places of the values, shapes [Nx] and [Ny], without repetition; above 0 on a log axis.
         z: shape [Ny, Nx]; NaN for missing values.
         stderr: standard errors of z, same shape.
-        z_log: whether equal ratios of z are equal steps of colour, instead of equal differences.
+        z_log: whether a step of colour is a ratio of z instead of a difference.
         missing: phrase for NaN.
         y_names: names at y = 0, 1, 2, … in place of numbers.
-        z_limits: the ends of the scale; by default those of the values.
+        z_limits: the ends of the scale; by default the least and the largest value.
         y_down: whether y increases downwards, like the row numbers of a matrix.
         unlit: which rows are grey, shape [Ny]; None colours all rows.
         unlit_words: phrase for these rows.
-        focus: a place (x, y); if not all cells fit, cells around it are shown. Without it, cells in
-            between are left out.
-        full_size: the numbers of columns and rows of the map that this is a part of.
+        focus: a place (x, y). If not all cells fit, the cells around it are shown; without a focus, evenly
+            chosen cells.
+        full_size: columns and rows of the complete map, of which this map is a part.
     """
 
     x: np.ndarray
@@ -220,7 +224,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def scale(self) -> ValueScale:
-        """Scale over all values, or with the given ends."""
+        """Scale over all values, or between `z_limits`."""
         if self.z_limits is None:
             return value_scale(self.z, self.z_log)
         return ValueScale(self.z_limits, self.z_log)
@@ -302,7 +306,7 @@ def _place(value: float) -> str:
 
 
 def with_error(value: float, stderr: float) -> str:
-    """Return a value to the digit of its standard error, "0.034 ± 0.002"; without one, three digits."""
+    """Return a value rounded to its standard error, "0.034 ± 0.002"; without an error, to three digits."""
     if math.isinf(value):
         return "infinite" if value > 0 else "minus infinity"
     if not (math.isfinite(stderr) and stderr > 0):

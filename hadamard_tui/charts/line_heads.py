@@ -36,7 +36,7 @@ class Standing(NamedTuple):
 
 
 def whole_name(line: Statement) -> str:
-    """Return the name of a line that is unique among all lines, including undrawn ones."""
+    """Return a name of the line that is unique among all lines, including undrawn lines."""
     member = catalogue.members("theory").get(line.kind)
     of = "" if member is None else cast("type[Line]", member)().structure().of
     return f"{line.called} of {of}" if of else line.called

@@ -19,14 +19,14 @@ BEYOND = 1e9
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """Map from `limits` to the centres of `size` slots: the lower limit to 0, the upper one to size − 1."""
+    """Map from `limits` to the centres of `size` slots: the lower limit to 0, the upper limit to size − 1."""
 
     limits: Limits
     log: bool
     size: int
 
     def place(self, values: np.ndarray) -> np.ndarray:
-        """Return slot positions, fractional, of any shape.
+        """Return fractional slot positions, in the shape of the values.
 
         NaN stays NaN; values ≤ 0 on a log axis are far below.
         """
@@ -69,7 +69,7 @@ _WHOLE = 1e7  # whole numbers below this have all their digits
 
 
 def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
-    """Return at most `most_ticks` ticks of an x-axis: at named places, evenly thinned, or at numbers."""
+    """Return at most `most_ticks` ticks of an x-axis: at numbers, or at evenly thinned named places."""
     if not axes.x_names:
         return ticks(axes.x_limits, axes.x_log, most_ticks, axes.x_whole)
     named = [tick for tick in axes.x_names if axes.x_limits[0] <= tick[0] <= axes.x_limits[1]]
@@ -94,8 +94,8 @@ def ticks(
 ) -> tuple[Tick, ...]:
     """Return at most `most_ticks` pairs of value and label within the limits, increasing.
 
-    On a log axis, these are decades. If it has fewer than `least`, some of the 1-2-5 multiples are added, or
-    the ticks are linear.
+    On a log axis, ticks are at decades. If these are fewer than `least`, some of the 1-2-5 multiples are
+    added, or the ticks are linear.
 
     Args:
         is_whole: whether ticks stand at whole numbers only.

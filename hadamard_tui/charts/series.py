@@ -38,7 +38,8 @@ class Series(msgspec.Struct, frozen=True, eq=False):
         band: lower and upper border of a shaded region, both of shape [n].
         mark: one letter at the last visible point, so that curves differ without colour.
         faint: whether it is dimmed, as context.
-        is_region: whether only its band is drawn, a theory region, more lightly than an error band.
+        is_region: whether the series is a theory region: only its band is drawn, more lightly than an error
+            band.
     """
 
     name: str
@@ -109,7 +110,7 @@ class Axes(msgspec.Struct, frozen=True):
 
 
 def are_whole(values: np.ndarray) -> bool:
-    """Return whether increasing values are whole numbers, and so few that ticks might fall between them."""
+    """Return whether the values are whole numbers, and so few that ticks might fall between them."""
     few = len(values) > 0 and values[-1] - values[0] < _MANY
     return few and bool((values == np.rint(values)).all())
 
@@ -117,8 +118,8 @@ def are_whole(values: np.ndarray) -> bool:
 def limits(values: np.ndarray) -> Limits:
     """Return the range of finite values, widened on both sides by a twentieth of its length.
 
-    The padding never crosses zero, so that a loss axis starts at 0. Equal values get room around them, and no
-    values give (0, 1).
+    The padding never crosses zero, so that a loss axis starts at 0. Equal values get a margin around them,
+    and no values give (0, 1).
     """
     if not values.size:
         return 0.0, 1.0

@@ -35,7 +35,7 @@ LEAST = 3.0
 LEGIBLE = 5.1
 """Least contrast of text with the background.
 
-It is then 4.5 with panels, whose colour is closer to the text. Source: WCAG 2.2, 1.4.3.
+The contrast with panels, whose colour is closer to the text, is then 4.5. Source: WCAG 2.2, 1.4.3.
 """
 
 _STEPS, _MOST = (
@@ -51,7 +51,7 @@ def contrast(colour: str, other: str) -> float:
 
 
 def faded(colour: str) -> str:
-    """Return a colour half way to the background, within the least contrast of a line."""
+    """Return a colour half way to the background, but with at least the contrast that a line needs."""
     return _faded(colour, palette.current().ground)
 
 

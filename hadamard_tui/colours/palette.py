@@ -7,7 +7,7 @@ second-order rules violet, all others grey-green. Lightness distinguishes curves
 A search found these shades. It maximises the least distance in OKLab between two curves of a shipped picture
 with at most six curves. The search covers normal sight, protanopia, deuteranopia and tritanopia (Machado,
 Oliveira, Fernandes 2009). All shades have the contrast that lines need (WCAG 2.2, 1.4.11: 3 : 1).
-`tests/charts/test_colours.py` measures that distance.
+`tests/charts/test_colours.py` measures this distance.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ThemeName = Literal["dark", "light", "contrast"]
 """Names of the themes, each with its background and palette."""
 
 SHADES = 6
-"""Shades of each hue; further curves of a kind share them, and letters distinguish those."""
+"""Number of shades of each hue. Further curves of a kind reuse shades, and letters distinguish them."""
 
 ALONE = 3
 """Shade of the only curve of its kind."""
@@ -105,7 +105,10 @@ _current = DARK
 
 
 def use(palette: Palette) -> None:
-    """Draw with this palette from now on; the program has one palette, as a terminal has one background."""
+    """Draw with this palette from now on.
+
+    The program has one palette, because a terminal has one background.
+    """
     global _current
     _current = palette
 
@@ -127,7 +130,7 @@ def on_paper() -> Iterator[None]:
 
 
 STEPS = 64
-"""Number of colours: finer than visible, and few enough to limit pairs, as each pair needs a style."""
+"""Number of colours: more than the eye distinguishes, but few enough, because each pair needs a style."""
 
 # Above this relative luminance, black text has more contrast than white (WCAG 2.2).
 _BLACK_FROM = 0.179

@@ -10,15 +10,16 @@ if TYPE_CHECKING:
 
 
 class SetupDifference(NamedTuple):
-    """Value that differs between two documents, or part that only one of them has."""
+    """A value that differs between two documents, or a part that only one document has."""
 
     place: str
-    """Place of the value below `part`, as "update.lr", or a phrase for a part that only one document has."""
+    """Place of the value below `part`, such as "update.lr", or a phrase for a part that only one document
+    has."""
 
     before: str = ""
     after: str = ""
     part: tuple[str, ...] = ()
-    """Part of the set-up and, for a learner, its name; empty for a part that only one document has."""
+    """Part of the set-up, with the name of a learner; empty for a part that only one document has."""
 
     owner: str = ""
     """Name of the learner, if there are several."""
@@ -75,7 +76,7 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
-    """Return the axes of only one document, and the axes whose values differ."""
+    """Return the axes that only one document has, and the axes whose values differ."""
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
     changes = [SetupDifference(f"along {axis_name}") for axis_name in new if axis_name not in old]
     for axis_name, axis in new.items():
@@ -84,7 +85,7 @@ def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
-    """Return the old names of learners or axes that differ by their names only, by new name."""
+    """Return the old names of learners or axes that differ only by name, by their new names."""
     before = [learner for learner_name, learner in old.items() if learner_name not in new]
     after = [learner for learner_name, learner in new.items() if learner_name not in old]
     return {
@@ -97,7 +98,10 @@ def _plain(learner: Raw) -> Raw:
 
 
 def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
-    """Return the differences between two values at `place`; parts of different kinds are one difference."""
+    """Return the differences between two values at `place`.
+
+    Parts of different kinds count as one difference.
+    """
     if before == after:
         return []
     if isinstance(before, dict) and isinstance(after, dict):

@@ -39,7 +39,10 @@ def add_axis(raw: Raw) -> None:
 
 
 def remove_axis(raw: Raw, number: int, clock: str) -> None:
-    """Remove an axis: its first value replaces its names, and its pictures go along the clock."""
+    """Remove an axis.
+
+    Its first value replaces references to it, and its pictures go along the clock instead.
+    """
     axis_name = raw["axes"][number].get("name")
     numbers = _first_numbers(raw, number)
     names = {axis_name, *numbers}
@@ -145,12 +148,12 @@ class Names:
         self._last = ""
 
     def forget(self) -> None:
-        """Forget former names, because the places changed."""
+        """Forget former names, because the places of items have changed."""
         self._former.clear()
         self._last = ""
 
     def blamed(self, raw: Raw, place: str) -> str:
-        """Return the place to blame for a refused name: of two equal names, the last typed one."""
+        """Return the place to blame for a refused name: if two names are equal, the one typed last."""
         refused, where, point = place.partition(" where ")
         part = refused.partition("[")[0]
         named = refused.endswith("].name") and self._last.startswith(f"{part}[")
@@ -189,14 +192,14 @@ Read = TypeVar("Read")
 
 
 class LeftOutClaim(NamedTuple):
-    """Claim that does not fit the set-up, as in the document, and the reason."""
+    """Claim of the document that does not fit the set-up, and the reason."""
 
     claim: dict[str, Any]
     why: BadInput
 
 
 class Fitting(NamedTuple):
-    """Fitting claims by their place among all claims, and the other claims."""
+    """Claims that fit, by their place among all claims, and the other claims."""
 
     numbers: list[int]
     left_out: dict[int, LeftOutClaim]
@@ -228,7 +231,7 @@ def _left_out(
     """Return the refused claim, and its place among all claims.
 
     Args:
-        numbers: places among all claims of the claims in the refused document.
+        numbers: place of each claim of the refused document among all claims.
 
     Raises: `refusal` itself if it is not about a claim.
     """

@@ -39,10 +39,10 @@ FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
 class EditableExperiment:
     """Experiment that is being edited.
 
-    `experiment` is the last valid one, which a run would take; `error` is the fault of the present one.
+    `experiment` is the last valid state, which a run would use; `error` is the fault of the present state.
     `document` is the experiment as a preset document, with expressions. `raw` is the document with
-    switched-off learners and unfit claims. `off` holds these learners, and `left_out` these claims, each by
-    its place among all.
+    switched-off learners and unfit claims. `off` holds these learners, and `left_out` these claims, by their
+    place among all.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class EditableExperiment:
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
-        """Give learners the letters with these numbers, by name, and the other learners the next letters."""
+        """Give the named learners the letters with these numbers, and the other learners the next letters."""
         free = itertools.count(max(letters.values(), default=-1) + 1)
         self.letters = [letters.get(str(learner["name"]), -1) for learner in self.learners]
         self.letters = [next(free) if letter < 0 else letter for letter in self.letters]
@@ -135,7 +135,7 @@ class EditableExperiment:
             self.raw["claims"].insert(place, claim)
 
     def sweep(self) -> Sweep:
-        """Return all runs of the set-up. Claims that do not fit all runs are left out, too.
+        """Return all runs of the set-up, without claims that do not fit all runs.
 
         Claims of the preset are not judged once the set-up differs from it.
 
@@ -161,7 +161,7 @@ class EditableExperiment:
 
     @property
     def claims_left_out(self) -> dict[int, dict[str, Any]]:
-        """Claims that do not fit the set-up, as in the document."""
+        """Claims of the document that do not fit the set-up."""
         return {place: omission.claim for place, omission in self.left_out.items()}
 
     @property
@@ -194,7 +194,7 @@ class EditableExperiment:
         return number if any(isinstance(item, int | float) for item in _items(number)) else None
 
     def read_files(self, place: str, value: Any) -> None:
-        """Read the data files that `value` at `place` would name, before `put` needs them.
+        """Read the data files that `put` would need for `value` at `place`.
 
         This may take seconds.
         """
@@ -220,7 +220,7 @@ class EditableExperiment:
     def put_kind(self, place: str, kind: str | None) -> None:
         """Replace the part at `place` by one of `kind`, keeping hyperparameters that both share.
 
-        None removes the part; UNTAGGED adds a part that has one kind only.
+        None removes the part; UNTAGGED adds a part that has only one kind.
         """
         if kind is None or kind == UNTAGGED:
             self.put(place, None if kind is None else {})
@@ -239,12 +239,12 @@ class EditableExperiment:
         self._check()
 
     def add_learner(self, learner: int) -> int:
-        """Add gradient descent on a linear neuron behind a learner, and return its place."""
+        """Add gradient descent on a linear neuron after a learner, and return its place."""
         parts = {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
         return self._insert(learner + 1, {"name": self._free_name("GD"), **parts})
 
     def copy_learner(self, learner: int) -> int:
-        """Add a copy of a learner behind it, with a new name, and return the place of the copy."""
+        """Add a copy of a learner after it, with a new name, and return the place of the copy."""
         twin = copy.deepcopy(self.learners[learner])
         return self._insert(learner + 1, twin | {"name": self._free_name(twin["name"])})
 
@@ -371,7 +371,8 @@ class EditableExperiment:
         """Return the title, story and source of the experiment.
 
         Once the set-up differs from its preset, the title states the change, and the story is empty. If only
-        the run differs, such as its seed or device, the preset's texts stay. Texts keep their expressions.
+        the run settings differ, such as seed or device, the preset's texts stay. Texts keep their
+        expressions.
         """
         origin = self._origin
         if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
@@ -406,9 +407,9 @@ POINTS, MOST_TRIED = 5, 12
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
     """Return a set-up with an axis over the number at `place`, and two pictures of it.
 
-    The values are the number times powers of two, as far as the set-up can run with them; small whole numbers
-    change by ones. An expression is multiplied by factors. Claims of the set-up are left out, because they
-    are about one value.
+    The values are the number times powers of two, if the set-up can run with them; small whole numbers change
+    by 1. An expression is multiplied by factors. Claims of the set-up are left out, because they are about
+    one value.
 
     Raises: BadInput if the place has no number, an axis exists already, or no other value fits.
     """
@@ -443,7 +444,7 @@ def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: b
 
 
 def _around(value: float, is_whole: bool) -> Iterator[float]:
-    """Yield numbers on both sides, nearest first: by factors of two, or by ones if the number is small."""
+    """Yield numbers on both sides, nearest first: factors of two apart, or 1 apart if the number is small."""
     by_ones = value == 0 or (is_whole and abs(value) < 4)
     for distance in count(1):
         for sign in (1, -1):

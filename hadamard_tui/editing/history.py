@@ -37,7 +37,7 @@ def place_in_words(editable: EditableExperiment, place: str) -> str:
 
 
 def _item(editable: EditableExperiment, item_name: str) -> str:
-    """Return a learner's letter and name, the number of another item in its list, or an unchanged name."""
+    """Return a learner's letter and name, another item's number in its list, or the name unchanged."""
     match = re.fullmatch(r"(\w+)\[(\d+)\]", item_name)
     if match is None:
         return f"the {item_name}"
@@ -48,7 +48,7 @@ def _item(editable: EditableExperiment, item_name: str) -> str:
 
 
 def title_of_place(experiment: Any, owners: Sequence[str], leaf: str) -> str:
-    """Return the title of a field of the part at a place, or its name without one.
+    """Return the title of a field of the part at a place, or the field's name if it has no title.
 
     Args:
         owners: the path to the part, with the numbers of items: "learners[0]", "update".
@@ -67,7 +67,7 @@ MOST = 200
 """Maximum number of undoable changes; each takes a copy of the set-up."""
 
 MOST_SHOWN = 2
-"""Maximum number of displayed differences per change: a changed name may differ in many places."""
+"""Maximum number of displayed differences per change, as a changed name may occur in many places."""
 
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
 """Lists of a document, and the word before the name of an item."""
@@ -108,11 +108,11 @@ class History:
         self._now, self._typed = len(self._states) - 1, typed
 
     def amend(self, editable: EditableExperiment) -> None:
-        """Replace the present state after a new file name, which is not a change."""
+        """Replace the present state after a new file name, which does not count as a change."""
         self._states[self._now] = editable.copied()
 
     def pause(self) -> None:
-        """End the present change, so that later typing is another one."""
+        """End the present change, so that later typing counts as another change."""
         self._typed = None
 
     def undo(self) -> Step | None:

@@ -75,7 +75,7 @@ def _item(value: Any, digits: int | None) -> str:
 def value_of(field: Field, text: str) -> Any:
     """Return the value of a text typed in a field.
 
-    Text that is not a number stays text: it is an expression, or it is refused later.
+    Text that is not a number stays text: it is an expression, or reading it fails later.
     """
     text, kind = text.strip(), field.kind
     if not text:
@@ -127,7 +127,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _of_toml(text: str) -> Any:
-    """Return a value written as TOML, or plain text."""
+    """Return the value of TOML text; text that is not TOML is returned as it is."""
     try:
         document = raw_values.toml(f"value = {text}")
     except (tomllib.TOMLDecodeError, BadInput):
@@ -136,7 +136,7 @@ def _of_toml(text: str) -> Any:
 
 
 def _table(text: str) -> Any:
-    """Return names and values, as in `cw = 2, layer = 30`; a single word stays a word."""
+    """Return the names and values of a text such as `cw = 2, layer = 30`; a single word stays a word."""
     table: dict[str, Any] = {}
     inside = text[1:-1] if text.startswith("{") and text.endswith("}") else text
     for item in _split(inside):
@@ -163,10 +163,10 @@ SMALLEST = 0.01
 """Step of a number from 0."""
 
 MOST_TRIED = 8
-"""Maximum number of numbers to try until one fits."""
+"""Maximum number of tries until a number fits."""
 
 _FACTOR = re.compile(r"\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)\s*([*/]?)\s*(?=[A-Za-z(]|\d)(.*)", re.DOTALL)
-"""Pattern of a number, the operator behind it, and the rest of an expression."""
+"""Pattern of a number, the operator after it, and the rest of an expression."""
 
 _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
 """Pattern of a sum or a difference outside brackets."""
@@ -175,8 +175,8 @@ _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
 def steps_of_number(value: Any, is_whole: bool, up: bool) -> list[Any]:
     """Return the numbers above or below `value`, nearest first; none if it is not a number.
 
-    Whole numbers include the powers of two. In an expression such as 1/(2d) the leading factor steps, so that
-    it still depends on the same names.
+    Whole numbers include the powers of two. In an expression such as 1/(2d), the leading factor steps, so
+    that the expression keeps its names.
     """
     if isinstance(value, str):
         return [_scaled(value, factor) for factor in _factors(value, up)] if value.strip() else []

@@ -50,14 +50,14 @@ NET = {"kind": "dense", "widths": [128], "activation": "relu"}
 
 
 class Timed(NamedTuple):
-    """Job and its measurement, taken from the last run."""
+    """A job and the measurement of its last run."""
 
     job: Job
     measured: Measured
 
 
 def timed(quick: bool, errors: Console) -> Iterator[Timed]:
-    """Run the jobs one by one on one thread; short jobs run twice, and the second run counts."""
+    """Run the jobs one by one on one thread. Short jobs run twice, and the second run counts."""
     for job in jobs():
         if quick and job.name not in QUICK:
             continue
@@ -88,7 +88,7 @@ def table(timings: list[Timed]) -> Table:
 
 
 def as_json(timings: list[Timed]) -> dict[str, Any]:
-    """Return the timings as JSON data, with the environment of the runs."""
+    """Return the timings as JSON data, together with the environment of the runs."""
     return {
         "schema": 1,
         "environment": timings[0].measured.trace.environment if timings else {},
@@ -122,7 +122,7 @@ class Measured(NamedTuple):
     cpu: float
     wall: float
     peak: float
-    """Peak of the memory in MiB, above the memory before."""
+    """Peak memory in MiB, above the memory before the run."""
     trace: Trace
 
 
@@ -191,7 +191,7 @@ def described(
     matrix: str | dict[str, Any] = "hadamard",
     **settings: Any,
 ) -> Experiment:
-    """Return an experiment on a matrix of this family, otherwise with the defaults of presets."""
+    """Return an experiment on a matrix of this family; everything else has the defaults of presets."""
     return reading.parse(
         {
             "problem": {
@@ -213,8 +213,8 @@ def on_path(experiment: Experiment, path: str) -> Experiment:
 def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = True) -> Measured:
     """Run an experiment without claims once, and return its cost.
 
-    Torch is loaded first. With `compiles_first` numba also compiles first; otherwise a slower backend runs
-    until it has.
+    Torch is loaded first. With `compiles_first`, numba also compiles first. Otherwise a slower backend runs
+    until the code is compiled.
     """
     load_torch(threads)
     if compiles_first:

@@ -1,4 +1,4 @@
-"""Runs without the app, in a thread so that Ctrl-C works at once, and their results."""
+"""Runs without the app, and their results. They are in a thread, so that Ctrl-C works at once."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def compute_all(
 ) -> Results:
     """Run every point of a sweep to its end, and show progress on `errors` by `console.progress`.
 
-    Reading of data files is always reported on `errors`. torch uses at most `threads` threads, by default
-    without a limit.
+    A note on the data files read is always printed on `errors`. torch uses at most `threads` threads, by
+    default without a limit.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
@@ -128,7 +128,7 @@ def computed(
 ) -> Done:
     """Run the experiment in the document of a preset.
 
-    Points of axes are stored on disk, and read from there unless `fresh`; single runs only with
+    Points of axes are stored on disk, and read from there unless `fresh`. Single runs are stored only with
     `store_single_runs`. The cost of expensive measures is printed before the run if `errors` is a terminal.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.

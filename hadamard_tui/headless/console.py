@@ -23,7 +23,7 @@ from hadamard_tui.terminal.signals import undone
 from hadamard_tui.terminal.standard_streams import printing
 
 PIPED_WIDTH, NARROWEST = 80, 40
-"""Columns of standard output without a terminal, and the minimum that COLUMNS may set."""
+"""Width of standard output without a terminal, and the least width that COLUMNS may set."""
 
 WITHOUT_BAR = b"\r\x1b[2K\x1b[?25h"  # start of the line, erase it, show the cursor
 
@@ -44,7 +44,7 @@ class Output(Console):
 
 
 def output() -> Console:
-    """Return standard output, COLUMNS wide if that is set, or PIPED_WIDTH wide without a terminal."""
+    """Return standard output: COLUMNS wide if that is set, otherwise PIPED_WIDTH wide without a terminal."""
     columns = os.environ.get("COLUMNS", "")
     width = None
     if columns.isdigit():
@@ -55,7 +55,7 @@ def output() -> Console:
 
 
 class Errors(Console):
-    """Console on standard error: text that cannot be written is lost, and the command continues."""
+    """Console on standard error. Text that cannot be written is lost, and the command continues."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with suppress(OSError):
@@ -74,8 +74,8 @@ def errors() -> Console:
 def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
     """Return a function that shows progress on stderr: a description of the work, and its finished share.
 
-    On a terminal it is a bar, which restores the cursor also after signals. Elsewhere it is a line every ten
-    seconds, printed by `lines` if a command has several parts.
+    On a terminal, it shows a bar, and restores the cursor even after signals. Elsewhere, it prints a line
+    every ten seconds, through `lines` if a command has several parts.
     """
     bar = Progress(
         TextColumn("{task.description}"),

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from typer.exceptions import TyperException
 
 LONGEST = 2 * LONGEST_PART
-"""Longest error in characters; longer ones are cut, as an argument may be a complete file."""
+"""Maximum length of an error in characters; longer errors are cut, because an argument may be a complete
+file."""
 
 REFUSED = 2
 """Exit code after bad input of any kind."""

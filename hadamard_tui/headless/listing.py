@@ -24,7 +24,7 @@ from hadamard_tui.charts.line_heads import head
 
 COLUMNS = ("field", "default", "allowed", "meaning")
 WIDEST_COLUMN = 24
-"""Widest column before the last one, so that meanings keep most of the line."""
+"""Maximum width of columns before the last, so that meanings keep most of the line."""
 
 FORMER = {"bounds": "theory"}
 """Present names of families by their former names."""
@@ -139,7 +139,7 @@ def first_sentence(text: str) -> str:
 
 
 def written(value: object) -> str:
-    """Return a default as a preset file would write it."""
+    """Return a default value as it would stand in a preset file."""
     return "none" if value is None else msgspec.json.encode(value).decode()
 
 

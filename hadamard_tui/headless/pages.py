@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 INDEX = "index.html"
 
 MADE_PAGES = "report.json"
-"""File in a report's folder that lists a digest of the inputs of each page."""
+"""File in a report's folder that lists, for each page, a digest of its inputs."""
 
 
 class StoredPage(msgspec.Struct, frozen=True):
@@ -138,7 +138,7 @@ def shared_path(
 ) -> tuple[bytes, int]:
     """Return the page of a path and the largest exit code of its runs.
 
-    Raises: BadInput for too large a page.
+    Raises: BadInput if the page is too large.
     """
     on_device = [] if device is None else [f"run.device={json.dumps(device)}"]
     shared, exit_code = [], 0

@@ -1,4 +1,4 @@
-"""Pictures of an experiment as `run` prints them: a chart or a heat map, and its numbers."""
+"""Pictures of an experiment as `run` prints them: charts or heat maps, each with its numbers."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ WIDEST_CHART, CHART_HEIGHTS = 120, (18, 28)
 """Limits of the size of a printed chart, in cells."""
 
 LINES_BESIDE_CHART = 4
-"""Lines of the terminal for the prompt and the text around the chart."""
+"""Number of terminal lines for the prompt and the text around the chart."""
 
 MOST_ROWS = 12
-"""Maximum rows of a table; if there are more places, evenly spaced ones are shown."""
+"""Maximum number of table rows; if there are more places, evenly spaced ones are shown."""
 
 COLUMN, WIDEST_NAME = 14, 34
 """Width of a number with its error, and of the names of curves in rows."""
@@ -180,7 +180,7 @@ def _wrapped(head: Text, room: int) -> Text:
 
 
 def _direction(line: LineView) -> str:
-    """Return the direction of a line, without words that its name has."""
+    """Return the direction of a line, without the words in its name."""
     words = DIRECTIONS.get(line.direction, line.direction)
     if line.direction == "shape" and "shape" in line.called:
         return words.removeprefix("shape only, ")

@@ -51,7 +51,7 @@ MEASURES = ("error", "train", "unseen", "rank")
 """Columns that appear only if their measure has values."""
 
 NARROW, MEASURE = 72, 9
-"""Table width below which two optional columns are dropped: a base width, and an increment per measure."""
+"""Table width below which two optional columns are dropped: a base width, plus an increment per measure."""
 
 NOTHING = "—"
 
@@ -65,7 +65,7 @@ def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
 
 
 def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
-    """Return a table with one row per curve and, within it, one line per place of `where`."""
+    """Return a table with one row per curve; within a row, one line per place of `where`."""
     losses = run["loss"]
     measured = [name for name in MEASURES if run[name].curves]
     spared = set(MEASURES) - set(measured)
@@ -188,7 +188,7 @@ def show(
 
     Args:
         changed: whether --set changed the preset of the claims.
-        bounds: whether to print for every theory line which learners it binds, or why it does not hold.
+        bounds: whether to print, for every theory line, the learners that it binds or why it does not hold.
         notes: whether to print backends and tried rates.
         onward: sentences about the next steps.
     """
@@ -246,7 +246,7 @@ def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) ->
 
 
 def _diverged(curve: Curve, clock: str) -> str:
-    """Return where a learner diverged or lost accuracy, and in how many replicas."""
+    """Return the place where a learner diverged or lost accuracy, and the number of replicas affected."""
     why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
         return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"
@@ -268,7 +268,7 @@ def _more(bounds: bool, notes: bool) -> Iterator[Text]:
 
 
 def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
-    """Yield each valid theory line with the learners that it binds, and why; then the other lines."""
+    """Yield each valid theory line with the learners that it binds and the reasons; then the other lines."""
     yield Text("\nTheory", "bold")
     explained: list[TheoryLine] = []
     for line in lines:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verified:
-    """Finished preset, the outcomes of its claims, and the learners that diverged unexpectedly."""
+    """A finished preset with the outcomes of its claims, and the learners that diverged unexpectedly."""
 
     preset: str
     experiment: Experiment

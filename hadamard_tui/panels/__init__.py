@@ -1,7 +1,7 @@
 """Panels below the chart, one for each file of this package with a PANEL.
 
-The app imports all of them for their names. A panel imports inside its functions the code that only results
-need.
+The app imports all panels for their names. So a panel imports code that only results need inside its
+functions.
 """
 
 from importlib import import_module
@@ -11,7 +11,10 @@ from hadamard_tui.panels.panel import Panel
 
 
 def _all_panels() -> tuple[Panel, ...]:
-    """Return all panels by place and name, experimental ones last, so that the others keep their digits."""
+    """Return all panels by place and name.
+
+    Experimental ones are last, so that the others keep their digits.
+    """
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     panels: list[Panel] = [module.PANEL for module in modules if hasattr(module, "PANEL")]
     return tuple(sorted(panels, key=lambda panel: (panel.experimental, panel.place, panel.name)))

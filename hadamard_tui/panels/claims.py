@@ -54,7 +54,7 @@ def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return why an experiment has no claims to show."""
+    """Return the reason why an experiment has no claims to show."""
     return None if experiment.claims else Lack("This set-up has no claims.")
 
 

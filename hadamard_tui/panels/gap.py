@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return why an experiment has no lower bound on the loss."""
+    """Return the reason why an experiment has no lower bound on the loss."""
     from engine.theory import on_problem
 
     bounds = [

@@ -26,7 +26,7 @@ MOST_FEATURES, MOST_ROWS = 512, 256
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return why the entries of the matrix cannot be drawn."""
+    """Return the reason why the entries of the matrix cannot be drawn."""
     try:
         if can_excerpt(experiment.problem.matrix):
             return None

@@ -1,4 +1,4 @@
-"""Share of rows that each learner mistakes: 0/1 error."""
+"""Share of rows that each learner misclassifies: 0/1 error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return why an experiment has no 0/1 error: labels need two classes."""
+    """Return the reason why an experiment has no 0/1 error, which needs labels of two classes."""
     if experiment.problem.label_values != "any":
         return None
     return Lack("Labels are not two classes (+1 and −1, or 0 and 1), so there is no 0/1 error.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Nets | Text:
-    """Return the nets of all learners that have one, up to the retrained record."""
+    """Return the nets of all learners with a net, up to the last retrained record."""
     snapshots = context.retraining.snapshots
     if snapshots is None:
         return nothing("Nets are drawn after the run: the learners train once more for that.")

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 ROWS_BEFORE = 4
-"""Drawn rows before the new one: enough to see that their inner products are alike."""
+"""Number of drawn rows before the new row: enough to see that their inner products are alike."""
 
 MOST_FEATURES = 32
-"""Drawn features. With the words beside them, they fit into 80 columns."""
+"""Number of drawn features, which fit into 80 columns together with the text beside them."""
 
 MOST_WEIGHED = 1 << 14
-"""Maximum number of features for inner products, which need whole rows."""
+"""Maximum number of features for which inner products are computed, as these need complete rows."""
 
 SHADES = "·░▒▓█"
 """Letters for entries from the least to the largest."""
@@ -62,7 +62,7 @@ def _drawn(
     labels: Rows | None,
     products: Rows | None,
 ) -> Text:
-    """Return a line for each row of `entries` [rows, features], with label and inner product behind it."""
+    """Return a line for each row of `entries` [rows, features], followed by label and inner product."""
     low, high = float(entries.min()), float(entries.max())
     spread = (entries - low) / ((high - low) or 1.0)
     shades = np.array(list(SHADES))[np.rint(spread * (len(SHADES) - 1)).astype(int)]

@@ -33,7 +33,7 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
     """Predictions about a run, and their outcomes.
 
     Args:
-        experiment: the experiment at all points of the axes, for claims; None for that of the run.
+        experiment: the experiment at all points of the axes, for claims; None for the experiment of the run.
         outcomes: the judged claims; None until the run is shown to its end.
         results: the results at all points of the axes; None for a single point.
         left_out: the claims of the set-up that do not fit it.
@@ -56,7 +56,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         place: the place of the playhead, at most `shown`.
         predictions: claims and guesses, and their outcomes.
         retraining: workers that train the learners again for panels.
-        where: the point of the axes, in words; empty without axes.
+        where: the point of the axes as text; empty without axes.
         onward: sentences about the next steps from this preset.
     """
 
@@ -101,7 +101,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:
-        """Return the record in x [S] that the playhead marks; None without one."""
+        """Return the index of the record in x [S] that the playhead marks; None without one."""
         if self.playhead is None:
             return None
         before = int(np.searchsorted(x, self.playhead, side="right"))
@@ -109,7 +109,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 class Remedy(NamedTuple):
-    """Value of the set-up that gives a panel content, and its effect on a run, in words."""
+    """Change of the set-up that gives a panel content, and a text on its effect on a run."""
 
     place: str
     value: Any
@@ -124,7 +124,7 @@ class Lack(NamedTuple):
 
 
 def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
-    """Return the remedy that adds measures to the recorded ones."""
+    """Return the remedy that adds measures to those that the run records."""
     recorded = experiment.run.measures
     missing = [measure for measure in measures if measure not in recorded]
     return Remedy("run.measures", msgspec.to_builtins([*recorded, *missing]), words)
@@ -146,15 +146,15 @@ class Panel(NamedTuple):
     Args:
         name: one word, for the row of tabs.
         about: a description in half a sentence, which is shown before a run.
-        show: returns a chart, a heat map or nets, or words, which may say why it is empty.
+        show: returns a chart, a heat map, nets, or a text, which may give the reason why the panel is empty.
         place: position among the panels; the first nine have a digit as their key.
         word: the word on its tab; the name by default.
         tally: the text behind the word once a run has ended, such as the number of claims that hold.
-        lacks: the reason why it does not apply to an experiment, whichever learner is selected; None if
-            it applies. Otherwise its tab is dimmed, and `show` is not called.
-        looks_inside: whether it shows the inside of learners, for which they train once more.
-        experimental: whether it is unfinished: then it follows the others, whatever its place, and
-            documents and pictures of the app omit it.
+        lacks: returns the reason why it does not apply to an experiment, for any selected learner; None if it
+            applies. Otherwise its tab is dimmed, and `show` is not called.
+        looks_inside: whether it shows the inside of learners, which must be trained once more for it.
+        experimental: whether it is unfinished. It then follows all others, whatever its place, and documents
+            and pictures of the app omit it.
     """
 
     name: str
@@ -195,7 +195,7 @@ def plot(
 
 
 def measured(context: PanelContext, measure: str) -> list[Series]:
-    """Return a measure of all learners that have it, up to the shown record."""
+    """Return the chart of a measure for all learners that have it, up to the shown record."""
     look = context.look(measure)
     return [segment for curve in look.view.curves if len(curve.x) for segment in Pen(look).draw(curve)]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def show(context: PanelContext) -> Plot | Text:
     """Return the ranks up to the shown record, with theory lines.
 
-    The names have the ranks at the playhead; without a playhead they have none.
+    The names of curves include the ranks at the playhead, if there is one.
     """
     look = context.look("rank", "Rank of the weights across targets")
     if not any(len(curve.x) for curve in look.view.curves):

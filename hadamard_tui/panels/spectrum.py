@@ -25,7 +25,7 @@ ALIKE = 1e-3
 
 
 def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
-    """Return why an experiment has no spectrum, which needs several targets and recorded spectra or ranks."""
+    """Return the reason why an experiment has no spectrum, for which it needs several targets and records."""
     from engine.measures.rank import Rank
     from engine.measures.spectrum import SingularValues
     from engine.planning.run_plan import is_recorded
@@ -42,7 +42,7 @@ def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
 
 
 def no_spectrum(curve: Curve) -> str:
-    """Return why this learner has no spectrum, although others may have one."""
+    """Return the reason why this learner has no spectrum, even if other learners have one."""
     if curve.length:
         return f"{curve.name} is not linear in the instance, so it has no matrix of weights."
     return f"The singular values of {curve.name} are computed at its first evaluation point."
@@ -51,7 +51,8 @@ def no_spectrum(curve: Curve) -> str:
 def show(context: PanelContext) -> Plot | Text:
     """Return the positive singular values up to the shown record.
 
-    The largest has the name, with the values at the playhead, if there is one. Equal values are one line.
+    The line of the largest value has the name, with the values at the playhead, if there is one. Equal values
+    are drawn as one line.
     """
     from engine.measures.spectrum import SingularValues
     from engine.results.report import picture_of_spectra, spectra
@@ -81,7 +82,7 @@ def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
 def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
     """Return one line for equal values.
 
-    Its name has their number at the playhead, or the range of their number.
+    Its name includes the number of values at the playhead, or the range of this number.
     """
     counts = rank[rank > 0] if now is None else rank[[now]]
     count = "" if counts.min() == counts.max() else f"{counts.min()} to "

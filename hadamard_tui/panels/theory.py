@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def show(context: PanelContext) -> Text:
     """Return the verdict, the lines that apply, lines to beat and others, and the tried rates.
 
-    The rows that the proof speaks about follow the first line that binds the learner.
+    A drawing of the rows in its proof follows the first line that binds the learner.
     """
     from engine.backends import backends
 
@@ -53,7 +53,7 @@ def _rank(line: TheoryLine, learner_name: str) -> int:
 
 
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
-    """Return a line and its relation to a learner, with the reason unless it repeats `reason`.
+    """Return a line and its relation to a learner, with the reason unless it equals `reason`.
 
     For a line that binds the learner, the idea of the proof follows.
     """

@@ -1,4 +1,4 @@
-"""Loss over the seen examples, of each learner, and the selected learner's loss over unseen rows."""
+"""Loss of each learner over the seen examples, and the selected learner's loss over unseen rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return why an experiment has no train loss: the run must record it."""
+    """Return the reason why an experiment has no train loss, which the run must record."""
     from engine.measures import named
     from engine.planning.run_plan import is_recorded
 

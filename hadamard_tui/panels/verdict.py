@@ -70,7 +70,7 @@ def _measured(certificates: CertificateWorker | None, learner: str) -> Text:
 
 
 def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
-    """Return the distance of the curve from a bound at the playhead, in standard errors if available."""
+    """Return the distance of the curve from a bound at the playhead, in standard errors where known."""
     from engine.pictures.bounds import standing
 
     count = int(np.searchsorted(curve.x, context.place, side="right"))

@@ -1,6 +1,6 @@
-"""Every weight of the selected learner against k, with those of the target on top and in colour.
+"""Every weight of the selected learner against k; the weights of the target are on top and in colour.
 
-If a learner takes no steps, or only start and end are recorded, the weights are points, feature by feature.
+If a learner takes no steps, or only start and end are recorded, weights are points against the feature.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def uncached(curve: Curve) -> str:
-    """Return why a curve from the cache has no weights, and the remedy."""
+    """Return the reason why a curve from the cache has no weights, and the remedy."""
     size = curve.uncached_weight_bytes / (1 << 20)
     reason = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
     return f"{reason} A run with other seeds computes them."
@@ -74,7 +74,7 @@ def _is_net(context: PanelContext) -> bool:
 
 
 def _has_course(context: PanelContext) -> bool:
-    """Return whether lines may join the weights: over two points, and no solver except along examples."""
+    """Return whether lines may join the weights: over more than two records, and no single solution."""
     solved_once = _learner(context).solver is not None and context.experiment.protocol.clock != "k"
     return len(context.trace.x) > 2 and not solved_once
 
@@ -103,7 +103,7 @@ def _note(context: PanelContext) -> str:
 
 
 def _title(context: PanelContext) -> str:
-    """Return a title with the owner of the weights; if there are several targets, the first one."""
+    """Return a title with the owner of the weights; if there are several targets, it names the first."""
     problem, curve_name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
     if count == 1:
@@ -143,7 +143,7 @@ def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
 def weight_series(context: PanelContext) -> list[Series]:
     """Return all weights of the selected learner up to the shown record, with the target's on top.
 
-    The names have the values at the playhead, if there is one.
+    The names include the values at the playhead, if there is one.
     """
     curve, problem = context.curve, context.experiment.problem
     assert curve.weights is not None, "a curve without weights has nothing to draw"
@@ -176,7 +176,7 @@ def weight_series(context: PanelContext) -> list[Series]:
 
 
 def _named(marked: Sequence[int], target: str) -> str:
-    """Return the numbers of a target's weights, in words."""
+    """Return the numbers of a target's weights as text."""
     numbers = ", ".join(map(str, marked))
     return f"weight {numbers}, {target}" if len(marked) == 1 else f"weights {numbers} of {target}"
 
@@ -195,20 +195,20 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Return which of d features are drawn besides the marked ones: all, or as many as a screen can show."""
+    """Return the drawn features among d, besides the marked ones: all, or as many as a screen can show."""
     unmarked: np.ndarray = np.delete(np.arange(d), marked)
     positions = np.linspace(0, len(unmarked) - 1, min(len(unmarked), MOST_LINES)).astype(int)
     return np.asarray(unmarked[positions])
 
 
 def _limits(series: list[Series]) -> tuple[float, float]:
-    """Return limits for 0 and all weights so far, in steps so that they move rarely."""
+    """Return limits that contain 0 and all weights so far, in steps so that they move rarely."""
     values = np.concatenate([[0.0], *(curve.y[np.isfinite(curve.y)] for curve in series)])
     return still_limits(values)
 
 
 def weight_limits(values: np.ndarray) -> tuple[float, float]:
-    """Return limits for 0 and these weights, in quarter steps so that they move rarely."""
+    """Return limits that contain 0 and these weights, in quarter steps so that they move rarely."""
     values = values[np.isfinite(values)]
     low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
     return float(np.floor(low * 4 + 1e-3) / 4), float(np.ceil(high * 4 - 1e-3) / 4)

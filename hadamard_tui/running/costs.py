@@ -14,7 +14,7 @@ SECONDS = 1e10
 
 
 def costs(experiment: Experiment) -> list[str]:
-    """Return a sentence for each expensive measure of the pictures, claims or set-up, and each solver."""
+    """Return a sentence for each expensive measure in the pictures, claims or set-up, and for each solver."""
     named = [picture.measure for picture in experiment.pictures]
     named += [claim.measure for claim in experiment.claims if claim.measure is not None]
     by_cost: dict[str, dict[str, None]] = {}

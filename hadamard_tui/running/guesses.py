@@ -27,7 +27,7 @@ class Guesses:
     """Guesses in progress, one learner after the other.
 
     Args:
-        places: x of the coming records; a guess behind the last one means "never".
+        places: x of the coming records; a guess after the last record means "never".
         learners: names of the learners, in the order of the guesses.
     """
 
@@ -42,7 +42,7 @@ class Guesses:
         return self.learners[self.guessed] if self.guessed < len(self.learners) else None
 
     def move(self, records: int) -> None:
-        """Move the present guess by `records`, at most one behind the last record."""
+        """Move the present guess by `records`, at most to one place after the last record."""
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = min(max(self._record(learner_name) + records, 0), len(self.places))
 
@@ -75,7 +75,7 @@ def outcome(curve: CurveView) -> float | None:
 
 
 def score(guess: float | None, came_out: float | None) -> int:
-    """Return 100 times the smaller place over the larger; a wrong "never" gives 0."""
+    """Return 100 times the ratio of the smaller place to the larger; a wrong "never" scores 0."""
     if guess is None or came_out is None:
         return BEST if guess == came_out else 0
     if guess == came_out:
@@ -94,7 +94,7 @@ def scores(guesses: Mapping[str, float | None], view: View) -> list[int]:
 
 
 def scored(guesses: Mapping[str, float | None], view: View) -> str:
-    """Return each guess beside its outcome, and the mean score, as a sentence."""
+    """Return a sentence with each guess beside its outcome, and the mean score."""
     parts = []
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:

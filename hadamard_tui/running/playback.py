@@ -12,7 +12,7 @@ SLOWEST, FASTEST = 1.0, 1e6
 """Limits of the rate in records per second."""
 
 SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
-"""Limits of the pace: ten presses of a key that doubles or halves it."""
+"""Limits of the pace: ten presses of the key that doubles or halves it."""
 
 
 @dataclass
@@ -28,19 +28,19 @@ class Pace:
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
     def describe(self) -> str:
-        """Return the pace in words, for use before a run gives it a rate."""
+        """Return the pace as text, before a run determines the rate."""
         return "as fast as it can" if self.unlimited else f"at {self.factor:g} × the usual rate"
 
 
 class Playback:
     """Position that moves over the records at `rate` per second, up to the last computed one.
 
-    It never slows the engine. A person may look back: then the playhead stays at an earlier record while the
-    position moves on, and `replay` plays from the playhead.
+    It never slows the engine. If a person looks back, the playhead stays at an earlier record while the
+    position moves on; `replay` plays from the playhead.
     """
 
     def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:
-        """Start at record 0 of a run whose last record is `last`; `at_once` ignores the pace."""
+        """Start at record 0 of a run with last record `last`; `at_once` ignores the pace."""
         self.last = last
         self.pace, self.at_once = pace, at_once
         self.position = 0.0
@@ -77,7 +77,7 @@ class Playback:
         self._head = max(record, 0) if record < self.shown else None
 
     def move(self, records: int) -> None:
-        """Move the playhead by `records`, back if negative."""
+        """Move the playhead by `records`; a negative number moves it back."""
         self.seek(min(max(self.place + records, 0), self.last))
 
     def replay(self) -> None:

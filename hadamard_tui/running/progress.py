@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 SPAN = 30.0
-"""Seconds of the latest work that the speed is estimated from, because points differ in cost."""
+"""Seconds of latest work from which the speed is estimated, because points differ in cost."""
 
 SHORTEST = 2.0
 """Seconds of work before the first estimate."""
 
 
 def skipped(results: Results) -> str:
-    """Return a phrase on the runs that an axis skips because their reading is known; empty without any."""
+    """Return a phrase on runs that an axis skips because their outcome is known; empty if it skips none."""
     runs = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
@@ -44,7 +44,7 @@ class Remaining:
 
     @property
     def words(self) -> str:
-        """Remaining time, as "about 2 min left"; empty while it is unknown."""
+        """Remaining time as text, such as "about 2 min left"; empty while it is unknown."""
         (then, before), (now, done) = self._seen[0], self._seen[-1]
         if now - then < SHORTEST or done <= before or not 0 < self._remaining < math.inf:
             return ""

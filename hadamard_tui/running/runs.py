@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from hadamard_tui.running.session import Session
 
 MOST_DIFFERENCES = 2
-"""Largest number of differences that are used as the name of a pinned run."""
+"""Largest number of differences that can serve as the name of a pinned run."""
 
 MOST_BYTES, MOST_RUNS = 128 << 20, 32
-"""Limits of all runs that are neither pinned nor on the screen; beyond them the oldest are dropped."""
+"""Limits for all runs that are neither pinned nor on the screen; beyond them, the oldest are dropped."""
 
 
 @dataclass(eq=False)
@@ -65,7 +65,7 @@ class Kept:
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
     def compared(self, document: Raw) -> tuple[str, str]:
-        """Return the run's name beside a run of another set-up, and the change: "d = 128", "d 128 → 256"."""
+        """Return this run's name beside a run of another set-up, and the change: "d = 128", "d 128 → 256"."""
         changed_values, change = compare(self.document, document, self.experiment)
         if not change and differences(self.document, document):
             change = f"{self.name} → this run"
@@ -105,8 +105,8 @@ class Runs:
     def keep(self, session: Session) -> Kept:
         """Keep a finished run once, under a new name.
 
-        A run after a step of a number replaces the previous such run, because a person who steps wants the
-        last value.
+        A run that follows a stepped number replaces the previous such run, because only the last value
+        matters.
         """
         assert session.trace is not None, "a run that has ended has a trace"
         assert session.point.results is not None, "a sweep begins before it ends"
@@ -159,11 +159,11 @@ class Runs:
         return [run for run in self.pinned if run.trace is not trace]
 
     def last_but(self, trace: Trace | None) -> Kept | None:
-        """Return the last run other than the one on the screen."""
+        """Return the last run that is not on the screen."""
         return next((run for run in reversed(self.finished) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
-        """Return the pinned runs that have a picture, under unique names, except the run of `session`."""
+        """Return the pinned runs that have this picture, under unique names, except the run of `session`."""
         pinned: dict[str, Pinned] = {}
         for run in self.others(session.trace):
             if (view := run.view(picture, all_points)) is not None:

@@ -82,12 +82,12 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def count(self) -> str:
-        """Position among all points, as 2/5; empty without axes."""
+        """Position among all points as text, such as 2/5; empty without axes."""
         return f"{self.number + 1}/{len(self.sweep.points)}" if self.sweep.axes else ""
 
     @property
     def skipped(self) -> str:
-        """Phrase on the skipped runs of the sweep; empty without any."""
+        """Phrase on the skipped runs of the sweep; empty if none is skipped."""
         return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
@@ -114,7 +114,7 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
     def at_place_of(self, look: Look) -> ShownPoint:
         """Return the point at the selected place of a picture.
 
-        If several points are there, return this point or else the last one.
+        If several points lie there, return this point if it is among them, and otherwise the last.
         """
         if self.results is None:
             return self
@@ -158,7 +158,7 @@ class Session:
         self.views = Viewed(letters)
         self._pace, self.at_once = pace, at_once
         self.point = ShownPoint(sweep)
-        """Point on the screen: the present one, the last one, or one chosen in a picture."""
+        """Point on the screen: the running point, the last point, or a point chosen in a picture."""
 
         self.playback = self._new_playback()
         self.engine_time = EngineTime(sweep)
@@ -230,7 +230,7 @@ class Session:
         ghost: Pinned | None = None,
         stored: Sequence[Series] = (),
     ) -> Look:
-        """Return the present look at a picture; this requires a trace.
+        """Return the present `Look` at a picture; this requires a trace.
 
         Args:
             pinned: the same picture of pinned runs.
@@ -265,7 +265,7 @@ class Session:
         return self._looks[wanted]
 
     def go_to(self, look: Look) -> None:
-        """Show the run at the selected place of a picture, once all runs are over."""
+        """Show the run at the selected place of a picture, if all runs are over."""
         if not self.over or (point := self.point.at_place_of(look)) is self.point:
             return
         assert point.trace is not None, "a point with results has a trace"
@@ -378,5 +378,5 @@ class Session:
 
 
 def refusal(event: engine.Event) -> BadInput | None:
-    """Return why the engine refused the experiment; None for other events."""
+    """Return the reason why the engine refused the experiment; None for other events."""
     return event.error if isinstance(event, engine.Refused) else None

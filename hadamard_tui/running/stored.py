@@ -1,8 +1,8 @@
 """Stored pictures: curves of shipped presets, shown until a run of the preset ends.
 
-`docs/gallery.py` writes a file for every preset. Curves along records and along axes are stored; heat maps
-are not, as they have no curves. A stored picture is not a result: tables, claims, headlines and files never
-read it.
+`docs/gallery.py` writes a file for every preset. Curves along records and along axes are stored. Heat maps
+are not stored, because they have no curves. A stored picture is not a result: tables, claims, headlines and
+files never read it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     Args:
         digest: the digest of the preset when it was run.
         first: the first picture of the preset; None for a heat map.
-        law: the reading of a sweep, against the number that it varies.
+        law: the outcome of a sweep against the number that it varies.
     """
 
     digest: str
@@ -100,7 +100,7 @@ def file_of(name: str) -> Path:
 
 @lru_cache(maxsize=8)
 def read(name: str) -> Stored | None:
-    """Return the stored pictures of a shipped preset; None without any.
+    """Return the stored pictures of a shipped preset; None if there are none.
 
     Raises: OSError, msgspec.ValidationError.
     """
@@ -123,7 +123,7 @@ def digest(document: Raw) -> str:
 
 
 def stored_of(editable: EditableExperiment) -> Stored | None:
-    """Return the stored pictures of a set-up; None unless it is an unchanged shipped preset."""
+    """Return the stored pictures of a set-up if it is an unchanged shipped preset, otherwise None."""
     if editable.preset is None or editable.changed or presets.name_of(editable.preset) != editable.preset:
         return None
     stored = read(editable.preset)

@@ -79,7 +79,7 @@ def with_letters(view: View, learners: Mapping[str, int]) -> View:
 def headline_of_look(
     look: Look, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> str:
-    """Return the finding of a picture; beside a pinned run, the change and its effect on the curves."""
+    """Return the finding of a picture; beside a pinned run, also the change and its effect on the curves."""
     from engine.results.headlines import (
         comparison,  # imported here, because no headline is shown before a run
         headline,
@@ -96,10 +96,10 @@ def headline_of_look(
 
 @dataclass(eq=False)
 class Retraining:
-    """Workers of a finished run; a worker is None until it is requested.
+    """Workers that retrain learners of a finished run; a worker is None until it is requested.
 
     Args:
-        run: the experiment and its trace; None before the end of the run, when requests are ignored.
+        run: the experiment and its trace; None before the end of the run, while requests are ignored.
     """
 
     run: tuple[Experiment, Trace] | None = None
@@ -107,9 +107,9 @@ class Retraining:
     snapshots: SnapshotWorker | None = None
 
     def measure_certificates(self, learner: str, again: bool = False) -> None:
-        """Measure the certificates of all learners once, and that of `learner` next.
+        """Measure the certificates of all learners once, the certificate of `learner` next.
 
-        A stopped measurement restarts only with `again`.
+        With `again`, a stopped measurement restarts.
         """
         from hadamard_tui.running.workers import CertificateWorker
 

@@ -28,7 +28,7 @@ class CertificateWorker:
         self.at: str | None = None
         """Name of the learner that is being measured."""
         self.percent = 0
-        """Finished share of its measurement, in percent."""
+        """Finished share of the present measurement, in percent."""
         self._experiment, self._trace = experiment, trace
         self._first: str | None = None
         self._stop = threading.Event()

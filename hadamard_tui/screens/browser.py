@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 PREVIEW_FROM, TITLES_FROM = 72, 104
-"""Least columns for a preview beside the list, and for titles in the list beside a preview."""
+"""Least number of columns for a preview beside the list, and for titles in a list beside a preview."""
 
 FEW_COLOURS = ("standard", "windows")
 
@@ -95,7 +95,7 @@ class Browser(Framed[str | None]):
         self.query_one(Vertical).border_subtitle = " · ".join(keys)
 
     def type(self, letters: str) -> None:
-        """Append letters to the typed words, before or after the page is mounted."""
+        """Append letters to the typed words; the page need not be mounted."""
         self._typed += letters
         for line in self.query(Line):
             line.insert_text_at_cursor(letters)
@@ -169,7 +169,7 @@ class Browser(Framed[str | None]):
 
 
 def _lines(group: Group, titled: bool) -> Iterator[Option]:
-    """Yield a heading and a line for each preset of its group, with titles if `titled`."""
+    """Yield each group's heading and a line for each of its presets, with titles if `titled`."""
     heading, entries = group
     yield Option(heading, disabled=True)
     for entry in entries:

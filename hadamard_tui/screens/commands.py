@@ -25,7 +25,7 @@ from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.controls import Lines
 
 BY_NAME, BY_SOURCE, BY_SUMMARY, BY_WORDS = 1.0, 0.8, 0.7, 0.5
-"""Scores of matches in the name, as a phrase in the source, in the summary, and elsewhere."""
+"""Scores of matches in the name, of a phrase in the source, in the summary, and elsewhere."""
 
 OF_THEORY = 0.1
 """Bonus that ranks theory lines before other parts with the same source."""
@@ -81,7 +81,7 @@ class PartProvider(Provider):
 
 
 def _source(member: type[Part]) -> str:
-    """Return the source of a part, as its class and its documentation state it."""
+    """Return the source of a part, from its class and its documentation."""
     written = docstring(member).partition("Source:")[2]
     return f"{getattr(member, 'source', '')} {written}"
 
@@ -109,11 +109,11 @@ class Query(CommandInput):
 
 
 class MatchingCommands(CommandList, Lines, can_focus=False):
-    """List of matching commands, which a new search may replace during a click."""
+    """List of matching commands that tolerates a new search during a click."""
 
 
 class Searching(LoadingIndicator):
-    """Still sign of a running search."""
+    """Sign of a running search, without animation."""
 
     def on_mount(self, event: events.Mount) -> None:
         event.prevent_default()  # Textual would animate it 16 times a second, even hidden

@@ -1,4 +1,4 @@
-"""Page that writes files in the format that their suffix names."""
+"""Page that writes files in the format given by their suffix."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def _with_note(sentence: str, path: Path, shown: Shown) -> str:
 
 
 def _kinds() -> Iterator[Static]:
-    """Yield the kinds of files by suffix; unavailable kinds are dimmed and state the remedy."""
+    """Yield a line for each kind of file by suffix; unavailable kinds are dimmed and name the remedy."""
     table, missing = Table.grid(padding=(0, 2)), {}
     for suffix, kind in KINDS.items():
         style = "dim" if (remedy := kind.remedy) else ""
@@ -194,7 +194,7 @@ def _kinds() -> Iterator[Static]:
 
 
 def here() -> str:
-    """Return the working folder, or a phrase if it no longer exists."""
+    """Return the working folder, or a phrase that it no longer exists."""
     try:
         return escaped(str(Path.cwd()))
     except OSError:

@@ -1,4 +1,4 @@
-"""Tour guide: shows each stop with its words, and keeps the score."""
+"""Tour guide, which shows each stop with its text, and keeps the score."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Guide:
         self._begun = 0.0
         self._next_look: asyncio.TimerHandle | None = None
         self._shown: Raw | None = None
-        """Set-up of the stop as it was last shown, with or without its break."""
+        """Set-up that was last shown for the stop, with or without its break."""
         self._is_broken = False
 
     async def start(self) -> None:
@@ -100,7 +100,7 @@ class Guide:
         await self._laboratory.present(editable, run)
 
     def _words(self, session: Session | None, experiment: Experiment) -> tuple[str, str]:
-        """Return the step of the stop, empty if it has no steps, and the words for that step."""
+        """Return the name of the stop's present step (empty if it has no steps) and the text of that step."""
         stop, is_over = self.tour.stop, session is not None and session.over
         if self._is_broken and stop.breaks is not None:
             words = stop.breaks.text if is_over else f"The change: {', '.join(stop.breaks.set)}."
@@ -116,7 +116,7 @@ class Guide:
         return "why" if stop.predict else "", words
 
     def _keep_score(self, session: Session) -> None:
-        """Score the first guesses about the stop, if its set-up is unchanged."""
+        """Record the score of the first guesses about the stop, if its set-up is unchanged."""
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
             points = scores(session.guesses, look.view)

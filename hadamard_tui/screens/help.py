@@ -47,7 +47,7 @@ class Help(Framed[None]):
 
 
 def questions() -> tuple[tuple[str, str], ...]:
-    """Return a newcomer's questions with answers, in which keys stand between backticks."""
+    """Return a newcomer's questions and their answers, with keys between backticks."""
     return (
         (
             "What am I seeing?",

@@ -1,4 +1,4 @@
-"""Jump mode: every visible place shows a key that goes there."""
+"""Jump mode: every visible target shows a key that goes to it."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ OWN = dict(
         strict=False,
     )
 )
-"""Fixed keys of places, by the names of their widgets."""
+"""Fixed keys of jump targets, by the names of their widgets."""
 OTHERS = LETTERS[len(OWN) :] + LETTERS.upper()
 
 WIDTH = len("[a]")
 
 Place = Widget | int
-"""Widget, or number of a panel."""
+"""Target of a jump: a widget, or the number of a panel."""
 
 
 class Spot(NamedTuple):
-    """Place, and the cells of its label."""
+    """Target of a jump, and the cells of its label."""
 
     place: Place
     label: Region
@@ -72,7 +72,7 @@ def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
 
 
 def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
-    """Return whether these cells of a widget are uncovered."""
+    """Return whether no other widget covers these cells of a widget."""
     try:
         tops = [laboratory.get_widget_at(x, cells.y)[0] for x in range(*cells.column_span)]
     except NoWidget:
@@ -81,7 +81,7 @@ def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
 
 
 class Jump(Modal[Place | None]):
-    """Screen that returns the place of the pressed key or clicked label; None for any other key."""
+    """Screen that returns the target of the pressed key or clicked label; None for any other key."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"jump--label"}
     DEFAULT_CSS = """

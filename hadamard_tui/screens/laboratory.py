@@ -67,7 +67,7 @@ def waiting_words(session: Session) -> str:
 
 
 STILL = 10
-"""Frames after the last message, because layout and messages between widgets take several."""
+"""Frames drawn after the last message, because layout and messages between widgets take several frames."""
 
 DRAWING = (
     events.Callback,
@@ -81,10 +81,10 @@ DRAWING = (
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 PATIENCE = 0.2
-"""Longest time in seconds without a frame while a run follows a stepped number."""
+"""Longest time in seconds without a frame, during a run that follows a stepped number."""
 
 DOCKED, HUGE = 140, 180
-"""Least numbers of columns at which the set-up is docked, and story and runs are beside the stage."""
+"""Least number of columns to dock the set-up, and to show story and runs beside the stage."""
 
 TALL = 30
 """Least number of rows at which the table of learners may exceed six rows."""
@@ -149,7 +149,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         yield Keys(id="keys")
 
     def _fit(self, size: Size) -> None:
-        """Set the size classes before widgets exist, because later classes would style every widget again."""
+        """Set the size classes before widgets exist; later classes would style every widget again."""
         breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
         for cells, classes in breakpoints:
             self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
@@ -225,7 +225,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(SelectionBar).enter()
 
     def action_full(self) -> None:
-        """Show the open panel alone, or the chart if the table is open; undo this if called again."""
+        """Show only the open panel, or only the chart if the table is open. A second call undoes this."""
         self.toggle_class(FULL)
         self.refresh_bindings()
 
@@ -244,7 +244,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.notify(f"These keys step a number of the set-up, and the run follows: {where}.")
 
     async def action_vary(self) -> None:
-        """Sweep the size of the matrix; fields sweep the other numbers."""
+        """Sweep the size of the matrix. Other numbers are swept from their fields."""
         await self._vary("problem.matrix.d", True, "d")
 
     @on(RowVaried)
@@ -253,7 +253,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
-        """Sweep a number of the set-up and run it, or notify of the reason against it."""
+        """Sweep a number of the set-up and run it, or notify of the reason why that is impossible."""
         from hadamard_tui.editing.editable_experiment import swept
 
         try:
@@ -288,7 +288,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.app.push_screen(jump, self._jumped)
 
     def _jumped(self, place: Place | None) -> None:
-        """Focus a place, and close the drawers that do not contain it."""
+        """Focus the target of a jump, and close the drawers that do not contain it."""
         if place is None:
             return
         within = place.ancestors_with_self if isinstance(place, Widget) else ()
@@ -309,7 +309,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await self.app.action_quit()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action is available: leaving requires a focus, drawer, guess or full view."""
+        """Return whether an action is available: leaving needs a focus, a drawer, a guess or a full view."""
         if action == "leave":
             guessing = self.guesses is not None
             opened = self._drawer_open or self._runs_drawer_open or self.has_class(FULL)
@@ -353,7 +353,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self._draw_in(1 / self._rate.now)
 
     def _end_rest(self) -> None:
-        """Restart the clocks of the frames, so that the rest does not count as elapsed time."""
+        """Restart the frame clocks, so that the pause does not count as elapsed time."""
         if self._is_at_rest:
             self._is_at_rest = False
             self._ticked, self._spent = time.monotonic(), time.thread_time()
@@ -381,7 +381,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self._draw_in(0.0)
 
     def _draw_in(self, seconds: float) -> None:
-        """Reschedule the next frame to `seconds` from now."""
+        """Schedule the next frame `seconds` from now, instead of its former time."""
         self._end_rest()
         if self._next_frame is not None:
             self._next_frame.cancel()
@@ -431,7 +431,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Story).show(context, session.experiment)
 
     def _opened(self, session: Session) -> str:
-        """Return a sentence if another preset was opened during the run; else an empty text."""
+        """Return a sentence if another preset was opened during the run, otherwise an empty text."""
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
             return ""

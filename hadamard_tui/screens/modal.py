@@ -21,8 +21,8 @@ from hadamard_tui.terminal.textual_internals import SelectiveScreen
 class StyledOnce:
     """Screen that is not styled a second time when it becomes visible.
 
-    Textual restyles all widgets of a screen that becomes the top one, in case styles changed while it was off
-    the stack. Screens on the stack receive such changes anyway.
+    When a screen becomes the top one, Textual restyles all its widgets, in case styles changed while it was
+    off the stack. Screens on the stack receive such changes anyway.
     """
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:

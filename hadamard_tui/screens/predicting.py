@@ -1,4 +1,4 @@
-"""Predict, then run: one mark per learner on the empty chart, moved by the playhead keys."""
+"""Prediction before a run: one mark per learner on the empty chart, moved by the playhead keys."""
 
 from __future__ import annotations
 

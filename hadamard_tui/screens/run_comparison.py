@@ -28,7 +28,7 @@ UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
 
 
 LONGEST = 24
-"""Maximum length of a run's name, which the list of runs and legends repeat."""
+"""Maximum length of a run's name, as the list of runs and legends repeat it."""
 
 
 class RunComparison(RunControl):
@@ -40,7 +40,7 @@ class RunComparison(RunControl):
             self.runs.keep(session)
             for run in self.runs.make_room(session.trace):
                 reason = f"{run.name} was dropped: {MOST_RUNS} runs beside the pinned ones are kept, and"
-                self.notify(f"{reason} {MOST_BYTES >> 20} MB. {key('pin')} pins what is to stay.")
+                self.notify(f"{reason} {MOST_BYTES >> 20} MB. {key('pin')} pins runs to keep.")
         self._list_runs()
 
     def action_pin(self) -> None:
@@ -67,7 +67,7 @@ class RunComparison(RunControl):
             self.notify(f"Pinned runs are drawn with this preset, too: {names}. {unpinned}", timeout=10)
 
     def action_difference(self) -> None:
-        """Draw the run minus the pinned run; without one, pin the previous run first."""
+        """Draw the run minus the pinned run; if no run is pinned, pin the previous run first."""
         shown = None if self.session is None else self.session.trace
         if not self.chart_options.difference and not self.runs.others(shown):
             before = self.runs.last_but(shown)

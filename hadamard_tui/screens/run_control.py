@@ -85,7 +85,7 @@ class RunControl(Screen[None]):
 
     @property
     def _selected(self) -> int:
-        """Number of the learner selected in the set-up, which may have changed since the run began."""
+        """Number of the selected learner; the set-up may have changed since the run began."""
         return min(self.query_one(SetupPane).learner, len(self._editable.learners) - 1)
 
     def _pick(self, number: int) -> None:
@@ -103,7 +103,7 @@ class RunControl(Screen[None]):
         """Handle a change of the run's state. Subclasses extend it."""
 
     def run_begun(self, at_once: bool) -> None:
-        """Handle the start of a run, by hand or `at_once` after a stepped number. Subclasses extend it."""
+        """Handle the start of a run: by hand, or `at_once` after a stepped number. Subclasses extend it."""
 
     def action_run(self) -> None:
         self._begin()
@@ -160,7 +160,7 @@ class RunControl(Screen[None]):
             self._follow_steps()
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
-        """Run the set-up; with `at_once` the previous run stays, faint, until new results arrive."""
+        """Run the set-up; with `at_once`, the previous run stays visible, faint, until new results arrive."""
         from hadamard_tui.running.session import Session
         from hadamard_tui.state import kept_points
 
@@ -233,7 +233,7 @@ class RunControl(Screen[None]):
             case Diverged() as diverged:
                 self.notify(divergence_message(diverged, message.session), severity="warning")
             case NotKept(why):
-                self.notify(why, title="Finished points are not kept", severity="warning", timeout=10)
+                self.notify(why, title="Finished points cannot be stored", severity="warning", timeout=10)
             case engine.Failed(traceback):
                 from hadamard_tui.screens.modal import Failure
 
@@ -260,7 +260,7 @@ class RunControl(Screen[None]):
             self._forget()
 
     async def _take(self, editable: EditableExperiment) -> None:
-        """Put another set-up on the panels; the learner's number stays selected if it exists there."""
+        """Show another set-up in the panels; the selected learner number is kept if it exists there."""
         selected = min(self._selected, len(editable.learners) - 1)
         self._editable = editable
         await self.query_one(SetupPane).show(editable)
@@ -268,7 +268,7 @@ class RunControl(Screen[None]):
 
 
 def divergence_message(diverged: Diverged, session: Session) -> str:
-    """Return a message on the learner that diverged or lost accuracy, where it did, and who continues."""
+    """Return a message on the learner that diverged or lost accuracy: where, and which others continue."""
     experiment = session.experiment
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
     if session.point.label:

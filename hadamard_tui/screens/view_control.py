@@ -40,7 +40,7 @@ RUN_BEFORE = "the run before"
 """Name of the previous run in the legend of a difference."""
 
 LEAPS, ZOOM = 10, 1 / 2
-"""Leaps of the playhead per run, and the factor of a zoom."""
+"""Number of leaps of the playhead that span a run, and the factor of a zoom."""
 
 
 class ViewControl(RunControl):
@@ -68,7 +68,7 @@ class ViewControl(RunControl):
         return None if session is None or session.trace is None else self.picture_of(session)[0]
 
     def picture_of(self, session: Session) -> tuple[Look, str]:
-        """Return the look at a run's chosen picture, and why the picture cannot be drawn; empty if it can."""
+        """Return the `Look` of a run's chosen picture, and the reason if it cannot be drawn (else empty)."""
         number = self.query_one(Stage).picture
         try:
             pinned = self.runs.views(session, session.point.picture(number), all_points=number > 0)
@@ -157,7 +157,7 @@ class ViewControl(RunControl):
         self.query_one(f"#{HEAT}", HeatMapView).take_cursor_away()
 
     def _look_anew(self) -> None:
-        """Reset the zoom and the cursor, and show the present place of the run."""
+        """Reset the zoom and the cursor, and show the run at its present place."""
         self._look_where_the_run_is()
         self.chart_options = replace(self.chart_options, window=None)
 
@@ -185,7 +185,7 @@ class ViewControl(RunControl):
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
-        """Move the playhead by `places`, back if negative."""
+        """Move the playhead by `places`; a negative number moves it back."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -201,7 +201,7 @@ class ViewControl(RunControl):
         self._follow()
 
     def _go(self, to_the_end: bool) -> None:
-        """Go to the first or the last place of the run or picture."""
+        """Move the playhead to the first or the last place of the run or picture."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -322,7 +322,7 @@ class ViewControl(RunControl):
             self.action_run()
 
     def _remedy(self) -> Remedy | None:
-        """Return the change of the set-up that the visible panel needs; None if it needs none."""
+        """Return the change of the set-up that the visible panel proposes; None if it proposes none."""
         panel = self.query_one(Stage).panel
         experiment = self._editable.experiment if self.session is None else self.session.experiment
         lack = None if panel is None else panel.lacks(experiment)

@@ -22,7 +22,7 @@ from textual.drivers.web_driver import WebDriver
 from hadamard_tui.terminal.terminal_input import ExitEvent, InputReader, chunks
 
 GONE = 3
-"""Exit code of an app whose server has gone, as after any failure."""
+"""Exit code of an app whose server has gone; the same as after any failure."""
 
 HEAD = 5
 """Bytes of a packet before its content."""
@@ -38,7 +38,7 @@ class ViewerDriver(WebDriver):
         self._lock = Lock()
 
     def start_application_mode(self) -> None:
-        """Start with the focus: Textual assumes that web apps lack it, while a new page has it."""
+        """Start with the focus. A new page has it, but Textual assumes that web apps lack it."""
         super().start_application_mode()
         self.app.call_later(self.app.post_message, events.AppFocus())
 
@@ -59,7 +59,7 @@ class ViewerDriver(WebDriver):
             os._exit(GONE)
 
     def run_input_thread(self) -> None:
-        """Read to the end of the input; if the app is not ending by then, its server has gone, so exit."""
+        """Read to the end of the input. If the app is not ending by then, its server has gone: exit."""
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         keys, packets = InputReader(), Packets()
         assert sys.__stdin__ is not None, "the server holds the other end of it"

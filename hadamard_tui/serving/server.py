@@ -1,8 +1,8 @@
 """Web server of the app, for browsers on this machine and a limited number of viewers.
 
 The secret is the first part of every path. A cookie would be sent to every program that serves localhost on
-any other port. A path is never sent on its own, and two servers side by side never mix their secrets. No
-response allows a Referer, and no request is logged.
+any other port. Browsers never send a path by themselves, and two servers side by side never mix their
+secrets. No response allows a Referer, and no request is logged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hadamard_tui.serving import NOTICE
 from hadamard_tui.serving.viewer import LEAVING, Viewer, size_of
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-"""Host names of this machine. The port is free, because ssh -L may forward another one."""
+"""Host names of this machine. Any port is accepted, because ssh -L may forward from another port."""
 
 HEADERS = {
     "Cache-Control": "no-store",
@@ -83,7 +83,7 @@ def _parsed(address: str) -> SplitResult:
 
 
 LARGEST_MESSAGE = 1 << 20
-"""Limit of a message in bytes, and so of pasted text; a longer one ends the viewer's session."""
+"""Limit of a message in bytes, and so of pasted text; a longer message ends the viewer's session."""
 
 TURNOVER = 2 * LEAVING
 """Seconds that a page waits for a free place, because reloading a page has just freed one."""
@@ -179,7 +179,7 @@ class Server:
 
 
 def chosen_preset(request: web.Request) -> str | None:
-    """Return the shipped preset in an address, None without one. Raises: web.HTTPNotFound."""
+    """Return the shipped preset that an address names, or None. Raises: web.HTTPNotFound."""
     preset_name = request.query.get("preset")
     if preset_name is not None and preset_name not in presets.names():
         raise web.HTTPNotFound(text=f"404: {presets.unknown(preset_name, 'preset', presets.names())}\n")
@@ -187,7 +187,7 @@ def chosen_preset(request: web.Request) -> str | None:
 
 
 def serve(port: int, preset: str | None, viewers: int) -> None:
-    """Serve until Ctrl-C, SIGTERM or SIGHUP; without a preset the app opens with its welcome.
+    """Serve until Ctrl-C, SIGTERM or SIGHUP; without a preset, the app opens with its welcome page.
 
     Raises: BadInput if the port is unavailable.
     """
@@ -222,7 +222,7 @@ def _own_fault(record: logging.LogRecord) -> bool:
 
 
 def listen(port: int) -> list[socket.socket]:
-    """Return sockets on both loopback addresses; a foreign program on one of them would get the secret.
+    """Return sockets on both loopback addresses. A foreign program on one of them would get the secret.
 
     Raises: BadInput if one of them is unavailable.
     """

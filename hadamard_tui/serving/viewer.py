@@ -78,7 +78,7 @@ PING = 2.0
 """Seconds between two pings, and seconds to wait for an answer."""
 
 PATIENCE = 3
-"""Unanswered pings that end a viewer: within 8 s, even on a connection that stalls for a moment."""
+"""Number of unanswered pings that end a viewer: within 8 s, but not if a connection stalls for a moment."""
 
 LEAVING = 2.0
 """Seconds for an app to exit after it has closed its output."""
@@ -239,5 +239,5 @@ def _framed(kind: bytes, content: bytes) -> bytes:
 
 
 def _printable(text: str) -> str:
-    """Return text of an app without control characters, cut."""
+    """Return text of an app without control characters, cut to a maximum length."""
     return "".join(letter if letter.isprintable() else " " for letter in text)[:400]

@@ -46,7 +46,7 @@ def gif(
     caption: str = "",
     progress: Callable[[float], None] = lambda share: None,
 ) -> bytes:
-    """Return the chart as a moving picture, whose last picture stays and has the caption.
+    """Return the chart as a moving picture; its last frame stays, and has the caption.
 
     Args:
         progress: called with the drawn share of the pictures.
@@ -98,8 +98,8 @@ def asciicast(
 ) -> bytes:
     """Return the chart as a recording in asciicast v2 for asciinema.
 
-    The chart has a background of its own, because terminals that play it keep their colours, which might hide
-    lines. The caption stands below the last picture. Source: docs.asciinema.org.
+    The chart has its own background: terminals that play it keep their colours, which might hide lines. The
+    caption stands below the last picture. Source: docs.asciinema.org.
 
     Args:
         progress: called with the drawn share of the pictures.

@@ -24,7 +24,7 @@ BASE = "hadamard-128"
 
 
 class _Whole(Exception):
-    """Difference that no single value expresses: a missing value, or another number of items."""
+    """Difference that no single new value can express: a removed value, or another number of items."""
 
 
 def command_line(document: Raw, preset: str | None, *options: str) -> str:
@@ -38,7 +38,7 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
 
 def views(view: KeptView) -> list[str]:
-    """Return the differences between a view and that of a first start, without its theme, for --view."""
+    """Return the differences of a view from that of a first start, for --view. The theme is left out."""
     old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
     return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
 
@@ -63,7 +63,7 @@ def _exists(preset: str) -> bool:
 
 
 def overrides(preset: str, document: Raw) -> list[str]:
-    """Return the changes that turn a preset into an experiment, for --set; as few and simple as possible."""
+    """Return the changes for --set that turn a preset into an experiment, as few and simple as possible."""
     old, new = presets.document(preset), document
     changes = []
     for part in new:

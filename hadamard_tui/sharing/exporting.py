@@ -57,7 +57,7 @@ class Pictures:
 
     @property
     def views(self) -> list[View]:
-        """All pictures of the results. Raises: BadInput for a picture that does not exist."""
+        """All pictures of the results. Raises: BadInput if a picture does not exist."""
         return [view(picture, self.results) for picture in drawn(self.results.sweep.experiment)]
 
 
@@ -67,7 +67,7 @@ class Shown:
 
     The set-up may have changed since the run. The trace does not grow. Tables and JSON contain the pictures
     of the experiment if it has any. `document` is the experiment of the run as a preset document. `outcomes`
-    are those of its claims; empty until they are judged.
+    holds the outcomes of its claims; it is empty until they are judged.
     """
 
     set_up: Experiment | Raw
@@ -126,7 +126,7 @@ def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown
 
 
 def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
-    """Return `shown` with a look as the chart; of several heat maps, that of `learner` or the first."""
+    """Return `shown` with a look as the chart; of several heat maps, the one of `learner` or the first."""
     results = None if shown.pictures is None else shown.pictures.results
     shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes, results))
     with palette.on_paper():
@@ -189,7 +189,7 @@ KINDS: dict[str, FileKind] = {
 """Kinds of files by suffix."""
 
 DRAWN = ".pdf", ".png", ".gif"
-"""Suffixes of files for which the program draws the letters."""
+"""Suffixes of files whose letters the program draws."""
 
 LONGEST_NAME = 200
 """Limit of a download's name in bytes: file systems allow 255, and browsers may append a number."""
@@ -202,7 +202,7 @@ def check(path: Path, option: str) -> None:
 
 
 def export(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> None:
-    """Write a file of the kind that its suffix names. Raises: BadInput."""
+    """Write a file of the kind given by its suffix. Raises: BadInput."""
     files.write(path, content(path, shown, option, progress), option)
 
 
@@ -241,13 +241,13 @@ def check_kind(path: Path, option: str) -> None:
     """Check that a name has a known suffix whose library is installed. Raises: BadInput."""
     where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
     if kind is None:
-        raise BadInput(where, f"the end of its name says what it is; take {', '.join(KINDS)}")
+        raise BadInput(where, f"the suffix of its name selects the content; take {', '.join(KINDS)}")
     if kind.remedy:
         raise BadInput(where, f"{kind.library} is not installed; install it with {kind.remedy}")
 
 
 def _file_content(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
-    """Return the content of a file. Raises: BadInput, also if an installed library cannot be loaded."""
+    """Return the content of a file. Raises: BadInput, even if a library is installed but cannot be loaded."""
     kind = KINDS[path.suffix.lower()]
     try:
         return kind.make(shown, progress)
@@ -301,7 +301,7 @@ def page_of(shown: Shown) -> SvgSheet:
 
 
 def _growing(shown: Shown) -> tuple[Sequence[Series], Axes, str]:
-    """Return the chart that grows. Raises: BadInput for a heat map, which does not grow."""
+    """Return the chart for a growing picture. Raises: BadInput for a heat map, which does not grow."""
     if _heat(shown) is not None:
         raise BadInput("", "a heat map has no curves that grow; take .svg, or a picture of curves")
     return shown.series, _axes(shown), shown.caption

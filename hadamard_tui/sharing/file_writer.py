@@ -32,7 +32,7 @@ class FileWriter:
         """Return the result of `place` applied to the result of `make`, both called in the thread.
 
         Args:
-            name: name of the file, which `end` reports if it is not written by then.
+            name: name of the file. `end` reports it if the file has not been written by then.
         """
         result = self._thread.submit(self._work, make, place)
         self._under_way[result] = name
@@ -70,7 +70,7 @@ class FileWriter:
 
 
 def _why_not(result: Future[Any]) -> str:
-    """Return why a file was not written; empty if it was."""
+    """Return the reason why a file was not written; empty if it was."""
     if not result.done() or result.cancelled():
         return "the program ended before it was made"
     match result.exception():

@@ -30,7 +30,7 @@ TALKATIVE = "matplotlib", "fontTools"
 """Libraries that print warnings about fonts on standard error."""
 
 PLACEHOLDERS = "lastresort", "adobeblank"
-"""Fonts that claim every letter and draw a box or nothing."""
+"""Fonts that claim to have every letter, but draw a box or nothing."""
 
 
 REGULAR, BOLD = (Path(__file__).parent / "dejavu" / f"DejaVuSans{weight}.ttf" for weight in ("", "-Bold"))
@@ -68,7 +68,7 @@ def boxes(text: str) -> str:
 
 
 def _is_drawn(letter: str) -> bool:
-    """Return whether a letter without a glyph becomes a box; controls, wide blanks and selectors do not."""
+    """Return whether a letter without a glyph becomes a box, unlike controls, wide blanks and selectors."""
     is_selector = unicodedata.name(letter, "").startswith("VARIATION SELECTOR")
     return letter.isprintable() and not letter.isascii() and not is_selector
 
@@ -106,7 +106,7 @@ def _offers(letters: Set[str]) -> dict[str, Set[str]]:
 
 
 def _add_new_fonts() -> None:
-    """Register fonts that were installed after matplotlib wrote its list of fonts, which it never renews."""
+    """Register fonts installed after matplotlib wrote its list of fonts, because it never renews the list."""
     from matplotlib.font_manager import findSystemFonts, fontManager
 
     listed_files = {font.fname for font in fontManager.ttflist}
@@ -117,7 +117,7 @@ def _add_new_fonts() -> None:
 
 
 def _letters_of(family: str) -> Set[str]:
-    """Return the letters of a family's font in matplotlib; none if it cannot be read."""
+    """Return the letters of a family's font in matplotlib; empty if the font cannot be read."""
     from matplotlib.font_manager import get_font
 
     try:
@@ -127,7 +127,7 @@ def _letters_of(family: str) -> Set[str]:
 
 
 def _file_of(family: str) -> str:
-    """Return the file of a family's font in matplotlib. Raises: ValueError if it has none."""
+    """Return the file of a family's font in matplotlib. Raises: ValueError if the family has no file."""
     from matplotlib.font_manager import FontProperties, findfont
 
     properties = FontProperties(family=[family])

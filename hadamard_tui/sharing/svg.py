@@ -78,7 +78,7 @@ def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float =
     """Return the chart as a file: curves with their letters, a legend, and the caption below.
 
     Args:
-        within: tolerance of the curves in pixels, which makes the file smaller.
+        within: tolerance of the curves in pixels; a larger one makes the file smaller.
     """
     return chart(series, axes, caption, within).written()
 
@@ -195,7 +195,7 @@ def _line_by_turns(
     points: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
-    """Draw a series in its own dashes of the lead's line, and by itself where that line is absent."""
+    """Draw the dashes of a series along the lead's line, and its own line where the lead's is absent."""
     (across, down), (x, y) = lead, points
     if not (np.isfinite(y).any() and np.isfinite(down).any()):
         return
@@ -211,7 +211,7 @@ def _line_by_turns(
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return which values are between the extremes of `limits`, with a tolerance of one pixel."""
+    """Return whether each value lies between the extremes of `limits`, with a tolerance of one pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 

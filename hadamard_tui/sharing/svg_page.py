@@ -23,14 +23,14 @@ WIDTH, AREA_HEIGHT = 720.0, 340.0
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 TITLE, WORDS, SMALL = 16.0, 14.0, 13.0
-"""Font sizes in pixels: of the title, of labels, legend and caption, and of numbers."""
+"""Font sizes in pixels: of the title; of labels, legend and caption; and of numbers."""
 
 NARROW, WIDE, LEADING = 0.36, 0.64, 1.4
 """Widths of narrow and other letters, and distance of lines, relative to the font size."""
 
 NARROW_LETTERS = frozenset(" .,:;'|!iljtfrI()[]/-·")
 CELL_WIDTH, CELL_HEIGHT = 0.6 * SMALL, 1.3 * SMALL
-"""Size in pixels of a cell of the screen that determines the places of ticks, letters and names."""
+"""Size in pixels of a screen cell; cells determine the places of ticks, letters and names."""
 
 INK, MUTED, GRID, GROUND = "#1a1a1a", "#404040", "#e4e4e4", "#ffffff"
 EDGE, GAP = 14.0, 9.0
@@ -56,7 +56,7 @@ DASHES: dict[LineStyle, tuple[float, ...]] = {
 """Alternating pixels of dash and gap, by line style."""
 
 TURN = 14.0, 0.0
-"""Dash and gap in pixels of a solid line that several curves share by turns."""
+"""Dash and gap in pixels of a solid line that several curves share."""
 
 
 class DashPattern(NamedTuple):
@@ -92,9 +92,9 @@ class SvgEntry(NamedTuple):
     Args:
         text: its name, behind the sample.
         before: text before the sample: the letter, and the relation to the previous part.
-        sample: draws the sample with its left end at these pixels; None without a sample.
+        sample: function that draws the sample with its left end at given pixels; None without a sample.
         colour: colour of `before`.
-        is_next: whether it belongs to the previous part, and shares its line if it fits.
+        is_next: whether the entry belongs to the previous part, and shares its line if there is room.
         at: position of its series.
     """
 
@@ -237,7 +237,7 @@ class Page(SvgSheet):
         return self.bottom - pixels(axes.y_limits, axes.y_log, AREA_HEIGHT, values)
 
     def define(self, tag: str, **attributes: object) -> Element:
-        """Add an element for others to refer to by its id."""
+        """Add an element that other elements refer to by its id."""
         return put(put(self.root, "defs"), tag, **attributes)
 
     def legend(self, entries: Sequence[SvgEntry]) -> None:
@@ -260,7 +260,7 @@ class Page(SvgSheet):
         super().caption(words, self._last)
 
     def grow(self, share: float) -> None:
-        """Show the growing parts up to this share of the x-axis, and at its end the caption."""
+        """Show the growing parts up to this share of the x-axis; at its end, show the caption."""
         x = self.left + share * (self.right - self.left) if share < 1 else WIDTH
         self._reached.set("width", f"{x:.2f}")
         self._rest.set("x", f"{x:.2f}")
@@ -332,7 +332,7 @@ def length(text: str, size: float) -> float:
 
 
 def lines(text: str, size: float, room: float) -> list[str]:
-    """Break a text into at least one line of at most `room` pixels; a longer word is cut."""
+    """Break a text into lines of at most `room` pixels, at least one line; a longer word is cut."""
     wrapped = [""]
     for word in text.split():
         longer = f"{wrapped[-1]} {word}".strip()
@@ -361,7 +361,7 @@ def values_of(ticks: Sequence[Tick]) -> np.ndarray:
 def path_of(across: np.ndarray, down: np.ndarray) -> str:
     """Return the path through points, to a hundredth of a pixel; NaN lifts the pen.
 
-    The path has relative steps, which are shorter than places.
+    The path has relative steps, which are shorter to write than positions.
     """
     is_drawn = ~(np.isnan(across) | np.isnan(down))
     starts = (is_drawn & ~np.concatenate([[False], is_drawn[:-1]]))[is_drawn]

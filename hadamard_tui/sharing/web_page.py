@@ -140,7 +140,7 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
 
 
 def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
-    """Return a page with figures and its script. Raises: BadInput for more than LARGEST bytes."""
+    """Return a page with its figures and script. Raises: BadInput for more than LARGEST bytes."""
     script = f"<script>{(WEB / 'page.js').read_text()}</script>"
     content = _document(title, _dark_rules("".join(body)), [*body, script])
     if len(content) > LARGEST:
@@ -189,7 +189,7 @@ def index_page(entries: Sequence[IndexEntry]) -> bytes:
 
 
 def _document(title: str, rules: str, body: Sequence[str]) -> bytes:
-    """Return an HTML document with the style of pages and further rules; the title is HTML already."""
+    """Return an HTML document with the style of pages and further rules; the title must be HTML."""
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{(WEB / 'page.css').read_text()}{rules}</style>"
@@ -251,7 +251,7 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
 def _values(curve: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
     """Return the values of a curve for the page, at most one per pixel; None without values.
 
-    `own` states whether the curve is a learner's. The page reads values at the places of such curves.
+    `own` states whether the curve is a learner's. The page reads values at the places of learners' curves.
     """
     is_drawn = (
         np.isfinite(curve.x)
@@ -319,7 +319,7 @@ def _story(story: str, source: str) -> Iterator[str]:
 
 
 def _theorems(results: Results) -> Iterator[str]:
-    """Yield the theory lines that hold for the first point and bind a learner there."""
+    """Yield the theory lines that hold at the first point of the axes and bind a learner there."""
     trace = next(iter(results.traces.values()))
     items = []
     for line in trace.theorems:

@@ -34,7 +34,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         bool, Meta(description="true draws with ASCII only, for fonts without braille and boxes")
     ] = False
     fps: Annotated[
-        float, Meta(gt=0, le=60, description="maximum frames per second; slow lines get fewer")
+        float, Meta(gt=0, le=60, description="maximum frames per second; slow connections get fewer")
     ] = 20.0
     fps_over_ssh: Annotated[float, Meta(gt=0, le=60, description="the same over SSH")] = 5.0
     kept_points_mb: Annotated[
@@ -110,7 +110,7 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
 
 
 def _unfit(setting_name: str, value: object) -> str:
-    """Return why a setting cannot have this value; empty if it can."""
+    """Return the reason why a setting cannot have this value; empty if it can."""
     try:
         msgspec.convert({setting_name: value}, Config)
     except msgspec.ValidationError as error:
@@ -141,7 +141,7 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> tuple[str, str, str] | None:
-    """Return the last action whose key is taken, that key, and the other action; None without a clash.
+    """Return the last action whose key is already used, the key, and the other action; None without a clash.
 
     Keys of the focused widget take precedence over keys of actions, so motions clash with motions only.
     """

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def store_for(sweep: Sweep, single_runs: bool = False) -> Store | None:
     """Return the store for the finished points of a sweep, in the user's cache.
 
-    None for a viewer in a browser, if the configuration turns the store off, and without axes, unless
-    `single_runs`.
+    None for a viewer in a browser, or if the configuration turns the store off. Without axes, also None
+    unless `single_runs`.
     """
     if served() or not (sweep.axes or single_runs):
         return None

@@ -29,11 +29,11 @@ class Launch:
         document: the experiment as a preset document.
         preset: name or file of the preset that the experiment comes from; None without one.
         autorun: whether to start the run at once.
-        notes: lines to show at the start, such as on a broken file that was set aside.
+        notes: lines to show at the start, for example that a broken file was set aside.
         off: switched-off learners of the set-up, by their place among all.
         left_out: claims that do not fit the set-up, by their place among all.
         tour: the tour to lead through; None without one.
-        first: whether the app is opened for the first time, without a run, and shows its welcome.
+        first: whether the app is opened for the first time, without a run, so that it shows its welcome page.
     """
 
     document: Raw
@@ -65,7 +65,7 @@ def begin(
         preset: preset to open without a wanted or saved set-up.
         reset: whether to ignore the saved set-up and view.
         answers: lines about the command line, to show at the start.
-        view: changes of the view, such as `panel=svd`; with any, the saved view is ignored.
+        view: changes of the view, such as `panel=svd`; if there are any, the saved view is ignored.
 
     Raises: BadInput for an unknown theme or an invalid view.
     """

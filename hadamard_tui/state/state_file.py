@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 1 << 24
-"""Limit of a file in bytes, far above the size for thousands of learners."""
+"""Limit of a file in bytes, far above the size of a file with thousands of learners."""
 
 Content = TypeVar("Content")
 
@@ -134,12 +134,12 @@ def write(memory: Memory) -> str:
 def read_or_set_aside(
     place: Callable[[], Path], parse: Callable[[bytes], Content], default: Content, instead: str
 ) -> tuple[Content, str]:
-    """Return the content of a file, or the default and a line about the fault and the file's new place.
+    """Return the content of a file; for a broken file, the default and a line on the fault and its new name.
 
     Args:
         place: path of the file.
         parse: raises ValueError or RecursionError for invalid content.
-        instead: what the program does without the file, for that line.
+        instead: the action of the program without the file, for this line.
     """
     path: Path | None = None
     try:

@@ -1,4 +1,4 @@
-"""Text and screens in ASCII, for terminals, pipes and fonts without other characters."""
+"""Text and screens in ASCII, for terminals, pipes and fonts that lack other characters."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ EITHER, SAME = "±", "≡"
 """Signs that also replace the space behind them, because their ASCII forms are longer."""
 
 WHATEVER = "(…)"
-"""Form of an ellipsis in parentheses; other ellipses mark where a text is cut."""
+"""ASCII form of an ellipsis in parentheses; other ellipses mark cut texts."""
 
 
 @lru_cache(maxsize=4096)

@@ -22,7 +22,7 @@ _setting: Clipboard = "auto"
 
 
 def use(setting: Clipboard) -> None:
-    """Choose when to copy: always, never, or if the terminal is known to support it."""
+    """Choose when to copy: always, never, or only if the terminal is known to support copying."""
     global _setting
     _setting = setting
 

@@ -10,10 +10,10 @@ from types import FrameType
 from typing import NoReturn
 
 FATAL = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
-"""Signals that end a program without a handler, and that accept one."""
+"""Signals that end a program by default, and that accept a handler."""
 
 GRACE = 2.0
-"""Seconds after which the app is ended if it has not ended by itself."""
+"""Seconds after which the app is forced to end if it has not ended by itself."""
 
 
 def exit_code(number: int) -> int:
@@ -25,11 +25,11 @@ def exit_code(number: int) -> int:
 def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
     """End the app in good order after a fatal signal inside the block.
 
-    A second signal ends it at once, as does a first one that the app does not answer within GRACE. A hangup
-    is sent several times, by the kernel, the shell and our own driver, and counts as one.
+    A second signal ends it at once; so does a first signal, if the app has not ended within GRACE. The
+    kernel, the shell and our own driver each send a hangup, and these count as one.
 
     Args:
-        end: called with an exit code; it returns, and the app ends later.
+        end: called with an exit code; it returns before the app has ended.
         end_at_once: called with an exit code at any point of the app. It must not wait for a lock, which
             the app may hold.
     """
@@ -57,10 +57,11 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
 def undone(undo: Callable[[], None]) -> Iterator[None]:
     """Call `undo` before a signal ends or stops the program inside the block.
 
-    Ignored signals, as after nohup, and signals with a handler, such as Ctrl-C, are left alone.
+    Signals that are ignored, as after nohup, or that have a handler, such as Ctrl-C, are left alone.
 
     Args:
-        undo: must not wait for a lock, because it interrupts the program at any point.
+        undo: function without arguments. It must not wait for a lock, because it interrupts the program at
+            any point.
     """
 
     def handle(number: int, _frame: FrameType | None) -> None:
@@ -81,5 +82,5 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
 
 
 def hang_up() -> None:
-    """Send this process SIGHUP for its lost terminal; the kernel signals only processes that belong to it."""
+    """Send this process SIGHUP for its lost terminal; the kernel sends it only to connected processes."""
     os.kill(os.getpid(), signal.SIGHUP)

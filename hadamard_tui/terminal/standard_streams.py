@@ -19,10 +19,10 @@ class ReaderGone(Exception):
 
 
 DRAWN = "drawn in ASCII"
-"""Name of the error handler that replaces characters which a stream cannot encode."""
+"""Name of the error handler that replaces characters that a stream cannot encode."""
 
 LETTERS = "⣿─│…"
-"""Characters of every chart."""
+"""Characters that every chart contains."""
 
 
 def prepare() -> None:

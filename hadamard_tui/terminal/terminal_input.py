@@ -72,23 +72,23 @@ class InputReader:
     """Reader of a terminal's input, which drops garbled sequences and keeps pastes as text.
 
     Textual's parser reads escape sequences inside a paste and sends unknown ones as keys, of which `q` ends
-    the app. It receives the brackets of a paste, and never the text between them.
+    the app. It receives only the brackets of a paste, never the text between them.
     """
 
     def __init__(self) -> None:
         self._parser = TerminalParser()
         self._recent = ""
-        """Latest letters, which may end in a bracket of a paste."""
+        """Latest letters, which may end in a paste bracket."""
         self._pasted: list[str] | None = None
         """Letters of the present paste; None outside a paste."""
 
     @property
     def patience(self) -> float | None:
-        """Seconds after which the latest letters are complete, such as a lone escape; None if they are."""
+        """Seconds after which the latest letters, such as a lone escape, are complete; None if they are."""
         return constants.ESCAPE_DELAY if self._parser.is_waiting else None
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages of `text`, and those that elapsed time adds to the text before it.
+        """Return the messages of `text`, and messages that elapsed time has completed before it.
 
         Letters are parsed one by one, so that a garbled sequence does not affect its neighbours.
         """

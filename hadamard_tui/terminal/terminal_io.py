@@ -20,7 +20,7 @@ from hadamard_tui.terminal.terminal_input import ExitEvent, InputReader, chunks
 from hadamard_tui.terminal.textual_internals import driver_of, replace_output
 
 SHARE = 0.5
-"""Share of the time that frames may occupy the line; the rest is for answers to keys."""
+"""Share of the time during which frames may occupy the line; the rest is for answers to keys."""
 
 SHARE_BESIDE_ENGINE = 0.08
 """Share of the time for drawing while the engine works, which also needs the interpreter."""
@@ -29,10 +29,10 @@ SLOWEST = 1.0
 """Frames per second on the slowest line."""
 
 FORGETTING = 0.8
-"""Factor by which the longest write counts one frame later, so that the rate recovers."""
+"""Factor by which the longest write time is reduced at each frame, so that the rate recovers."""
 
 PATIENCE = 0.5
-"""Seconds to wait for a write before the terminal is restored over it."""
+"""Seconds to wait for a pending write before the terminal is restored anyway."""
 
 GIVEN_BACK = (
     "\x18"  # ends an escape sequence that was cut
@@ -45,7 +45,7 @@ GIVEN_BACK = (
 class TimedFile:
     """File that measures how long its writes block, including the present one.
 
-    Output to a lost terminal is dropped, because nobody reads it and nothing must wait for it.
+    Output to a lost terminal is dropped, because nobody reads it and the program must not wait for it.
     """
 
     def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
@@ -130,7 +130,7 @@ class TimedDriver(LinuxDriver):
             hang_up()
 
     def stop_application_mode(self) -> None:
-        """Restore the terminal. Later input is left to the shell, and does not delay the end."""
+        """Restore the terminal. Later input is left to the shell, and does not delay the exit."""
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)
         super().stop_application_mode()

@@ -54,7 +54,8 @@ def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) ->
 def lay_out(screen: Screen[Any]) -> None:
     """Lay out a screen at once, so that a picture of it shows all changes.
 
-    The public `refresh(layout=True)` does it some messages later, and `call_after_refresh` may come earlier.
+    The public `refresh(layout=True)` lays out some messages later, and `call_after_refresh` may be called
+    before.
     """
     screen._refresh_layout()
 
@@ -72,9 +73,10 @@ class TerminalParser(XTermParser):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether elapsed time decides the meaning of the latest letters, as of a lone escape.
+        """Whether elapsed time decides the meaning of the latest letters, such as a lone escape.
 
-        Otherwise reading must wait for input without end. Only `_timeout_time` distinguishes the two cases.
+        Otherwise, reading waits for input without a time limit. Only `_timeout_time` distinguishes the two
+        cases.
         """
         return self._timeout_time is not None
 
@@ -121,7 +123,7 @@ class RestingScreen(Screen[None]):
     """Screen that is repainted below another one only where it changes.
 
     After a change there, Textual 8 repaints both screens completely for each message, because every repaint
-    sets `_repaint_required` anew. No public name resets it.
+    sets `_repaint_required` anew. No public method resets it.
     """
 
     def _compositor_refresh(self) -> None:

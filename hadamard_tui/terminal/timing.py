@@ -1,7 +1,7 @@
 """Time in the app: calls after a delay, temporary messages, and frames per second.
 
-A timer of Textual never fires if its time is over before it starts to wait, as on a busy machine. With a
-negative time, it uses the processor without end.
+A timer of Textual never fires if its time is over before it starts to wait, as happens on a busy machine.
+With a negative time, it runs in an endless loop.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ class Frames:
 
 
 LEAST = 0.05
-"""Least seconds of a visible message."""
+"""Minimum time of a visible message in seconds."""
 
 
 @dataclass
 class SteadyNotification(Notification):
-    """Message whose time follows a steady clock, and may be over before it is shown.
+    """Message with a lifetime by a steady clock, which may be over before the message is shown.
 
-    Textual checks whether its time is over, and then starts a timer with the rest; a negative rest uses the
-    processor without end.
+    Textual checks whether the lifetime is over, and then starts a timer with the rest; a negative rest would
+    make the timer loop endlessly.
     """
 
     raised_at: float = field(default_factory=time.monotonic)

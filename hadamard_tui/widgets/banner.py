@@ -44,7 +44,7 @@ class Number(Vertical):
         yield Label("")
 
     def show(self, number: str, label: str, brief: str = "") -> None:
-        """Show a number and its label; `brief` replaces the label if the text beside it needs the room."""
+        """Show a number and its label; `brief` replaces the label if the text beside it needs the space."""
         if brief and self.screen.has_class("-narrow"):
             label = brief
         if (number, label) != self._number_and_label:
@@ -86,7 +86,7 @@ class Banner(Horizontal):
 
         Args:
             step: the step of the stop, such as "predict"; empty without steps.
-            words: the words for this step.
+            words: the text for this step.
             changed: whether the set-up differs from the set-up of the stop.
         """
         static = self.query_one("#words", Static)
@@ -126,12 +126,12 @@ class Banner(Horizontal):
         ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "of the bound", brief)
 
     def has_title(self, title: str) -> bool:
-        """Return whether the banner shows this title; long words of a stop may leave no room for it."""
+        """Return whether the banner shows this title; a long text of a stop may leave no room for it."""
         return self._words[0].endswith(title)
 
 
 def fitting(head: str, story: str, width: int) -> str:
-    """Return the first full sentences of a story that fit under its head."""
+    """Return the leading sentences of a story that fit completely under its head."""
     room = LINES - len(wrap(head, max(width, 1)))
     sentences = re.split(r"(?<=[.;!?]) ", " ".join(story.split()))
     fitting_part = ""

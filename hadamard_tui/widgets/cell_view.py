@@ -1,4 +1,4 @@
-"""Widgets painted cell by cell, which send changed cells only, and the live picture of nets."""
+"""Widgets painted cell by cell, which send only changed cells, and the live picture of nets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BLANK = ord(" ")
 
 
 class CellView(Widget):
-    """Widget that redraws changed cells only, and nothing while it is out of sight.
+    """Widget that redraws only changed cells, and nothing while it is out of sight.
 
     A subclass returns all cells from `_compose_cells`, and calls `_changed` when they may differ.
     """
@@ -88,7 +88,7 @@ class CellView(Widget):
         return bool(self.size) and self.is_on_screen and self.screen.is_current
 
     def _forget(self) -> None:
-        """Discard the cells; they are composed again when Textual requests a line, never out of sight."""
+        """Discard the cells. They are composed again when Textual requests a line of the visible widget."""
         self._stale = True
         self.refresh()
 
@@ -152,7 +152,7 @@ def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.
     """Give blanks the style of the cell to their left, which saves colour codes.
 
     Args:
-        has_ground: styles with a background of their own, which blanks must not take.
+        has_ground: styles with their own background, which blanks must not take.
     """
     blank = glyphs == _BLANK
     keeps = ~blank

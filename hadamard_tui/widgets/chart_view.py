@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MOST_LEGEND_LINES = 2
-"""Maximum lines of a legend; the table lists the remaining names."""
+"""Maximum number of legend lines; the table lists the remaining names."""
 
 
 class ChartView(CellView):
@@ -43,7 +43,7 @@ class ChartView(CellView):
             self.chart, self.x = chart, x
 
     class Wheeled(Message):
-        """Message: the mouse wheel was turned `up` or down at x on the x-axis."""
+        """Message: the mouse wheel was turned at x on the x-axis: up if `up`, otherwise down."""
 
         def __init__(self, chart: ChartView, x: float, up: bool) -> None:
             super().__init__()

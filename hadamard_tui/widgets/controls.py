@@ -21,7 +21,7 @@ from hadamard_tui.keyboard import IN_LISTS, IN_TEXTS, action_of
 
 
 class Pages(OptionList):
-    """List without a KeyError of Textual 8, which fails on page keys if the list has no height."""
+    """List without a bug of Textual 8: a KeyError on page keys if the list has no height."""
 
     def action_page_down(self) -> None:
         if self.scrollable_content_region:
@@ -33,7 +33,7 @@ class Pages(OptionList):
 
 
 class Lines(Pages):
-    """List without an IndexError of Textual 8, which fails on a click whose line is gone."""
+    """List without a bug of Textual 8: an IndexError on a click if the clicked line is gone."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS]
     _written: Sequence[Text] = ()
@@ -63,7 +63,7 @@ COMPACT = "-textual-compact"
 def compact(widget: Compact) -> Compact:
     """Make a widget compact before it is mounted.
 
-    The setter of the property would make Textual compute the widget's styles twice more, for many widgets.
+    The setter of the property would make Textual compute the styles of many widgets two more times.
     """
     widget.set_reactive(type(widget).compact, True)
     widget.add_class(COMPACT, update=False)
@@ -91,11 +91,11 @@ EDITS = {
 class Entry(Input):
     """Input line that edits at once, refuses control characters, and has a plain-text title.
 
-    Textual's own input forwards editing keys to the app, which handles them after letters typed later. On a
-    slow connection, backspace would delete the wrong letters.
+    Textual's own input forwards editing keys to the app, which handles them after letters that are typed
+    later. On a slow connection, backspace would delete the wrong letters.
 
-    The cursor does not blink, so that an idle screen stays still. The `valid` class is set at once, because a
-    later one would compute the styles again.
+    The cursor does not blink, so that an idle screen stays still. The `valid` class is set at once, because
+    Textual would compute the styles again if it came later.
     """
 
     cursor_blink = reactive(False, init=False)
@@ -121,7 +121,7 @@ class NumberEntry(Entry):
     """Input line for a number, which keys step.
 
     The keys of `larger` and `smaller` always step. The keys of `faster` and `slower`, + and −, may be part of
-    a number. They step until a person types or moves the cursor, and again after enter.
+    a number. They step until a person types or moves the cursor, and step again after enter.
     """
 
     ALWAYS: ClassVar[dict[str, bool]] = {"larger": True, "smaller": False}
@@ -241,8 +241,8 @@ class Choice(Vertical, can_focus=True):
     """Choice among values that reports only a person's changes.
 
     It is a single line, and its list is mounted when first opened. A `Select` of Textual mounts six widgets,
-    and a set-up has many choices. Its words are plain text. It may be removed before it is mounted, as when a
-    form is rebuilt quickly.
+    and a set-up has many choices. Its words are plain text. It may be removed before it is mounted, for
+    example when a form is rebuilt quickly.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,down,space,up", "show_list", show=False)]
@@ -285,7 +285,7 @@ class Choice(Vertical, can_focus=True):
         not_typed: Collection[str] = (),
         **options: Any,
     ) -> None:
-        """Offer `choices`, pairs of words and value; letters in `not_typed` act on the app."""
+        """Offer `choices`, which are pairs of words and value; letters in `not_typed` act on the app."""
         super().__init__(**options)
         self.choices: Sequence[tuple[str, str]] = tuple(choices)
         self._reported = value
@@ -336,7 +336,7 @@ class Choice(Vertical, can_focus=True):
             offered.focus(scroll_visible=False)
 
     async def action_show_list(self) -> None:
-        """Open the list if the choice is mounted, because keys may arrive earlier or later."""
+        """Open the list if the choice is mounted; keys may arrive before or after that time."""
         if not self.is_attached:
             return
         if self._list is None:
@@ -374,7 +374,7 @@ class Choice(Vertical, can_focus=True):
             await self.type(letter)
 
     async def type(self, letter: str) -> None:
-        """Open the list at the first words that start with a letter."""
+        """Open the list at the first line that starts with a letter."""
         await self.action_show_list()
         if (offered := self._list) is not None:
             offered.search(letter)

@@ -59,14 +59,14 @@ NUMBERS = ("whole", "number", "numbers", "rates")
 
 FLAGS = {None: NONE, True: "yes", False: "no"}
 AUTO = [("auto", NONE), ("yes", "yes"), ("no", "no")]
-"""Words and values of a flag that the program may decide."""
+"""Words and values of a flag with a third value, by which the program decides."""
 
 
 class Row(Vertical):
     """Row of a form: title, control, value of the expression, and below them an error and help.
 
-    The row draws the text beside the control itself, and mounts widgets below it only if they have text. A
-    set-up has many rows, and each widget costs time. Help is visible while the control has the focus.
+    The row itself draws the text beside the control. It mounts widgets below the control only if they have
+    text. A set-up has many rows, and each widget costs time. Help is visible while the control has the focus.
     """
 
     DEFAULT_CSS = """
@@ -125,7 +125,7 @@ class Row(Vertical):
         return self.is_attached and self._control.is_attached
 
     def is_about(self, where: str) -> bool:
-        """Return whether a place is the place of this row, or inside its value."""
+        """Return whether a place of the set-up is that of this row, or lies inside its value."""
         where = where.partition(" where ")[0]  # drop the point of the axes
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
@@ -218,14 +218,14 @@ class FieldRow(Row):
 
     @property
     def symbol(self) -> str:
-        """Symbol of the number in formulas: the last word of its title, as η in "rate η"."""
+        """Symbol of the number in formulas: the last word of its title, such as η in "rate η"."""
         return self._title.split()[-1]
 
     def follow(self, value: Any, typed: bool = True) -> None:
         """Show a value that was set elsewhere; if `typed`, keep the text of a focused field.
 
-        A choice ignores a value that it does not offer: such a value belongs to another part, whose rows are
-        about to replace this one.
+        A choice ignores a value that it does not offer: the value belongs to another part, whose rows are
+        about to replace this row.
         """
         text, control = text_of(value, kind=self._field.kind), self._control
         if isinstance(control, Entry):
@@ -271,7 +271,7 @@ class KindRow(Row):
         self.part = part
 
     def is_about(self, where: str) -> bool:
-        """Return whether a place is the place of the part or of its kind; the fields have separate rows."""
+        """Return whether a place is that of the part or of its kind; fields have separate rows."""
         return where.partition(" where ")[0] in (self.part, self.place)
 
     def show_kind(self, kind: str | None) -> None:
@@ -290,7 +290,7 @@ class KindRow(Row):
 
 
 class More(Static, can_focus=True):
-    """Line in place of the fields that few experiments set."""
+    """Line that stands for the fields that few experiments set."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -378,7 +378,7 @@ class PartForm(Fields):
     """Choice among the kinds of a part, with the fields of the chosen kind."""
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
-        """Show a part with these `values`, or with its kind alone."""
+        """Show a part with these `values`, or with only its kind."""
         self._start(place, title, members(family), values)
 
     def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:
@@ -387,7 +387,7 @@ class PartForm(Fields):
         super().__init__(place, self._fields_of_kind(), fields)
 
     def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
-        """Return the kind of a part, None without a part, and its values."""
+        """Return the kind of a part (None without a part) and its values."""
         fields: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
         return str(fields["kind"]), fields
 

@@ -78,7 +78,7 @@ AXIS_FIELDS = {
 
 
 class AxisForm(Vertical):
-    """Fields of an axis, for its form."""
+    """Fields of an axis, as its form shows them."""
 
     DEFAULT_CSS = "AxisForm { height: auto; }"
 
@@ -220,7 +220,7 @@ class ItemList(Vertical):
         return self.open if number is None else number
 
     def show(self, editable: EditableExperiment) -> None:
-        """List the items, if the list is mounted: keys may arrive earlier."""
+        """List the items, if the list is mounted; keys may arrive before it is."""
         self._editable = editable
         if not self.query(Lines):
             return
@@ -233,7 +233,7 @@ class ItemList(Vertical):
         lines.display = bool(items)
 
     def _line(self, editable: EditableExperiment, number: int) -> Text:
-        """Return an item in one line, with the error if it does not fit the set-up."""
+        """Return an item in one line, with the error if the item does not fit the set-up."""
         sign = "▾ " if number == self.open else "▸ "
         line = KINDS[self.part].line(editable.raw[self.part][number])
         left_out = editable.left_out.get(number) if self.part == "claims" else None

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 
 DECIMALS, LONGEST_NUMBER = 5, 1e5
-"""Decimals of numbers below 10; every further digit takes one decimal.
-
-Numbers from LONGEST_NUMBER on have none.
+"""Decimals of numbers below 10; every further digit before the point removes one decimal. Numbers from
+LONGEST_NUMBER on have no decimals.
 """
 
 
@@ -48,7 +47,7 @@ def ratio_text(value: float) -> str:
 
 
 def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int | None:
-    """Return the decimals that fit all numbers; None if they need powers of ten.
+    """Return the number of decimals that suits all numbers; None if they need powers of ten.
 
     Args:
         rounding: size up to which a number counts as 0.
@@ -89,13 +88,13 @@ WIDTHS = {
 """Least width of each column, fixed so that nothing moves during a run."""
 
 LONGEST_MEASURE = 14
-"""Longest name of the measure in the head, until all names and columns fit."""
+"""Maximum length of the measure's name in the head, unless all names and columns fit."""
 
 OPTIONAL = ("which", "rate", "invariant")
 """Columns that are shown only if they fit and have content."""
 
 LEGIBLE = 18
-"""Cells of a name that take precedence over optional columns; more if names begin alike."""
+"""Cells of a name that take precedence over optional columns; more if names begin with the same letters."""
 
 ORDER = ("", "learner", "value", "line", "which", "ratio", "invariant", "rate", "state")
 """Columns in the order of the screen."""
@@ -117,7 +116,7 @@ class Heads(NamedTuple):
     """Optional columns with text for at least one learner."""
 
     place: str = ""
-    """Place of the numbers, as in "at k = 64"; empty if the status line states it."""
+    """Place of the numbers as text, such as "at k = 64"; empty if the status line states it."""
 
     def of(self, column: str) -> str:
         """Return the head of a column."""
@@ -139,7 +138,7 @@ def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, s
 
 
 def measured(view: View) -> str:
-    """Return the measure of a picture in a word, or the label of the axis if it has no word."""
+    """Return the measure of a picture in a word, or the label of its axis if no word exists."""
     picture = view.picture
     if picture.share is not None:
         return "share"
@@ -158,7 +157,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
 
     Args:
         width: cells of the table.
-        names: names of the learners; their column grows to LEGIBLE before optional columns are added,
+        names: names of the learners. Their column grows to LEGIBLE before optional columns are added, and
             then to the longest name.
     """
     chosen = {column: wide for column, wide in WIDTHS.items() if column not in OPTIONAL}
@@ -279,7 +278,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self.move_cursor(row=cursor)
 
     def select(self, row: int) -> None:
-        """Highlight a row without a message, because only a person's move selects a learner."""
+        """Highlight a row without sending a message, because only a person's move selects a learner."""
         with self.prevent(DataTable.RowHighlighted):
             self.move_cursor(row=row)
 
@@ -295,14 +294,14 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
 
 def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
-    """Return the decimals of values and lines; on a logarithmic axis each shows two significant digits."""
+    """Return the decimals of values and lines; on a log axis, every number shows two significant digits."""
     numbers = [number for value in rows for number in (value.value, value.height) if number is not None]
     rounding = max((value.rounding for value in rows), default=0.0)
     return decimals(numbers, rounding, 2 if by_factors else 1)
 
 
 def row(value: ShownValue, places: int | None) -> dict[str, str]:
-    """Return the texts of a row by column; values have `places` decimals, None for powers of ten."""
+    """Return the texts of a row by column. Values have `places` decimals, or are powers of ten for None."""
     verdict = None if value.curve is None else value.curve.training.verdict
     height = None if value.height is None or value.value is None else _number(value.height, value, places)
     ratio = "" if height is None else "–" if value.ratio is None else ratio_text(value.ratio)
@@ -325,7 +324,7 @@ def _number(number: float, value: ShownValue, places: int | None) -> str:
 
 
 def rate(curve: CurveView) -> str:
-    """Return the rate of a curve, and for an oracle-tuned rate also the grid."""
+    """Return the rate of a curve; for an oracle-tuned rate, also the grid."""
     if curve.training.rate is None:
         return ""
     if not curve.training.grid:
@@ -335,14 +334,14 @@ def rate(curve: CurveView) -> str:
 
 
 LEAST = 22
-"""Least number of rows of the stage in which the line fits."""
+"""Least number of stage rows with room for the line."""
 
 LONGEST = 14
 """Longest name of a measure; a longer one becomes "value"."""
 
 
 class TableNote(Static):
-    """Line that explains the table; it exists for every picture with theory lines, so that nothing moves."""
+    """Line that explains the table. Every picture with theory lines has it, so that the layout stays."""
 
     DEFAULT_CSS = """
     TableNote { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
@@ -362,8 +361,7 @@ class TableNote(Static):
         """Explain the table of a look.
 
         Args:
-            value, line: heads of the columns of values and lines; an empty line if there is no
-                comparison.
+            value, line: heads of the columns of values and lines; `line` is empty without a comparison.
         """
         self._compares = bool(line)
         self._stand()
@@ -391,7 +389,7 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
-    """Yield the meanings of the table's signs, and why the numbers are not the final ones."""
+    """Yield the meanings of the table's signs, and the reason if the numbers are not final."""
     rows = values(look)
     if not line:
         return

@@ -82,7 +82,7 @@ class DataLine(Static):
 
 
 class Status(Static):
-    """Error of the set-up, which names the value because its field may be out of sight."""
+    """Error of the set-up. It names the value, because the field may be out of sight."""
 
     DEFAULT_CSS = """
     Status {

@@ -45,7 +45,7 @@ STATES = {
 LOADING = ("◌", "bold")
 
 UNITS = {"epoch": "epochs", "time": ""}
-"""Unit of the engine's speed by clock, if it is not steps; empty for time, which has no speed."""
+"""Unit of the engine's speed by clock, where it is not steps; empty for time, which has no speed."""
 
 Piece = str | tuple[str, str]
 """Text, or text and style."""
@@ -60,7 +60,8 @@ class Situation:
         editable: the set-up, which may have changed since that run began.
         look: the picture on the screen.
         learner: the name of the selected learner.
-        in_field: whether a field of the set-up takes letters, and must be left before a key runs it.
+        in_field: whether a field of the set-up has the focus, so that a key runs the set-up only after
+            leaving it.
         runs_at_start: whether the set-up is about to run without a key.
     """
 
@@ -155,7 +156,7 @@ def keys_to_run(in_field: bool) -> str:
 
 
 def _points(session: Session) -> tuple[str, str, str]:
-    """Return the shown point of the axes: at length, in brief, and as a number."""
+    """Return the shown point of the axes as a long text, a short text, and a number."""
     if not session.point.count:
         return "", "", ""
     where, remaining = session.point.label, session.engine_time.remaining
@@ -168,7 +169,7 @@ def _points(session: Session) -> tuple[str, str, str]:
 
 
 def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
-    """Return the error or the unrun change of a set-up, at length and in brief; empty without one.
+    """Return the error or the unrun change of a set-up as long and short text; empty without one.
 
     `run` are the keys that run the set-up.
     """
@@ -181,7 +182,7 @@ def _pending(session: Session | None, editable: EditableExperiment, run: str) ->
 
 
 def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
-    """Return the playhead's place, at length and in brief, and the shown extent; empty without a clock."""
+    """Return the playhead's place as long and short text, and the shown extent; empty without a clock."""
     point, playback = session.point, session.playback
     seen = look or (session.look() if session.trace is not None else None)
     along_axis = seen is not None and session.over and not along_records(seen.view)
@@ -196,7 +197,7 @@ def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
 
 
 def _machine(session: Session, learner: str) -> tuple[str, str, str]:
-    """Return device and backend, at length and in brief, and the speed."""
+    """Return device and backend, as a long and a short text, and the speed."""
     trace, point = session.trace, session.point
     if trace is None:
         device = f"  {session.experiment.run.device}"
@@ -222,7 +223,7 @@ def _short(number: float) -> str:
 
 
 ADD = "+"
-"""Value of the line that adds a learner."""
+"""Value of the list's line that adds a learner."""
 
 LABELLED = 100
 """Least number of columns at which the choices have labels."""
@@ -366,7 +367,7 @@ class SelectionBar(Horizontal):
         self._fit()
 
     def _fit(self) -> None:
-        """Distribute the width: labels are dropped first, the longest of them first, then values are cut."""
+        """Distribute the width. Labels are dropped first, beginning with the longest; then values are cut."""
         width = self.content_size.width
         if not width:
             return

@@ -45,7 +45,7 @@ BUTTONS = (
 
 METHODS = {"gradient": "update rule", "solver": "solver"}
 OWN = ""
-"""Value of the preset's choice if the set-up is not a preset, or was changed."""
+"""Value of the preset choice if the set-up is not a preset, or has been changed."""
 
 
 class LearnerForm(Vertical):
@@ -101,7 +101,10 @@ class SetupPane(VerticalScroll, can_focus=False):
         """Message: a number was stepped, and a run should follow immediately."""
 
     class Picked(Message):
-        """Request to show the fields of the selected learner. Messages serialise changes of panels."""
+        """Request to show the fields of the selected learner.
+
+        As a message, it waits for earlier panel changes.
+        """
 
     class Outdated(Message):
         """Request to show changes, once after several quick ones."""
@@ -116,7 +119,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._history = History(editable)
         self._complaint = editable.error
         self.filled = False
-        """Whether the panels are mounted: 200 widgets, for which the first paint does not wait."""
+        """Whether the panels are mounted. They are 200 widgets, for which the first paint does not wait."""
         self._entered = False
         self._stale = False
         """Whether the panels belong to a former set-up."""
@@ -199,7 +202,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         ]
 
     def saved(self, path: str, document: Raw) -> None:
-        """Name the set-up after the file that it was saved to, unless it was changed meanwhile."""
+        """Name the set-up after the file that it was saved to, unless it has changed since."""
         if self.editable.document != document:
             return
         self.editable.saved_as(path, document)
@@ -243,7 +246,10 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.screen.set_focus(fields.first())
 
     def pick(self, number: int) -> None:
-        """Select a learner at once; its fields follow, once after several quick selections."""
+        """Select a learner at once.
+
+        Its fields are shown later, and only once after several quick selections.
+        """
         if number != self.learner:
             self._learner = number
             self.post_message(self.Changed())
@@ -285,13 +291,13 @@ class SetupPane(VerticalScroll, can_focus=False):
                 elsewhere.update(complaint)
 
     def _named_complaint(self, error: BadInput) -> str:
-        """Return an error without a visible field, with the name of the learner that it is about."""
+        """Return an error without a visible field, together with the name of its learner."""
         refused = [number for number in range(len(self.editable.learners)) if self.editable.refused(number)]
         named = f"{self.editable.learners[refused[0]]['name']}: " if refused else ""
         return f"{named}{error}"
 
     def _gone(self, widget: Widget) -> bool:
-        """Return whether a widget was replaced since it sent a message, or is about to be."""
+        """Return whether a widget has been replaced since it sent a message, or is about to be replaced."""
         around = widget.ancestors
         return self._stale or self not in around or not self._leaving.isdisjoint(around)
 
@@ -303,14 +309,14 @@ class SetupPane(VerticalScroll, can_focus=False):
                     yield from panel.query(kind)
 
     def _show_preset(self) -> None:
-        """Show whether the set-up is an unchanged preset, so that a changed one can be chosen again."""
+        """Show whether the set-up is an unchanged preset. A person can then choose a changed preset again."""
         for select in self.query("#preset").results(Choice):  # none while the panels are replaced
             if select.value != self._preset():
                 with select.prevent(Choice.Changed):
                     select.offer(self._presets(), self._preset())
 
     def show_list(self) -> None:
-        """Redraw the lists of learners, axes, pictures and claims, as after a change of theme."""
+        """Redraw the lists of learners, axes, pictures and claims, for example after a change of theme."""
         for learners in self.query(LearnerList):  # none while the panels are replaced
             learners.show(self.editable, self.learner)
         for items in self.query(ItemList):
@@ -355,7 +361,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self._step(event.row, event.up)
 
     def _step(self, row: FieldRow, up: bool) -> None:
-        """Put the next valid number at the place of a row, or notify of the reason against it."""
+        """Put the next valid number at the place of a row, or notify of the reason if there is none."""
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
         for value in steps_of_number(before, row.is_whole, up):
@@ -497,7 +503,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(LearnerList.OptionSelected)
     def _learner_opened(self, event: LearnerList.OptionSelected) -> None:
-        """Focus the fields of the learner at enter."""
+        """Focus the fields of the learner, at a press of enter."""
         event.stop()
         self.query_one(LearnerForm).query("Input, Choice").first().focus()
 
@@ -551,7 +557,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.notify("An experiment needs at least one learner.", severity="warning")
 
     def _go_to(self, learner: int) -> None:
-        """Select a learner that was added or replaced; its fields follow as in `pick`."""
+        """Select a learner that was added or replaced, and show its fields as `pick` does."""
         self._learner = learner
         self._leaving.update(self.query(LearnerForm))
         self._changed()
@@ -559,6 +565,6 @@ class SetupPane(VerticalScroll, can_focus=False):
 
 
 def _complaint_here(error: BadInput) -> str:
-    """Return an error to show beside its field, with the point of the axes that it concerns."""
+    """Return an error to show beside its field, with the affected point of the axes."""
     _, where, point = error.where.partition(" where ")
     return f"{error.fault} (where {point})" if where else error.fault

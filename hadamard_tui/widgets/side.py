@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
-KEYS = (
-    "enter puts it up · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes"
-)
+KEYS = "enter shows it · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes"
 PINNED, ON_SCREEN = "●", "▸"
-"""Signs of runs that are drawn with the run on the screen, and of that run."""
+"""Signs of the runs drawn together with the run on the screen, and of the run on the screen."""
 
 
 class Story(Words):
@@ -68,7 +66,7 @@ class RunOption(Option):
 
 
 class RunList(Vertical):
-    """Finished runs and the run on the screen, each with its difference from the previous one."""
+    """Finished runs and the run on the screen, each with its difference from the previous run."""
 
     class Chosen(Message):
         """Message: a person requests a run."""
@@ -96,7 +94,7 @@ class RunList(Vertical):
 
     @property
     def selected(self) -> Kept | None:
-        """Highlighted run, or the last one without a highlight."""
+        """Highlighted run; without a highlight, the last run."""
         place = self.query_one(OptionList).highlighted
         runs = self._runs.finished
         return runs[-1 if place is None else min(place, len(runs) - 1)] if runs else None

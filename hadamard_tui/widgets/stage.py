@@ -46,10 +46,10 @@ LIVE, LAW = "the run", "law, stored"
 """Title of the live losses, and short title of the stored law of a sweep."""
 
 CHART_ROWS = 14
-"""Rows of a chart with nine inside its frame: two of frame, one of ticks and two of legend."""
+"""Rows of a chart: nine inside the frame, two of frame, one of ticks and two of legend."""
 
 LEAST_TABLE, MOST_TABLE = 3, 10
-"""Least and most rows of the table: its head with two or with nine learners."""
+"""Least and largest number of table rows: the head with two or with nine learners."""
 
 TOUR = "-tour"
 """Class of the screen during a tour."""
@@ -63,7 +63,7 @@ def _draw(chart: ChartView, shown: Plot) -> None:
 
 
 class PanelWords(Words):
-    """Words of a panel; if they are cut, also the key that scrolls."""
+    """Text of a panel; if it is cut, also the key that scrolls."""
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
@@ -88,7 +88,7 @@ class PanelWords(Words):
 
 
 class PanelView(ContentSwitcher):
-    """Content of a panel: a chart, a heat map, nets or words."""
+    """Content of a panel: a chart, a heat map, nets or text."""
 
     def __init__(self, id: str | None = None, ascii_only: bool = False) -> None:
         super().__init__(id=id, initial="panel-chart")
@@ -96,7 +96,7 @@ class PanelView(ContentSwitcher):
         self._words: Text | None = None
         self._panel: Panel | None = None
         self._at: tuple[Panel, str, Experiment] | None = None
-        """Subject of the words; another panel, learner or set-up starts at the top."""
+        """Subject of the text; for another panel, learner or set-up, the text starts at the top."""
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="panel-chart")
@@ -133,20 +133,23 @@ class PanelView(ContentSwitcher):
         self._panel, self._at = panel, (panel, context.curve.learner, context.experiment)
 
     def show_words(self, words: Text) -> None:
-        """Show words that need no run."""
+        """Show a text that needs no run."""
         self.current = "panel-words"
         self._words = words
         self.query_one(Static).update(words)
 
     def announce(self, about: str) -> None:
-        """Show what the panel will contain, or why it is empty, usually in the chart to keep the layout."""
+        """Describe the coming content of the panel, or the reason why it is empty.
+
+        The text is usually in the chart, which keeps the layout.
+        """
         self.current = "panel-chart"
         chart = self.query_one(ChartView)
         chart.hint = about
         chart.clear()
 
     def scroll(self, pages: int) -> None:
-        """Scroll the words by a number of pages, up if negative."""
+        """Scroll the text by a number of pages; a negative number scrolls up."""
         words = self.query_one(PanelWords)
         words.scroll_relative(y=pages * max(words.size.height - 1, 1), animate=False)
 
@@ -189,7 +192,7 @@ class Stage(Vertical):
         self.redraw()
 
     def _fit_table(self) -> None:
-        """Limit the rows of the table, so that the chart keeps its minimum."""
+        """Limit the rows of the table, so that the chart keeps its minimum height."""
         rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # the tabs
         self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
@@ -304,7 +307,7 @@ class Stage(Vertical):
             _draw(chart, plot(look))
 
     def show(self, context: PanelContext, look: Look, refused: str = "", instead: str = "") -> None:
-        """Draw a run and one of its pictures, or the reason why that cannot be drawn.
+        """Draw a run and one of its pictures, or the reason why the picture cannot be drawn.
 
         `instead` replaces the caption.
         """
@@ -393,7 +396,7 @@ class Stage(Vertical):
         self.announce()
 
     def announce(self) -> None:
-        """Preview the open panel, or show why it stays empty; before a run also show the story."""
+        """Preview the open panel, or show why it stays empty. Before a run, also show the story."""
         if self.panel is story.PANEL and self._of is not None:
             self.query_one(PanelView).show_words(story.story_text(self._of))
         elif self.panel is not None:
@@ -411,7 +414,7 @@ class Stage(Vertical):
 
 
 def _word(panel_name: str, context: PanelContext) -> str:
-    """Return the word on a tab, with the tally of its panel."""
+    """Return the word on a tab, followed by the tally of its panel."""
     tally = next((panel.tally(context) for panel in PANELS if panel.name == panel_name), "")
     return f"{WORDS[panel_name]} {tally}".strip()
 
@@ -422,12 +425,12 @@ def _computes(action: str) -> str:
 
 
 def _titled(title: str, context: PanelContext) -> str:
-    """Return a title, and the point if the sweep has several."""
+    """Return a title, followed by the point if the sweep has several points."""
     return ", ".join(filter(None, (title, context.where)))
 
 
 def _reason_and_remedy(lack: Lack) -> str:
-    """Return why a panel does not apply, and the key that changes this."""
+    """Return the reason why a panel does not apply, and the key that changes this."""
     if lack.remedy is None:
         return lack.reason
     return f"{lack.reason} {key('remedy').capitalize()} {lack.remedy.words} and runs again."

@@ -44,8 +44,8 @@ class PictureRow(Widget):
 def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
     """Return the names within `width` cells.
 
-    Names that fit stay as they are. Otherwise all but the chosen one are replaced by short names, then cut;
-    if they are many, only neighbours of the chosen one keep names, and the rest become their numbers.
+    Names that fit stay as they are. Otherwise, short names replace all but the chosen name, and are then cut.
+    If the names are many, only the neighbours of the chosen one keep names, and numbers replace the rest.
     """
     room = width - (len(names) - 1)
     if sum(map(cell_len, names)) <= room:
@@ -60,7 +60,7 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
 
 
 def _most(lengths: Sequence[int], room: int) -> int | None:
-    """Return the largest width per name at which all fit; None if names would be cut too far."""
+    """Return the largest width per name at which all names fit; None if they would be cut too far."""
     for max_length in range(max([*lengths, LEAST]), LEAST - 1, -1):
         if sum(min(length, max_length) for length in lengths) <= room:
             return max_length
@@ -87,7 +87,7 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
 
 
 def shortened(names: Sequence[str]) -> list[str]:
-    """Return the names without the first words that each shares with another name."""
+    """Return every name without the leading words that it shares with another name."""
     split = [picture_name.split() for picture_name in names]
     shorter = []
     for at, words in enumerate(split):
@@ -97,7 +97,7 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """Return how many first words are equal."""
+    """Return the number of leading words that are equal."""
     pairs = zip(words, other_words, strict=False)
     return next(
         (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))
@@ -122,7 +122,7 @@ class Tab(NamedTuple):
 
 
 class Tabs(Widget):
-    """Line of tabs; if some do not fit, it states their number and the key that opens them."""
+    """Line of tabs. If some do not fit, the line states their number and the key that opens them."""
 
     DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"
 
@@ -166,7 +166,7 @@ class Tabs(Widget):
 
 
 def more_words(count: int) -> str:
-    """Return the words behind the visible tabs, for `count` hidden ones."""
+    """Return the text after the visible tabs, for `count` hidden tabs."""
     return f"  {key('view')} {count} more"
 
 

@@ -81,5 +81,5 @@ async def test_the_message_says_whether_the_command_was_copied(
         [note] = app._notifications
     assert note.message.startswith("hadamard-tui --preset hadamard-128")
     assert ("Copied through the terminal" in note.message) == (setting == "yes")
-    assert ("To be copied by hand" in note.message) == (setting == "no")
+    assert ("Copy it by hand" in note.message) == (setting == "no")
     assert any("]52;" in text for text in written) == (setting == "yes")

@@ -87,7 +87,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
         await pilot.press("N", "escape")
         assert app.laboratory.runs.pinned[0].name == "the usual rate"
 
-        await pilot.press("enter")  # puts it up as it was
+        await pilot.press("enter")  # shows it as it was
         await until(pilot, lambda: app.laboratory.editable.experiment == first.experiment)
         await until(pilot, lambda: app.laboratory.session is first)
         await pilot.press("A")  # and this runs it again with the seeds that follow

@@ -383,7 +383,7 @@ def test_theory_begins_with_the_lines_that_apply_and_explains_them_and_folds_tho
 
 def test_theory_gives_the_idea_of_the_proof_of_a_line_that_binds_the_learner():
     gd, egu = (words(theory.show(context_of("hadamard-128", learner=number))) for number in (0, 2))
-    idea = "the labels of unseen rows are fair coins, and orthogonal rows contain no information"
+    idea = "The labels of unseen rows are fair coins, and orthogonal rows contain no information"
     assert idea in gd
     assert idea not in egu
     assert "Source: " not in gd
@@ -909,7 +909,7 @@ def test_weights_across_targets_are_a_matrix_that_follows_the_playhead(many: Pan
 def test_what_cannot_be_trained_once_more_is_shown_at_in_words(one_target: PanelContext):
     assert "Nets are drawn after the run" in words(network.show(one_target))
     erm = context_of("hadamard-128", 'protocol={kind="erm"}', "learners.EGU.update.lr=0.1")
-    assert "every k has a model of its own" in words(network.show(looked_inside(erm)))
+    assert "every k has a separate model" in words(network.show(looked_inside(erm)))
 
 
 def test_a_solver_that_takes_no_steps_and_a_start_and_an_end_have_points_and_no_lines():

@@ -499,7 +499,7 @@ HOLDS_NOT = [
     ("percolation", outer(4, 2, 2), "there are 3"),
     ("percolation", {"matrix": {"kind": "outer", "row_signs": False}, "d": None}, "outer with row_signs on"),
     ("percolation-limit", {"matrix": {"kind": "outer", "permute": False}, "d": None}, "permute is off"),
-    ("ladder", outer(4, 4), "percolation says the same"),
+    ("ladder", outer(4, 4), "percolation is the same bound"),
     ("ladder", outer(4, protocol=DRAWN), "in the order of the data"),
     ("percolation", outer(4, 4, target="parity"), "change sign with their row"),
     ("outer-linear", outer(4, 4, loss="logistic", labels="sign"), "the loss is logistic"),
@@ -603,8 +603,8 @@ BINDS_NOT = [
     *(
         ("multiplicative", {"update": {"kind": "egu", "lr": 0.5}, **more}, reason)
         for more, reason in (
-            ({"rate_unit": "start-sharpness"}, "units of its own"),
-            ({"rate_unit": "start-jacobian"}, "units of its own"),
+            ({"rate_unit": "start-sharpness"}, "a unit of their own"),
+            ({"rate_unit": "start-jacobian"}, "a unit of their own"),
             ({"schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
             ({"layer_rates": {"w": 0.5}}, "one rate for all layers"),
         )
@@ -686,7 +686,7 @@ BINDS_NOT = [
     ("two-layer-gap", {**DECODER, "layer_rates": {"W1": 0}}, "one rate for all layers"),
     ("two-layer-gap", {**DECODER, "schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
     ("two-layer-gap", {**DECODER, "decay": {"rate": 0.1}}, "adds something to them"),
-    ("two-layer-gap", {**DECODER, "rate_unit": "start-sharpness"}, "units of its own"),
+    ("two-layer-gap", {**DECODER, "rate_unit": "start-sharpness"}, "a unit of their own"),
     ("percolation", EGU, "may change what it learns"),
     ("percolation-limit", LLS, "which it is not"),
     ("ladder", gd(0.1, kind="spindly"), "may change what it learns"),
@@ -699,7 +699,7 @@ BINDS_NOT = [
     ("rank-doubling", {**EGU, "noise": {"on": "gradient", "sigma": 0.1}}, "noise"),
     ("fluctuation-dissipation", LLS, "is a solver"),
     ("fluctuation-dissipation", {"update": "momentum"}, "without momentum"),
-    ("fluctuation-dissipation", {**NET, "rate_unit": "start-sharpness"}, "units of its own"),
+    ("fluctuation-dissipation", {**NET, "rate_unit": "start-sharpness"}, "a unit of their own"),
     ("fluctuation-dissipation", gd(0.1, kind="dense", widths=[8], l2_penalty=0.1), "without penalty"),
     *(
         (kind, learner, reason)
@@ -734,7 +734,7 @@ BINDS_NOT = [
         ("junk-flow", {**NET, "noise": {"on": "weights", "sigma": 0.1}, **more}, reason)
         for more, reason in (
             ({"schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
-            ({"rate_unit": "start-sharpness"}, "units of its own"),
+            ({"rate_unit": "start-sharpness"}, "a unit of their own"),
         )
     ),
 ]

@@ -235,8 +235,8 @@ def with_bytes(content, at, *, of):
         (".npz", lambda content: with_bytes(content, 6, of=1), "is encrypted"),
         (".npz", lambda content: with_bytes(content, 8, of=99), "compression method"),
         (".npz", lambda content: content[:60] + b"~~~~" + content[64:], "CRC"),
-        (".npy", lambda content: content.replace(b"(3, 2)", b"(3, 2 "), "header makes no sense"),
-        (".npy", lambda content: content.replace(b"'shape'", b"[1,2,3]"), "header makes no sense"),
+        (".npy", lambda content: content.replace(b"(3, 2)", b"(3, 2 "), "header is invalid"),
+        (".npy", lambda content: content.replace(b"'shape'", b"[1,2,3]"), "header is invalid"),
         (".parquet", lambda content: content[:-8] + b"~~~~PAR1", "footer"),
     ],
 )

@@ -83,7 +83,7 @@ def test_gaps_are_ratios_of_neighbours_where_there_are_such():
         measured(described({}, {"kind": kind, "most": 5})) for kind in ("jacobian-spectrum", "jacobian-gap")
     )
     np.testing.assert_allclose(gaps, spectrum[:, :-1] / spectrum[:, 1:], rtol=1e-10)
-    with pytest.raises(BadInput, match="two singular values at least"):
+    with pytest.raises(BadInput, match="at least two singular values"):
         described({}, {"kind": "jacobian-gap", "most": 1})
 
 

@@ -5,10 +5,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 from building import beginning, gd, raw
 
+from engine.core import catalogue
 from engine.core.parts import MOST, BadInput
+from engine.core.streams import Streams
 from engine.formulas.linear_pieces import pieces, pieces_of_one_layer
+from engine.problems.instances import DenseInstances
 from engine.runtime.run import run
 from engine.spec.reading import parse
 
@@ -52,6 +56,22 @@ def naive(layers, slopes, places):
 def test_a_tent_composed_has_two_to_its_power_pieces(times):
     assert pieces(tent(times), RELU, 0.0, 1.0) == 2**times
     assert pieces(tent(times), RELU, -math.inf, math.inf) == 2**times + 2
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_the_net_of_tent_maps_starts_as_their_composition(times):
+    net = catalogue.make("architectures", "tent", times=times)
+    start = net.start(Streams([0, 1])("init"), 2)
+    tensors = {name: torch.as_tensor(tensor) for name, tensor in start.items()}
+    rows = np.random.default_rng(times).uniform(-1, 2, (2, 50, 2))
+    expected = rows[:, :, 0]
+    for _ in range(times):
+        expected = np.where(expected < 0.5, 2 * expected, 2 - 2 * expected).clip(0)
+    predictions = net.predict(tensors, DenseInstances(torch.as_tensor(rows)))
+    np.testing.assert_allclose(predictions, expected, rtol=0, atol=1e-12)
+    layers = [(layer.weights[0].numpy(), layer.biases[0].numpy()) for layer in net.edges(tensors, [0], MOST)]
+    assert pieces(layers, RELU, -math.inf, math.inf) == 2**times + 2
+    assert sum(len(weights) for weights, _ in layers) == 3 * times + 1
 
 
 @pytest.mark.parametrize("slopes", [RELU, (1.0, 0.01), (math.sqrt(2), 0.0)])

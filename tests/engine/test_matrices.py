@@ -54,6 +54,14 @@ def test_points_of_a_sphere_have_its_radius_and_the_moments_of_the_uniform_law()
     assert rows_of(kind="sphere", d=3, n=1).shape == (1, 1, 3)
 
 
+def test_points_of_a_sphere_have_the_length_that_is_set():
+    matrix = {"kind": "sphere", "d": 8, "n": 5, "length": 0.5}
+    rows = rows_of(2, **matrix)
+    np.testing.assert_allclose((rows**2).sum(2), 0.25, rtol=1e-12)
+    np.testing.assert_allclose(rows * np.sqrt(8) / 0.5, rows_of(2, **{**matrix, "length": None}), rtol=1e-12)
+    assert catalogue.make("matrices", **matrix).second_moment == 0.25 / 8
+
+
 def test_an_entry_of_separable_rows_is_away_from_0_and_the_others_are_gaussian():
     plain = rows_of(3, kind="gaussian", d=4, n=50)
     rows = rows_of(3, kind="separable", d=4, n=50, margin=0.7, entry=2)

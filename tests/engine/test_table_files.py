@@ -437,7 +437,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     "a question mark": (
         "X.csv",
         "a,b\n1,2\n?,4\n5,6\n",
-        "line 3, column 0 ('a'), holds '?', which is no number",
+        "line 3, column 0 ('a'), holds '?', which is not a number",
     ),
     "a word in the middle": ("X.csv", "a,b\n1,2\n3,four\n5,6\n", "line 3, column 1 ('b'), holds 'four'"),
     "a word far below": ("X.csv", csv(np.ones((5000, 2)) / 2) + "1,x\n", "line 5001, column 1, holds 'x'"),
@@ -479,7 +479,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     ),
     "numbers behind a #": ("X.csv", "#1,2\n3,4\n", "line 1 is a row of numbers behind a #"),
     "a # in the middle": ("X.csv", "1,2\n#3,4\n5,6\n", "line 2, column 0, holds '#3'"),
-    "a quote without an end": ("X.csv", 'a,b\n1,2\n3,"4\n5,6\n', "a quotation mark has no partner"),
+    "a quote without an end": ("X.csv", 'a,b\n1,2\n3,"4\n5,6\n', "a quotation mark is not closed"),
     "Latin-1": ("X.csv", "größe,b\n1,2\n".encode("latin-1"), "not text in UTF-8"),
     "Latin-1 far below": ("X.csv", csv(np.ones((5000, 2))).encode() + b"3,\xe9\n", "not text in UTF-8"),
     "bytes": ("X.csv", b"\0\0\0", "not text in UTF-8"),

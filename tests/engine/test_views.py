@@ -328,7 +328,7 @@ def test_a_picture_shows_in_which_share_of_replicas_the_largest_gap_is_at_a_plac
 @pytest.mark.parametrize(
     ("words", "where", "reason"),
     [
-        ({"share": {}}, "pictures[0].share.below", "give one of them"),
+        ({"share": {}}, "pictures[0].share.below", "give below, above or both"),
         ({"share": {"below": 1, "above": 2}}, "pictures[0].share.below", "no value is below 1 and above 2"),
         ({"share": {"below": 1}, "summary": "max"}, "pictures[0].summary", "leave summary out"),
         ({"summary": "log-variance", "times": "k"}, "pictures[0].times", "leave times out"),
@@ -692,5 +692,5 @@ def test_learners_of_whom_a_measure_is_not_taken_are_no_curves_and_say_where_it_
     seen = view(picture, of_one(described, run(described)))
     assert [curve_view.name for curve_view in seen.curves] == ["GD"]
     assert seen.absences.learners == {
-        "other": "the learner says which solution it tends to, and this solution has a least norm"
+        "other": "the learner declares the solution that it tends to, and the solution has a least norm"
     }, "a reference is none of those that are looked at"

@@ -1,4 +1,4 @@
-"""Loops compiled by numba, and kept on disk for other processes where possible.
+"""Loops compiled by numba, and stored on disk for other processes if possible.
 
 No other file of the program uses private names of numba. `tests/engine/test_loops.py` fails when numba
 changes one of them.
@@ -15,9 +15,9 @@ from numba.core.dispatcher import Dispatcher
 
 
 def keep(loop: Any, *sources: Path) -> None:
-    """Keep the compiled versions of a loop on disk; a change of its file or of `sources` invalidates them.
+    """Store the compiled versions of a loop on disk; a change of its file or of `sources` invalidates them.
 
-    Nothing is kept without a writable folder, or if numba is switched off.
+    Nothing is stored without a writable folder, or if numba is switched off.
     """
     if isinstance(loop, Dispatcher):
         with suppress(RuntimeError):  # which numba raises where no folder may be written to
@@ -32,16 +32,16 @@ def keep(loop: Any, *sources: Path) -> None:
 
 
 def kept_at(loop: Any) -> tuple[Path, ...]:
-    """Return the index file of a loop on disk; empty if nothing is kept.
+    """Return the index file of a loop on disk; empty if nothing is stored.
 
-    The public `loop.stats` names the folder alone, which holds other loops as well.
+    The public `loop.stats` names only the folder, which contains other loops as well.
     """
     index = _index_of(loop)
     return () if index is None else (Path(index._index_path),)
 
 
 def _index_of(loop: Any) -> IndexDataCacheFile | None:
-    """Return the index of the compiled versions of a loop on disk; None if nothing is kept.
+    """Return the index of the compiled versions of a loop on disk; None if nothing is stored.
 
     No public name leads from a loop to its cache, or from the cache to this index.
     """

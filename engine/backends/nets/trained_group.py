@@ -20,14 +20,14 @@ from engine.protocols.erm import BatchedModels, Drawn
 from engine.training.descent import TrainingInputs
 
 MOVES = 1 << 26
-"""Number of changes of pre-activations in one piece of work: about 8 ms of one core."""
+"""Number of changes of pre-activations in one piece of work, about 8 ms of one core."""
 
 Array = Any
 """An array of numpy; the compiler infers its dtype and dimensions."""
 
 
 class TrainedGroup(BatchedModels):
-    """Models of consecutive k, whose pre-activations stay in the cache while a model is trained."""
+    """Models for consecutive k; their pre-activations stay in the cache while a model is trained."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
         super().__init__(grid, inputs, start)
@@ -80,7 +80,8 @@ class NetBatch(NamedTuple):
     """B nets Σ_i a_i σ(w_iᵀx) of h units, for the first k of the instances c·e_1, c·e_2 and so on."""
 
     first: Array
-    """[B, K, h], w_ij for every instance j: its pre-activations over c. Of each net, the first k move."""
+    """[B, K, h], w_ij for every instance j: its pre-activations divided by c. In each net, those of the first
+    k instances move."""
     last: Array
     """[B, h], a."""
     labels: Array
@@ -88,7 +89,7 @@ class NetBatch(NamedTuple):
     seen: Array
     """[B], k of every net."""
     steps: Array
-    """[B, 3], the factor from an error to ∂L/∂ŷ · c, 2c/k, and the rates of w and of a."""
+    """[B, 3]: the factor 2c/k from an error to ∂L/∂ŷ · c, and the rates of w and of a."""
     active: Array
     """[B], whether a net continues."""
     numbers: Array
@@ -100,7 +101,7 @@ def train(nets: NetBatch, limit: int, slopes: Array, counts: Array, begin: int, 
     """Make up to `limit` steps of the active nets from index `begin` to `end`, along the mean square loss.
 
     A net stops after the step before which its loss was at most the tolerance. A step is one pass over its
-    pre-activations: those of an instance make its prediction, and move along it, in the cache.
+    pre-activations: those of an instance give its prediction, and then move, while they are in the cache.
 
     Args:
         slopes: [h], scratch space.

@@ -28,10 +28,10 @@ WORTH_THREADS = 1 << 18
 """Number of changes of weights above which several threads pay."""
 
 AHEAD, CHANGES = 128, 1 << 26
-"""Largest number of examples learnt ahead, and approximate limit of their changes of weights."""
+"""Largest number of examples learned ahead, and approximate limit on the number of weight changes by them."""
 
 KEPT_AHEAD = 32 << 20
-"""Maximum bytes of weights stored for examples learnt ahead, unless one example needs more."""
+"""Maximum bytes of weights stored for examples learned ahead, unless one example needs more."""
 
 COUNT = 8
 """Cost of counting the predictions of all rows, in units of the cost of an example."""
@@ -104,12 +104,12 @@ class CompiledPass:
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has reached the last of the examples learnt ahead."""
+        """Whether `step` has reached the last of the examples learned ahead."""
         return not self.to_come
 
     @property
     def at_once(self) -> int:
-        """Number of examples that may be learnt ahead."""
+        """Number of examples that may be learned ahead."""
         kept_bytes = self._data.variants * self._halves[0, 0].nbytes
         return min(AHEAD, max(1, min(CHANGES // self._halves.numel(), KEPT_AHEAD // kept_bytes)))
 
@@ -129,7 +129,7 @@ class CompiledPass:
     def _learn(
         self, keep: Sequence[bool], count: Sequence[bool]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return losses [K, B] after each of the next K examples, with weights and counts around them.
+        """Return losses [K, B] after each of the next K examples, with weights and counts at marked examples.
 
         Weights are [slots, V, d] for the marks in `keep`, and counts are [slots, B] for the marks in `count`.
         """
@@ -156,7 +156,7 @@ class CompiledPass:
         return losses, weights, right.mul_(self._data.instances.n / d)
 
     def _in_shares(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
-        """Train all members on the examples, on all threads; the work is about `passes` passes over them."""
+        """Train all members on the examples, on all threads; the work is about `passes` passes."""
         # A small pass ends before other threads have begun.
         worth = self._halves.numel() * passes >= WORTH_THREADS
         threads = min(len(self._halves), torch.get_num_threads() if worth else 1)
@@ -174,7 +174,7 @@ class CompiledPass:
                 pass
 
     def step(self) -> None:
-        """Advance to the next of the examples learnt ahead."""
+        """Advance to the next of the examples learned ahead."""
         self.reached = self.to_come.popleft()
 
     def first_weights(self) -> torch.Tensor:
@@ -192,7 +192,7 @@ class CompiledPass:
         return instances.products(self.weights())
 
     def right(self) -> torch.Tensor:
-        """Return the number of rows predicted on the side of their labels ±1, minus the others, [B]."""
+        """Return the number [B] of rows predicted on the side of their labels ±1, minus the others."""
         assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
@@ -214,13 +214,13 @@ def _difference(halves: torch.Tensor) -> torch.Tensor:
 
 
 def _slots(marked: Sequence[bool]) -> NDArray[np.int64]:
-    """Return the rank of each marked entry among the marked ones, and −1 for all others."""
+    """Return the rank of each marked entry among the marked entries, and −1 for all other entries."""
     places = np.array(marked, bool)
     return np.where(places, places.cumsum() - 1, -1)
 
 
 class CompiledEvaluator:
-    """Mean square loss and mistakes, as the pass itself computes them."""
+    """Evaluator of mean square loss and mistakes that the pass computes itself."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -253,7 +253,10 @@ class CompiledLearner:
         self._records = records
 
     def learn(self, k: int) -> Iterable[None]:
-        """Advance to example number k; if it is new, learn up to the next record that needs more."""
+        """Advance to example number k.
+
+        If it is not learned yet, learn ahead to the next record that needs more values.
+        """
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)
             last = next((record for record in range(k, end) if self.recorder.looks(record)), end - 1)

@@ -1,7 +1,7 @@
 """Loops that numba compiles: weight vectors take signed examples, and predictions of all rows are counted.
 
-Where x_i is ±1, a step multiplies a_i by one of two factors, and b_i by the other. One loop over a weight
-vector does that, and sums w² and the products with the next example on the way.
+Where x_i is ±1, a step multiplies a_i by one of two factors, and b_i by the other. The same loop over a
+weight vector also sums w² and the products with the next example.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Array = Any
 class Members(NamedTuple):
     """R replicas of B weight vectors w = a − b, or w = a, as they learn examples.
 
-    For a `MultiplicativeStep` of power 2 these are the squares of its a and b, and of its factors. The few
-    entries with w* ≠ 0 are kept apart, and `halves` holds 0 in their place. The other entries of w are errors
-    themselves, so that nothing cancels in the sum of their squares.
+    For a `MultiplicativeStep` of power 2, a and b are the squares of its a and b, and factors are squared,
+    too. The few entries with w* ≠ 0 are stored apart, and `halves` has 0 in their place. The other entries of
+    w are errors themselves, so that nothing cancels in the sum of their squares.
     """
 
     halves: Array
@@ -41,9 +41,9 @@ class Members(NamedTuple):
     rates: Array
     """[R·B], 2 s η, the factor of a residual; float64."""
     exponential: bool
-    """Factors are e^(∓s η c), else 1 ∓ s η c …"""
+    """Whether factors are e^(∓s η c); otherwise they are 1 ∓ s η c …"""
     squared: bool
-    """… or the squares of that."""
+    """… and whether they are squared."""
 
 
 class Records(NamedTuple):
@@ -52,13 +52,13 @@ class Records(NamedTuple):
     losses: Array
     """[K, R·B], ‖w − w*‖²; float64."""
     slots: Array
-    """[K + 1], the place in `weights` of the weights after each number of examples; −1: none."""
+    """[K + 1], the index in `weights` of the weights after each number of examples; −1: none."""
     weights: Array
     """[slots, V, d], weights of the first replica's members 0, `stride`, 2 · `stride` …"""
     stride: int
-    """Members, the targets of one variant, that share a place in `weights`."""
+    """Number of members, the targets of one variant, that share an index in `weights`."""
     counted: Array
-    """[K + 1], the place in `right` of the count after each number of examples; −1: none."""
+    """[K + 1], the index in `right` of the count after each number of examples; −1: none."""
     right: Array
     """[counts, R·B], number of right minus wrong rows of the Sylvester matrix; float64."""
     labels: Array
@@ -95,7 +95,8 @@ BLOCK = 16
 """Examples that a weight vector learns before the next vector. The block and the vector stay in the cache."""
 
 LOW = 16
-"""Number of adjacent entries that a transform adds last, as columns; so its loops run over many entries."""
+"""Number of adjacent entries that a transform adds last, as columns, so that its loops run over many
+entries."""
 
 
 def part(function: Function) -> Function:
@@ -116,7 +117,8 @@ def loop(function: Function) -> Function:
 def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
     """Write rows of a Sylvester matrix times ±1 as int8 [R, K, d], by their indices and signs [R, K].
 
-    Entry i of row h is (−1)^popcount(h & i): the entries from 2^j on are the first 2^j times one sign.
+    Entry i of row h is (−1)^popcount(h & i), so the 2^j entries from index 2^j on are the first 2^j entries
+    times one sign.
     """
     for r in range(signs.shape[0]):
         for k in range(signs.shape[1]):
@@ -132,7 +134,7 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
 
 @part
 def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply a_i by `up` for sign +1, else by `down`. Return Σ a_i x_i for x = `after`, and Σ a_i²."""
+    """Multiply a_i by `up` for sign +1, otherwise by `down`. Return Σ a_i x_i for x = `after`, and Σ a_i²."""
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
         products, squares = zero, zero
@@ -152,7 +154,7 @@ def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tu
 def multiply_both(
     a: Array, b: Array, signs: Array, after: Array, up: float, down: float
 ) -> tuple[float, float]:
-    """Multiply as `multiply` does for w = a − b, where b_i gets the factor of the other sign."""
+    """Do the same as `multiply` for w = a − b, where b_i gets the factor of the other sign."""
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
         products, squares = zero, zero
@@ -202,7 +204,7 @@ def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
 
 @part
 def step_apart(members: Any, member: int, signs: Array, up: float, down: float) -> float:
-    """Multiply the entries kept apart by their factors; return Σ (w_i − w*_i)² over them."""
+    """Multiply the entries stored apart by their factors; return Σ (w_i − w*_i)² over them."""
     apart, loss = members.apart[member], 0.0
     up, down = apart.dtype.type(up), apart.dtype.type(down)
     for n in range(apart.shape[1]):
@@ -216,7 +218,7 @@ def step_apart(members: Any, member: int, signs: Array, up: float, down: float) 
 
 @part
 def residual_apart(members: Any, member: int, signs: Array) -> float:
-    """Return Σ x_i (w_i − w*_i) over the entries kept apart."""
+    """Return Σ x_i (w_i − w*_i) over the entries stored apart."""
     apart, total = members.apart[member], 0.0
     for n in range(apart.shape[1]):
         total += signs[members.places[member, n]] * np.float64(weight(apart, n) - members.sizes[member, n])
@@ -250,7 +252,7 @@ def butterflies(x: Array, least: int) -> None:
 def transform(x: Array, turned: Array) -> None:
     """Write the products of Sylvester's rows with x [d] to `turned` [d], and overwrite x.
 
-    Row h = l + LOW · m stands at l · d/LOW + m; of vectors shorter than LOW² at h.
+    The product with row h = l + LOW · m is at l · d/LOW + m; for vectors shorter than LOW², at h.
     """
     d = len(x)
     if d < LOW * LOW:
@@ -268,7 +270,7 @@ def transform(x: Array, turned: Array) -> None:
 
 @part
 def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int:
-    """Return the number of rows that w [d] predicts on the side of their label, minus others; w is lost."""
+    """Return the number of rows that w [d] predicts on the side of their label, minus others; overwrite w."""
     transform(weights, turned)
     right, limit = 0, weights.dtype.type(tie)
     for i in range(len(turned)):
@@ -279,7 +281,7 @@ def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int
 
 @part
 def record(members: Any, records: Any, member: int, after: int, scratch: Array) -> None:
-    """Write the weights of a member after `after` examples, and count its predictions, if a record asks."""
+    """Write the weights of a member after `after` examples, and count its predictions, if requested."""
     of_replica = len(members.halves) // len(records.labels)
     slot, count = records.slots[after], records.counted[after]
     if slot >= 0 and member < of_replica and member % records.stride == 0:

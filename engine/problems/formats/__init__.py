@@ -1,6 +1,7 @@
-"""Formats of tables: the beginning of a file determines its content before any number is read.
+"""Formats of tables.
 
-Files may be packed by gzip. Columns of a pandas DataFrame become numbers or words.
+The beginning of a file determines its content before any number is read. Files may be compressed by gzip.
+Columns of a pandas DataFrame become numbers or words.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ NOT_NUMBERS = {
     "O": "objects",
     "V": "records of several fields",
 }
-"""Words for the content of arrays without real numbers, by the kind of their type.
+"""Words for the content of arrays that have no real numbers, by the kind of their type.
 
 Truth values are 0 and 1.
 """
@@ -58,13 +59,13 @@ class TooLarge(NotATable):
 
 
 class IndexFinding(NamedTuple):
-    """Columns that only count or name the rows."""
+    """Finding on the columns that only count or name the rows."""
 
     columns: Mapping[int, str] = MappingProxyType({})
     """Reason why a column is an index, by its position."""
 
     doubt: str = ""
-    """Why the file does not determine whether its first column is an index; empty if it does."""
+    """Reason why the file does not determine whether its first column is an index; empty if it does."""
 
 
 NO_INDEX = IndexFinding()
@@ -82,7 +83,7 @@ class TableCells(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """Content of a file that its beginning determines."""
+    """Content of a file, as far as its beginning determines it."""
 
     width: int
     """Number of columns."""
@@ -110,7 +111,7 @@ class Content:
     """Columns at the end without a name and without a value."""
 
     words: Mapping[int, str] = field(default_factory=dict)
-    """Columns of words, each with a word and its place as messages quote them."""
+    """Columns of words, each with one of its words and the place of this word, for messages."""
 
     truth_values: frozenset[int] = frozenset()
     """Columns of truth values, which are read as 0 and 1."""
@@ -126,13 +127,13 @@ class Format(NamedTuple):
     """Reader of one kind of file."""
 
     content: Callable[[Path, TableSettings, int | None], Content]
-    """Returns the content of a file, given the number of rows that it must have, if known.
+    """Function that returns the content of a file, given the number of rows that it must have, if known.
 
     Raises: NotATable, BadField, OSError, or the errors in `faults`.
     """
 
     faults: Callable[[], tuple[type[Exception], ...]] = lambda: (ValueError,)
-    """Returns the errors that libraries raise for damaged files and for other kinds."""
+    """Function that returns the errors that libraries raise for damaged files and for other kinds of file."""
 
     settings: frozenset[str] = frozenset({"columns", "index"})
     """Settings that apply to this kind of file."""
@@ -176,13 +177,13 @@ FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 def is_packed(file: Path) -> bool:
-    """Return whether a file is packed by gzip."""
+    """Return whether a file is compressed by gzip."""
     with file.open("rb") as stream:
         return stream.read(len(MAGIC)) == MAGIC
 
 
 def opened(file: Path) -> io.BufferedReader:
-    """Return an open file, unpacked if it is packed by gzip."""
+    """Return an open file, decompressed if it is compressed by gzip."""
     return cast("io.BufferedReader", gzip.open(file)) if is_packed(file) else file.open("rb")
 
 
@@ -196,7 +197,8 @@ SHOWN = 40
 """Largest number of characters of a cell in a message."""
 
 Place = Callable[[int, int], str]
-"""Returns row and column in words, for the index of a row in a DataFrame and a position in the file."""
+"""Function that returns row and column as text, from the index of a row in a DataFrame and a position in the
+file."""
 
 
 def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
@@ -223,7 +225,7 @@ def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
 
 
 def numbers_in(words: Sequence[str], decimal: str = ".") -> NDArray[np.float64] | None:
-    """Return words as numbers; None if a word is no number."""
+    """Return words as numbers; None if a word is not a number."""
     if not all(is_number(word, decimal) for word in words):
         return None
     return np.array([float(word.replace(decimal, ".")) for word in words])
@@ -255,6 +257,6 @@ def _column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.floa
         if missing:
             continue
         if isinstance(cell, bool) or not is_number(str(cell)):
-            raise NotATable(f"{place(row, column)} holds {quoted_cell(cell)}, which is no number")
+            raise NotATable(f"{place(row, column)} holds {quoted_cell(cell)}, which is not a number")
         numbers[row] = float(str(cell))
     return numbers

@@ -24,7 +24,7 @@ from engine.problems.data_files import TableSettings
 from engine.problems.formats import FLOAT, Content, Format, NotATable, TableCells, check_finite, check_type
 
 HEADER = 1 << 14
-"""Bytes within which a header ends: numpy reads none of more than 10 000 characters."""
+"""Bytes within which a header ends; numpy refuses headers of more than 10 000 characters."""
 
 SUFFIX = ".npy"
 
@@ -70,7 +70,10 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 
 
 def faults() -> tuple[type[Exception], ...]:
-    """Return the errors of numpy and zipfile, which raises RuntimeError for passwords and unknown methods."""
+    """Return the errors of numpy and zipfile.
+
+    zipfile raises RuntimeError for passwords and unknown methods.
+    """
     return ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError
 
 
@@ -79,7 +82,7 @@ NPZ = Format(npz_content, faults, frozenset({"columns", "index", "array"}))
 
 
 class _Member(AbstractContextManager[IO[bytes]]):
-    """A member of an archive, which is closed with it."""
+    """A member of an archive; closing it also closes the archive."""
 
     def __init__(self, file: Path, member: zipfile.ZipInfo) -> None:
         self._archive = zipfile.ZipFile(file)
@@ -151,5 +154,5 @@ def _header(stream: IO[bytes]) -> Header:
     try:
         shape, _, kind = read(beginning)
     except (SyntaxError, TypeError, tokenize.TokenError) as error:  # it is read as an expression of Python
-        raise NotATable("its header makes no sense") from error
+        raise NotATable("its header is invalid") from error
     return Header(shape, kind, beginning.tell())

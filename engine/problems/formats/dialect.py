@@ -36,10 +36,10 @@ INDEX_NAMES = re.compile(r"(unnamed: \d+(\.\d+)*|__index_level_\d+__|level_\d+|i
 """Names of a first column that holds an index: pandas' names, or a plain id."""
 
 FEW = 3
-"""Least number of rows in which repeated values are evidence against a further value."""
+"""Least number of rows from which repeated values count as evidence against a further value."""
 
 PRECISE = 6
-"""Number of digits after a comma that suggest the fraction of a number."""
+"""Number of digits after a comma from which they look like the fraction of a number."""
 
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
@@ -98,7 +98,7 @@ def dialect_of(
 
     Args:
         suffix: suffix of the file's name.
-        has_extra_record: whether the file has one record more than it must have rows, so that the first is a
+        has_extra_record: whether the file has one record more than the required rows, so that the first is a
             header; None if unknown.
 
     Raises: NotATable, BadField.
@@ -134,7 +134,7 @@ def dialect_of(
 
 
 def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
-    """Yield the columns in which most cells are no numbers, with a word."""
+    """Yield the columns in which most cells are not numbers, each with such a word."""
     for column in range(dialect.width):
         cells = [row[column] for row in dialect.rows]
         words = [cell for cell in cells if cell not in MISSING and not is_number(cell, dialect.decimal)]
@@ -185,7 +185,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
 def _written(
     lines: Sequence[str], settings: TableSettings, declared: str, suffix: str
 ) -> tuple[_Records, str, str]:
-    """Return records, separator and decimal sign with the most numbers, in rows of equal length.
+    """Return records, separator and decimal sign that give the most numbers in rows of equal length.
 
     Raises: NotATable; BadField if the meaning of a comma is not clear.
     """
@@ -223,7 +223,7 @@ def _written(
 
 
 def _are_cut_words(records: Sequence[Row]) -> bool:
-    """Return whether lines without a separator are not a column of numbers with decimal commas."""
+    """Return whether lines without a separator are words cut at commas, not numbers with decimal commas."""
     if any(len(row) > 1 for row in records):
         return False
     (first,), *rows = records
@@ -245,7 +245,7 @@ def _score(records: Sequence[Row], decimal: str) -> float:
 
 
 def _check_thousands(records: Sequence[Row]) -> None:
-    """Check that commas do not both fit as decimal signs and between thousands. Raises: BadField."""
+    """Check that commas cannot be both decimal signs and thousands separators. Raises: BadField."""
     cells = [cell for row in records for cell in row if "," in cell and is_number(cell, ",")]
     if cells and all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", cell) for cell in cells):
         value = float(cells[0].replace(",", "."))
@@ -276,7 +276,7 @@ def _one_or_two(row: Row, separator: str) -> BadField:
 def _is_header(
     first: Row, rows: Sequence[Row], decimal: str, has_extra_record: Callable[[], bool | None]
 ) -> bool:
-    """Return whether the first record has names. Raises: BadField if that is not clear."""
+    """Return whether the first record has names. Raises: BadField if this is not clear."""
     columns = [[row[column] for row in rows if column < len(row)] for column in range(len(first))]
     are_numbers = [is_number(cell, decimal) for cell in first]
     numbers = [column for column, is_numeric in enumerate(are_numbers) if is_numeric]
@@ -333,7 +333,7 @@ def _undecided(doubt: str) -> BadField:
 def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
     """Return whether an integer above a column differs in kind from all numbers below it.
 
-    It does if all of those have a decimal sign or an exponent, or are −1 and 1, or bits.
+    It does if all these numbers have a decimal sign or an exponent, or are −1 and 1, or bits.
     """
     if cell in column:
         return False
@@ -344,7 +344,7 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
 
 
 def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
-    """Return why a first record of numbers may be names of columns; empty without evidence for it."""
+    """Return the reason why a first record of numbers may be names of columns; empty without evidence."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
         return "it has consecutive whole numbers, unlike the rows below it"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
@@ -382,7 +382,7 @@ def _repeat(column: Sequence[str]) -> bool:
 
 
 def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
-    """Return names for the columns of rows, empty for one without a name. Raises: NotATable."""
+    """Return names for the columns of rows; empty for a column without a name. Raises: NotATable."""
     names, width = list(first), len(rows[0])
     while len(names) > width and not names[-1]:
         names.pop()
@@ -413,7 +413,7 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
 
 
 def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[int, ...]:
-    """Return columns at the end without a name and without a value, as lines may end in separators."""
+    """Return the columns at the end without a name and without values; lines may end in separators."""
     columns: list[int] = []
     for column in reversed(range(1, len(rows[0]))):
         if (names is not None and names[column]) or any(row[column] for row in rows):
@@ -456,7 +456,7 @@ def index_of(
 
 
 def _counts(cells: Sequence[str], decimal: str) -> str:
-    """Return 0 … n − 1 or 1 … n in words, if cells are these numbers; empty for fewer than three."""
+    """Return "0 … n − 1" or "1 … n" if cells are these numbers; empty otherwise, or for fewer than three."""
     if len(cells) < FEW or not all(is_number(cell, decimal) for cell in cells):
         return ""
     numbers = [float(cell.replace(decimal, ".")) for cell in cells]

@@ -1,6 +1,6 @@
 """Images of ten classes: IDX files such as MNIST's, CIFAR-10 in binary, or mnist.npz.
 
-IDX and CIFAR-10 files may be packed by gzip.
+IDX and CIFAR-10 files may be compressed by gzip.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CIFAR_PIXELS = 3 * 32 * 32
 CLASSES = 10
 
 PIECE = 1 << 24
-"""Number of bytes read in one call if no header has the total."""
+"""Number of bytes read in one call if no header states the total."""
 
 ARCHIVE = b"PK\x03\x04"
 """First bytes of .npz files."""
@@ -40,7 +40,7 @@ NPZ_IMAGES, NPZ_LABELS = "x_train", "y_train"
 """Arrays of mnist.npz that are read."""
 
 TAR = slice(257, 262), b"ustar"
-"""Place and content of the mark of a .tar archive."""
+"""Position and content of the mark of a .tar archive."""
 
 
 class Images(NamedTuple):
@@ -60,7 +60,7 @@ class Images(NamedTuple):
 
 
 def read(images: Path, labels: Path | None) -> Images:
-    """Return the images of a file: IDX, whose labels are in another file, or a file with its own labels.
+    """Return the images of an IDX file, with labels from another file, or of a file with its own labels.
 
     Raises: BadField, which names the field `images` or `labels` of the faulty file.
     """
@@ -80,7 +80,8 @@ def read(images: Path, labels: Path | None) -> Images:
             )
         if labels is None:
             raise BadField(
-                "labels", f"missing: {images.name} is an IDX file of images, whose labels are a file apart"
+                "labels",
+                f"missing: {images.name} is an IDX file of images, whose labels are in a separate file",
             )
         pixels = _of_idx(images, 3)
     with _at_fault(labels, "labels"):
@@ -107,7 +108,7 @@ def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np
 
 @contextmanager
 def _at_fault(file: Path, field: str) -> Iterator[None]:
-    """Turn faults of a file into BadField at the field that names it."""
+    """Turn faults of a file into BadField at the field that names the file."""
     try:
         yield
     except NotATable as error:
@@ -202,7 +203,7 @@ def _all_of(stream: IO[bytes]) -> bytearray:
 
 
 def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> None:
-    """Check that labels are one of the ten classes for every image. Raises: NotATable."""
+    """Check that every image has a label among the ten classes. Raises: NotATable."""
     if len(classes) != count:
         raise NotATable(f"has {len(classes)} labels for the {count} images of {images}")
     if not 0 <= int(classes.min()) <= int(classes.max()) < CLASSES:
@@ -211,6 +212,6 @@ def _check_classes(classes: NDArray[np.integer], count: int, images: str) -> Non
 
 
 def _check_memory(size: int) -> None:
-    """Check that this many bytes are free. Raises: NotATable."""
+    """Check that this number of bytes is free. Raises: NotATable."""
     if size > (free := free_bytes()):
         raise NotATable(f"has {in_words(size)} of pixels, and {in_words(free)} are free")

@@ -19,7 +19,7 @@ MAGIC = {b"\x93NUMPY": arrays.NPY, b"PK": arrays.NPZ, b"PAR1": parquet.PARQUET}
 """Formats by the first bytes of their files, for names without a known suffix."""
 
 BEGINNING = 1 << 12
-"""Number of bytes that are read to find the format of such a file."""
+"""Number of bytes that are read to determine the format of such a file."""
 
 
 def format_of(file: Path) -> Format:

@@ -21,7 +21,7 @@ from engine.problems.formats import (
 from engine.problems.formats.dialect import index_of
 
 COPIES = 3
-"""Number of copies of the numbers: columns of Arrow, of pandas, and the table."""
+"""Number of copies of the numbers in memory: columns of Arrow, of pandas, and the table."""
 
 FIRST_ROWS = 1000
 """Number of rows that decide whether a column counts the rows."""
@@ -101,7 +101,7 @@ def _index(file: Path, schema: Any) -> IndexFinding:
 
 
 def _words(schema: Any) -> Iterator[tuple[int, str]]:
-    """Yield the columns without numbers, with their type."""
+    """Yield the columns that have no numbers, with their type."""
     import pyarrow
 
     types = pyarrow.types

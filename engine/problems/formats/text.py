@@ -1,4 +1,4 @@
-"""Tables as text, read by pandas: .csv, .tsv and similar, packed by gzip or not."""
+"""Tables as text, read by pandas: .csv, .tsv and similar files, which may be compressed by gzip."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ from engine.problems.formats.dialect import (
 )
 
 SAMPLE, FEWEST_LINES, MOST_LINES = 1 << 16, 5, 1000
-"""Numbers of characters and lines at the beginning of a file that determine its dialect."""
+"""Number of characters and lines at the beginning of a file that determine its dialect."""
 
 LONGEST_LINE = 1 << 29
 """Largest number of characters of a line: a row of 2^24 numbers of full precision is shorter."""
 
 FEWEST_ROWS = 64
-"""Least number of rows of a piece: each piece costs pandas some time per column."""
+"""Least number of rows of a piece, because each piece costs pandas some time per column."""
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Encodings by the first bytes of such files."""
@@ -100,7 +100,7 @@ TEXT = Format(content, faults, frozenset({"header", "index", "columns", "separat
 
 @contextmanager
 def _opened(file: Path) -> Iterator[IO[str]]:
-    """Open a file as text, unpacked and decoded; lines keep their ends. Raises: NotATable."""
+    """Open a file as text, decompressed and decoded; lines keep their line ends. Raises: NotATable."""
     with formats.opened(file) as stream:
         beginning = stream.peek(4)[:4]
         encoding = next((name for mark, name in MARKS.items() if beginning.startswith(mark)), "utf-8")
@@ -128,9 +128,9 @@ def _first_lines(stream: IO[str]) -> Iterator[str]:
 
 
 def _estimated_rows(file: Path, dialect: Dialect, lines: Sequence[str]) -> int:
-    """Return the number of rows of a file that begins with these lines, by the length of its first rows.
+    """Estimate the number of rows of a file that begins with these lines, from the length of its first rows.
 
-    If the file is packed, only the first rows count.
+    For a compressed file, only the first rows are counted.
     """
     letters, before = (sum(map(len, part)) for part in (lines[dialect.lines :], lines[: dialect.lines]))
     rows = len(lines) - dialect.lines
@@ -185,7 +185,7 @@ def _read(file: Path, dialect: Dialect, columns: Sequence[int], label: int | Non
                     )
         except pd.errors.ParserError as error:
             if "EOF inside string" in str(error):
-                raise NotATable("a quotation mark has no partner") from error
+                raise NotATable("a quotation mark is not closed") from error
             raise _ragged(file, dialect) from error
         except pd.errors.EmptyDataError as error:
             raise NotATable("it has no rows") from error
@@ -211,11 +211,14 @@ class _Place:
     """Function that names the line and the column of a cell, after reading the file again."""
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
-        """Take the index `first` of the first row of a piece."""
+        """Store the index `first` of the first row of a piece."""
         self._file, self._dialect, self._first = file, dialect, first
 
     def __call__(self, row: int, column: int) -> str:
-        """Return the place of a cell. Raises: NotATable if its row has another number of cells."""
+        """Return the place of a cell.
+
+        Raises: NotATable if its row does not have the table's number of cells.
+        """
         with _table(self._file, self._dialect) as stream:
             records = records_of(stream, self._dialect.separator)
             line, cells = next(itertools.islice(records, self._first + row, None), (0, ()))
@@ -246,7 +249,7 @@ def _cells(count: int) -> str:
 
 
 def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
-    """Check that columns taken for empty have no value. Raises: NotATable."""
+    """Check that columns that seemed empty have no value. Raises: NotATable."""
     for column in dialect.empty:
         if (filled := frame[column].notna().to_numpy()).any():
             where = place(int(filled.argmax()), column)

@@ -27,7 +27,7 @@ RowSigns = Annotated[bool, Meta(title="row signs", description="flip (x, y) toge
 
 
 class Arrangement(NamedTuple):
-    """Rows of Sylvester's matrix by number, with signs, for R replicas."""
+    """Instances as numbers of rows of Sylvester's matrix, with signs, for R replicas."""
 
     order: NDArray[np.int64]
     """The number of every row, [R, n]."""
@@ -53,13 +53,13 @@ class RowNumbers(NamedTuple):
     """The number of each row in its file, [R, n], where `rows_are_given`."""
 
     classes: NDArray[np.int64] | None = None
-    """The class 0 … K−1 of each row, [R, n], where there is a `class_count`."""
+    """The class 0 … K−1 of each row, [R, n], if there is a `class_count`."""
 
     subclasses: NDArray[np.int64] | None = None
-    """The cluster of each row, [R, n], where classes consist of several."""
+    """The cluster of each row, [R, n], if classes consist of several clusters."""
 
     tuples: NDArray[np.int64] | None = None
-    """The rows of r factors whose product each row is, [R, n, r], where there are `sign_factors`."""
+    """The r factor rows whose product each row is, [R, n, r], if there are `sign_factors`."""
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:
@@ -70,18 +70,18 @@ class RowNumbers(NamedTuple):
 class MatrixStructure(NamedTuple):
     """Properties that a matrix declares of its instances. With the defaults, no theorem binds a learner.
 
-    `Matrix.structure` fills in the fields that follow from the fields and methods of every family, down to
-    `features_made`. A family adds the others.
+    `Matrix.structure` sets the fields up to `features_made`, which follow from fields and methods that every
+    family has. A family sets the others.
     """
 
     repeated: bool = True
     """Whether each row comes with both signs, as `repeat` says."""
 
     rotated: bool = True
-    """Whether learners see the rows times a random rotation, as `rotate` says."""
+    """Whether learners see the rows multiplied by a random rotation, as `rotate` says."""
 
     is_turned: bool = False
-    """Whether learners see all rows times an independent Haar-random rotation per replica."""
+    """Whether learners see all rows multiplied by a Haar-random rotation, independent for each replica."""
 
     features_are_linear: bool = False
     """Whether the features that targets refer to are entries of the instances, up to a rotation."""
@@ -102,7 +102,7 @@ class MatrixStructure(NamedTuple):
     """Range of the features that `named` computes; None if it equals the range of `rows`."""
 
     named_sizes: Mapping[str, int] = MappingProxyType({})
-    """Sizes besides d and n that expressions outside the matrix may name."""
+    """Sizes besides d and n that expressions outside the matrix may use."""
 
     constant_column: int | None = None
     """The feature that is 1 on every row before row signs, if the family has one."""
@@ -119,8 +119,8 @@ class MatrixStructure(NamedTuple):
     is_shifted_hadamard: bool = False
     """Whether the instances are the d − 1 shifted rows ½(s h + 1) of a Hadamard matrix.
 
-    The constant row is left out, and rows may be reordered and rotated. Each s is ±1, and the same for a row
-    and its label.
+    The constant row is left out, and rows may be reordered and rotated. Each s is ±1, the same for a row and
+    its label.
     """
 
     is_scaled_orthogonal: bool = False
@@ -173,7 +173,7 @@ class MatrixStructure(NamedTuple):
     """Whether instances have one entry each and are the same in every replica."""
 
     span: tuple[float, float] | None = None
-    """The ends of the interval that contains all instances of every replica, for instances of one entry."""
+    """For instances of one entry, the ends of the interval that contains all instances of every replica."""
 
     entries_of: tuple[int, int] | None = None
     """Rows and columns of a matrix if the instances are its entries, each once and row by row."""
@@ -182,7 +182,7 @@ class MatrixStructure(NamedTuple):
     """Whether the rows come from a user's file, so that labels can be given, too."""
 
     given_labels: RowLabels | None = None
-    """The labels in the file of the rows, in its order; None without such."""
+    """The labels in the file of the rows, in the order of the file; None without such labels."""
 
     @property
     def entry_values(self) -> Values:
@@ -201,7 +201,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def _repeated_values(self) -> Values:
-        """Range of entries of repeated rows; the negative of a bit is not a bit."""
+        """Range of entries of repeated rows, which include negatives: the negative of a bit is not a bit."""
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
 
     @property
@@ -228,8 +228,8 @@ class MatrixStructure(NamedTuple):
 class Matrix(Part, frozen=True, kw_only=True):
     """A family of matrices whose rows are the instances.
 
-    Every family has two options. `repeat` q shows each row q times with sign + and q times with −, one after
-    the other. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn,
+    Every family has two options. `repeat` q shows each row q times with sign + and q times with −, in
+    succession. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn,
     which does not affect a rotation-invariant learner. Source: WKA21 App. A; theory.md §2.
 
     Targets name features. In most families these are the entries of an instance, and both change sign
@@ -267,7 +267,7 @@ class Matrix(Part, frozen=True, kw_only=True):
     def second_moment(self) -> float | Floats | None:
         """Σ [d, d], the mean of (1/n) Σ_j x_j x_jᵀ over the n rows before rotation, or σ² where it is σ²I.
 
-        None if unknown. It is not a field of the structure because it may be as large as the instances.
+        None if unknown. It is not a field of the structure, because it may be as large as the instances.
         """
         return None
 
@@ -293,7 +293,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        """Return the same rows by their numbers in Sylvester's matrix, if it `is_sylvester`."""
+        """Return the same rows by their numbers in Sylvester's matrix, if the family `is_sylvester`."""
         raise NotImplementedError
 
     def named(self, rows: Rows) -> Rows:
@@ -319,7 +319,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         return rows @ np.stack(rotations).swapaxes(1, 2)
 
     def data_report(self) -> DataReport | None:
-        """Return the report on the file of the rows; None if they come from no file."""
+        """Return the report on the file of the rows; None if they do not come from a file."""
         return None
 
 

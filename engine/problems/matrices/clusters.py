@@ -17,12 +17,12 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     """A mixture of K classes with C centres each: x = r (c + σ g/√d), g ~ N(0, I), or x = r (c + σ √U v).
 
     The K·C centres c are uniform on the unit sphere, one draw per replica. The length r of a centre is 1 or
-    √d, and σ is the spread of a cluster relative to r; for r = √d it is the standard deviation of every
-    entry. With `spread` = ball, no instance is farther from its centre than rσ: v is uniform on the unit
-    sphere, and U uniform in [0, 1]. With `normalised`, every instance is scaled to the length r. Clusters
-    alternate, and so do classes; their sizes are as equal as n allows. The target `classes` uses the classes
-    as labels. Source: Oymak, Fabian, Li, Soltanolkotabi 2019; theory-bias.md §§44–46, theory-nets.md §§28,
-    29.
+    √d, and σ is the spread of a cluster relative to r; for r = √d, it is the standard deviation of every
+    entry. The second form is that of `spread` = ball: v is uniform on the unit sphere, and U uniform in [0,
+    1], so no instance is farther from its centre than rσ. With `normalised`, every instance is scaled to the
+    length r. Clusters alternate, and so do classes; their sizes are as equal as n allows. The target
+    `classes` uses the classes as labels. Source: Oymak, Fabian, Li, Soltanolkotabi 2019; theory-bias.md
+    §§44–46, theory-nets.md §§28, 29.
     """
 
     classes: Annotated[Dimension, Meta(title="classes K", description="of instances")] = 2
@@ -85,5 +85,5 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
         return 1.0 if self.radius == "1" else float(np.sqrt(self.d))
 
     def _clusters(self) -> NDArray[np.int64]:
-        """Return the index of every instance's cluster, [n]; cluster j is of class j mod K."""
+        """Return the index of every instance's cluster, [n]; cluster j belongs to class j mod K."""
         return np.arange(self.n) % (self.classes * self.centres)

@@ -33,10 +33,10 @@ class Digits(Matrix, frozen=True, tag="digits"):
     """Handwritten digits: the 1797 images of 8 × 8 pixels that come with scikit-learn.
 
     Pixels are standardised, (x − mean)/std, by the mean and standard deviation of all pixels of the selected
-    images. With `normalised` the mean selected image is subtracted, and each image is scaled to length 1.
-    `digits` selects images by their digit. n of them, or all, appear in random order, or in the order of the
-    collection; with `in_turns` the digits alternate as long as there are images of each. The target `classes`
-    uses the digits as classes, in the order of `digits`.
+    images. With `normalised`, the mean of the selected images is subtracted, and each image is scaled to
+    length 1. `digits` selects images by their digit. n of them, or all, appear in random order, or in the
+    order of the collection. With `in_turns`, the digits alternate as long as there are images of each. The
+    target `classes` uses the digits as classes, in the order of `digits`.
 
     You can use your own images of ten classes instead. `images` is an IDX file, the format of MNIST, and
     `labels` the IDX file of their labels; or `images` alone is a binary batch of CIFAR-10, or mnist.npz, of
@@ -51,18 +51,18 @@ class Digits(Matrix, frozen=True, tag="digits"):
         Annotated[tuple[Digit, ...], Meta(min_length=2, max_length=10)] | None,
         Meta(title="digits", description="two digits or more; none: all ten"),
     ] = None
-    n: Annotated[Count | None, Meta(title="rows n", description="images; none: all there are")] = None
+    n: Annotated[Count | None, Meta(title="rows n", description="number of images; none: all")] = None
     permute: PermuteRows = True
     normalised: Annotated[
         bool,
         Meta(
             title="normalised",
-            description="subtract the mean image, and scale each image to length 1",
+            description="subtract the mean image, then scale each image to length 1",
             extra=SELDOM,
         ),
     ] = False
     in_turns: Annotated[
-        bool, Meta(title="in turns", description="digits alternate as long as each has images", extra=SELDOM)
+        bool, Meta(title="in turns", description="digits alternate while images of each remain", extra=SELDOM)
     ] = False
     images: Annotated[
         FilePath | None,
@@ -137,7 +137,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return scaled[order]
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return the indices of the chosen images that every replica sees at each step, [R, n]."""
+        """Return the indices [R, n] of the chosen images, in the order in which every replica sees them."""
         n, _ = self.size()
         if self.permute:
             orders = streams("order").permutation(sum(self._counts))
@@ -148,7 +148,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return orders[:, :n]
 
     def _turns(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return places of images in an order, sorted by the number of earlier images of the same digit."""
+        """Return positions of images in an order, sorted by the number of earlier images of their digit."""
         numbers = self._numbers()[order]
         before = np.empty(len(order), np.int64)
         for digit in range(len(self._digits)):
@@ -173,7 +173,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
 @lru_cache(maxsize=2)
 def _read(file: Version, labels: Version | None) -> Images:
-    """Return the images of a user's file, and hold them. Raises: BadInput."""
+    """Return the images of a user's file, and keep them in memory. Raises: BadInput."""
     try:
         return read(file.file, None if labels is None else labels.file)
     except BadField as error:

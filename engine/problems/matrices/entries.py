@@ -13,11 +13,12 @@ from engine.problems.matrices import Matrix, MatrixStructure, PermuteRows, Rows
 
 
 class Entries(Matrix, frozen=True, tag="entries"):
-    """The entries of a matrix W, one by one: instances e_i e_jᵀ, of which a prediction is W_ij.
+    """The entries of a matrix W, one by one: instances e_i e_jᵀ, for which the prediction is W_ij.
 
     Every entry occurs once: entry (i, j) of a matrix with c columns is feature c·i + j, and its instance has
     a 1 there and 0 elsewhere. The order is random, or row by row without `permute`. Training on the first few
-    is matrix completion. Other expressions may use `rows` and `columns`. Source: WGL20; theory-bias.md §49.
+    entries is matrix completion. Other expressions may use `rows` and `columns`. Source: WGL20;
+    theory-bias.md §49.
     """
 
     factors: Annotated[

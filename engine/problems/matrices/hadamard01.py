@@ -19,7 +19,7 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
 
     The remaining n = d − 1 rows are orthogonal to the constant one, so XXᵀ = ¼ d (I + 1) for all signs s:
     inner products of instances contain no information on labels. With `permute`, the rows are in a uniformly
-    random order; with `row_signs` every s_i is a fair coin, otherwise 1. The label is shifted with its row:
+    random order. With `row_signs`, every s_i is a fair coin, otherwise 1. The label is shifted with its row:
     feature j is ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory.md §2.
     """
 
@@ -48,7 +48,8 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     def second_moment(self) -> Floats:
         """¼((dI − 11ᵀ)/(d − 1) + 11ᵀ), as Σ_j h_j h_jᵀ = dI − 11ᵀ over the rows.
 
-        Without random signs, ¼(h̄1ᵀ + 1h̄ᵀ) is added, with the mean h̄ of the rows: (d − 1)h̄ is d e_0 − 1.
+        Without random signs, ¼(h̄1ᵀ + 1h̄ᵀ) is added, where h̄ is the mean of the rows: (d − 1)h̄ = d e_0 −
+        1.
         """
         d = self.d
         moment: Floats = ((d * np.eye(d) - 1) / (d - 1) + 1) / 4

@@ -18,9 +18,9 @@ MOST_GIVEN = 4096
 class Interval(Matrix, frozen=True, tag="interval"):
     """Points of an interval from a to b, one number each: d = 1, for functions of one variable.
 
-    They are drawn independently and uniformly, or equally spaced from a to b, both included, in this order.
-    The points in `first` come first; drawn or spaced points follow until there are n. So a learner can train
-    on given points while the function between them is observed. Source: theory-nets.md §§32, 39;
+    They are drawn independently and uniformly, or equally spaced in increasing order from a to b, both
+    included. The points in `first` come first; drawn or spaced points follow until there are n. So a learner
+    can train on given points while the function between them is observed. Source: theory-nets.md §§32, 39;
     theory-bias.md §51.
     """
 
@@ -78,5 +78,5 @@ class Interval(Matrix, frozen=True, tag="interval"):
         return np.concatenate((np.tile(self.first, (replicas, 1)), rest), 1)[:, :, None]
 
     def _spaced(self) -> Floats:
-        """Return the equally spaced points beside the given ones."""
+        """Return the equally spaced points that follow the given ones."""
         return np.linspace(self.low, self.high, self.n - len(self.first))

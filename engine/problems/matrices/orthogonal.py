@@ -17,7 +17,7 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
 
     A rotation-invariant learner cannot distinguish them from Hadamard rows: H = √d·I·(H/√d). The label of a
     feature is √d on one row and 0 on the others. With `permute`, the rows are in a uniformly random order;
-    with `row_signs` every instance and its label are flipped together by a fair coin. With `rotate`, they are
+    with `row_signs`, a fair coin flips every instance together with its label. With `rotate`, they are
     the rows of a random orthogonal matrix. Source: WKA21 §3; theory.md §2.
     """
 

@@ -21,16 +21,16 @@ BY_DEFAULT = (8, 8)
 
 
 class Outer(Matrix, frozen=True, tag="outer"):
-    """Outer products x¹ ⊗ … ⊗ xʳ of one row each of r Hadamard matrices: all D = d₁⋯d_r of them.
+    """All D = d₁⋯d_r outer products x¹ ⊗ … ⊗ xʳ of rows of r Hadamard matrices, one row of each.
 
-    With two factors, the products are matrix instances x zᵀ, with predictions xᵀWz. The last factor varies
-    fastest in the order of an instance's entries: with two factors, feature a d₂ + b is entry (a, b).
+    With two factors, the products are matrix instances x zᵀ, with predictions xᵀWz. In the order of an
+    instance's entries, the last factor varies fastest: with two factors, feature a d₂ + b is entry (a, b).
     `factors` lists the sizes of the factors, or `side` and `count` give one size and the number of factors;
     the default is 8 and 8. With two factors, other expressions may use the sizes `rows` and `columns`.
 
     With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. A feature then labels
-    a product of rows with the product of r unknown signs. The rows are those of a Hadamard matrix of order D,
-    but their signs are not D independent ones, and bounds that require independent signs do not apply. A
+    a product of rows with the product of r unknown signs. The rows are those of a Hadamard matrix of order D.
+    But the signs of the D rows are not independent, so bounds that require independent signs do not apply. A
     single factor is `hadamard`. Source: theory-open.md §17.
     """
 

@@ -15,8 +15,8 @@ from engine.problems.matrices import Floats, Matrix, Rows
 class Pair(Matrix, frozen=True, tag="pair"):
     """Two inputs of length √d with cosine c: √d e₁ and √d (c e₁ + √(1 − c²) e₂).
 
-    They are the inputs at which the kernels of a net at its start are compared: lengths and cosine are the
-    same in every replica. Source: theory-nets.md §§24, 26.
+    These inputs serve to compare the kernels of a net at its start: lengths and cosine are the same in every
+    replica. Source: theory-nets.md §§24, 26.
     """
 
     cosine: Annotated[

@@ -20,10 +20,10 @@ LONG = 2
 class RingWalk(Matrix, frozen=True, tag="ring-walk"):
     """Places of a walker on a ring of d sites, one row each: 1 at its site, 0 elsewhere.
 
-    A step goes forwards or backwards by a fair coin, by one site if it starts on the first half of the ring,
-    and by two if it starts on the second: the present place decides. The first row is drawn from the
-    stationary distribution, so that all rows have it. Rows are `every` steps apart. Source: theory-nets.md
-    §36.
+    A fair coin decides whether a step goes forwards or backwards. The step is one site long if it starts on
+    the first half of the ring, and two sites long if it starts on the second. The first row is drawn from the
+    stationary distribution, so that all rows have this distribution. Rows are `every` steps apart. Source:
+    theory-nets.md §36.
     """
 
     d: Annotated[int, Meta(ge=2, le=256, multiple_of=2, title="sites d", description="of the ring, even")] = (
@@ -64,7 +64,7 @@ def lengths(sites: int) -> NDArray[np.int64]:
 
 
 def stationary(sites: int) -> NDArray[np.float64]:
-    """Return the probabilities p of the sites with pT = p, for steps forwards or backwards by a fair coin."""
+    """Return the stationary probabilities of the sites, p = pT, for fair steps forwards or backwards."""
     starts, steps = np.arange(sites), lengths(sites)
     balance = -np.eye(sites)  # (Tᵀ − I) p = 0
     for sign in (1, -1):

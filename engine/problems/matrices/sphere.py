@@ -7,20 +7,24 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from engine.core.parts import Count, Dimension
+from engine.core.parts import LARGEST, SELDOM, Count, Dimension
 from engine.core.streams import Streams
 from engine.problems.matrices import Matrix, MatrixStructure, Rows
 
 
 class Sphere(Matrix, frozen=True, tag="sphere"):
-    """Uniform points of the sphere of radius √d: Gaussian rows, each scaled to the length √d.
+    """Uniform points of a sphere of radius r, by default √d: Gaussian rows, each scaled to the length r.
 
     No direction is preferred, and all instances are equally long; n = 1 is a single input for a net at its
-    start. E x = 0, E xxᵀ = I, E x_i⁴ = 3d/(d + 2). Source: theory-nets.md §§24–26.
+    start. E x = 0, E xxᵀ = (r²/d) I, E x_i⁴ = 3r⁴/(d² + 2d). Source: theory-nets.md §§24–27.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features")] = 128
     n: Annotated[Count | None, Meta(title="rows n", description="instances; none: as many as d")] = None
+    length: Annotated[
+        Annotated[float, Meta(gt=0, le=LARGEST)] | None,
+        Meta(title="length r", description="of every instance; none: √d", extra=SELDOM),
+    ] = None
 
     def size(self) -> tuple[int, int]:
         return self.n or self.d, self.d
@@ -30,9 +34,9 @@ class Sphere(Matrix, frozen=True, tag="sphere"):
 
     @property
     def second_moment(self) -> float:
-        return 1.0
+        return 1.0 if self.length is None else self.length**2 / self.d
 
     def rows(self, streams: Streams) -> Rows:
         rows = streams("matrix").normal(*self.size())
-        rows *= np.sqrt(self.d) / np.linalg.norm(rows, axis=2, keepdims=True)
+        rows *= (self.length or np.sqrt(self.d)) / np.linalg.norm(rows, axis=2, keepdims=True)
         return rows

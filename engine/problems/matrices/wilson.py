@@ -22,10 +22,10 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
     """x = (y, 1, 1, private entries): the first entry is the label, and every instance has its own entries.
 
     y = +1 with probability p, otherwise −1. Instance j has a block of `private` entries that are 0 in all
-    other instances: only the first of them is 1 if y = +1, and all are 1 if y = −1. So d = 3 + private · n. A
-    rule that changes all weights with the same sign by equal amounts gives the private entries of seen rows
-    as much weight as the label itself. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017; theory-symmetry.md
-    §50.
+    other instances. If y = +1, only the first entry of the block is 1; if y = −1, all are 1. So d = 3 +
+    private · n. A rule that changes all weights with the same sign by equal amounts gives the private entries
+    of seen rows as much weight as the label itself. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
+    theory-symmetry.md §50.
     """
 
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 20

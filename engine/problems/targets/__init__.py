@@ -21,14 +21,14 @@ class Combination(NamedTuple):
     """m targets that are linear in the features, y = Σ_r sizes_r · feature places_r, for R replicas."""
 
     places: NDArray[np.int64]
-    """Numbers of the features of each target, [R, m, r], all different."""
+    """Indices of the features of each target, [R, m, r], all different."""
 
     sizes: NDArray[np.float64]
     """The weights w* at these places, [R, m, r]."""
 
     @classmethod
     def of(cls, places: NDArray[np.int64], size: float, replicas: int) -> Combination:
-        """Return a feature times `size` for every target, the same for all replicas; places [m]."""
+        """Return targets that are one feature times `size` each, the same for all replicas; places [m]."""
         chosen = np.tile(places[:, None], (replicas, 1, 1))
         return cls(chosen, np.full(chosen.shape, size))
 
@@ -52,22 +52,23 @@ class TargetStructure(NamedTuple):
     """Whether every instance has a label above 0 for one target, its class, and 0 for the others."""
 
     linear: bool = False
-    """Whether every target is a `combination` on each family that has a constant feature or needs none."""
+    """Whether every target is a `combination` on every family, unless it needs a constant feature that is
+    missing."""
 
     has_w_star: bool = False
-    """Whether every target is one combination w* of features, of any length."""
+    """Whether every target is a combination w* of features, of any length ‖w*‖."""
 
     unit: bool = False
-    """Whether every target is a combination w* of features, ‖w*‖ = 1, independent of the instances."""
+    """Whether every target is a combination w* of features with ‖w*‖ = 1, independent of the instances."""
 
     given: tuple[float, ...] | None = None
-    """w* of the only target, without zeros at its end, if it is given and not drawn."""
+    """w* of the only target, without the zeros at its end, if w* is given and not drawn."""
 
     fixed_feature: int | None = None
     """Number of the only feature that is a target, if it is chosen in advance."""
 
     is_random_feature: bool = False
-    """Whether the only target is one feature, drawn uniformly from all of them in every replica."""
+    """Whether the only target is one feature, drawn uniformly from all features in every replica."""
 
     are_features: bool = False
     """Whether every target is a single feature with weight 1."""
@@ -111,7 +112,7 @@ class Target(Part, frozen=True):
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         """Return labels [R, m, n] of the rows, for targets that are not combinations of features.
 
-        `features` computes the features [R, n, D], which may be large. Raises BadInput if labels do not fit.
+        `features` computes the features [R, n, D], which may be large. Raises: BadInput if labels do not fit.
         """
         raise NotImplementedError
 

@@ -23,15 +23,16 @@ Floats = NDArray[np.float64]
 class Classes(Target, frozen=True, tag="classes"):
     """The class of an instance is its label: +1 and −1 for two classes, and one-hot for more.
 
-    With two classes the first is +1, unless `each` gives each class its own target. K > 2 classes are K
+    With two classes, the first is +1, unless `each` gives each class a separate target. K > 2 classes are K
     targets, each 1 for one class and 0 for the others, learned by separate nets or by one net with K outputs.
-    `size` √K replaces 1 by √K, so that the K labels of an instance have the mean square 1. The 0/1 error of
-    these targets is the share of instances with the largest prediction at a wrong class.
+    With `size` √K, the label 1 becomes √K, so that the K labels of an instance have the mean square 1. The
+    0/1 error of these targets is the share of instances whose largest prediction is at a wrong class.
 
-    A share `corrupted` of the instances of every cluster, or of every class if there are no clusters, has the
-    label of another class, chosen uniformly. One instance is drawn from each of that many equal stretches, so
-    that training rows have the same share. Measures use these labels, except for the error on true labels.
-    Source: theory-bias.md §§44–46, theory-symmetry.md §23.
+    A share `corrupted` of the instances of every cluster (of every class, if there are no clusters) has the
+    label of another class, chosen uniformly. The instances are divided into as many equal stretches as
+    corrupted labels, and one instance is drawn from each, so that training rows have the same share. Measures
+    use the corrupted labels, except for the error on true labels. Source: theory-bias.md §§44–46,
+    theory-symmetry.md §23.
     """
 
     corrupted: Annotated[
@@ -40,7 +41,7 @@ class Classes(Target, frozen=True, tag="classes"):
     ] = 0.0
     size: Annotated[
         Literal["1", "sqrt(K)"],
-        Meta(title="size", description="of the one-hot label of K targets: 1, or √K", extra=SELDOM),
+        Meta(title="size", description="size of the label 1 of K one-hot targets: 1, or √K", extra=SELDOM),
     ] = "1"
     each: Annotated[
         bool,
@@ -60,7 +61,7 @@ class Classes(Target, frozen=True, tag="classes"):
             raise BadInput(
                 "problem.target.kind",
                 f"the instances of {matrix.kind} have no classes; take [problem.matrix] kind = "
-                '"clusters" or "digits", or of a file name the column `label` of words or whole numbers',
+                '"clusters" or "digits", or, for a file, name the column `label` of words or whole numbers',
             )
         if matrix.repeat is not None:
             raise BadInput("problem.matrix.repeat", "the negative of an instance has no class; leave it out")
@@ -122,7 +123,7 @@ def _classes(matrix: Matrix, streams: Streams) -> Numbers:
 
 
 def _one_of_each_stretch(by_chance: Floats, share: float) -> Numbers:
-    """Return a share of some places, one per equal stretch: the one with the least number in `by_chance`."""
+    """Return one position from each equal stretch: the one with the least number in `by_chance`."""
     size = len(by_chance)
     count = round(share * size)
     ends = [stretch * size // max(1, count) for stretch in range(count + 1)]

@@ -17,9 +17,9 @@ from engine.problems.targets import Target, TargetStructure
 class Coin(Target, frozen=True, tag="coin"):
     """Random labels: every instance has +1 or −1 by a fair coin, one draw per replica.
 
-    With K > 2 `classes` the label is a random class, one-hot: K targets, 1 for that class and 0 for the
+    With K > 2 `classes`, the label is a random class, one-hot: K targets, 1 for this class and 0 for the
     others. Nothing can be learned about unseen rows; a learner that fits the training rows has memorised
-    them. Where rows are repeated, the negative of a row has the negative of its label. Source: Zhang et al.
+    them. If rows are repeated, the negative of a row has the negative of its label. Source: Zhang et al.
     2017; theory-nets.md §§26, 27, 30, theory-bias.md §43.
     """
 

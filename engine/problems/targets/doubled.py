@@ -10,7 +10,7 @@ from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class Doubled(Target, frozen=True, tag="doubled"):
-    """Every feature and its negative is a target, [H, −H]: 2d problems, the loss averaged over them.
+    """Every feature and its negative is a target, [H, −H]: 2d problems; the loss is their average.
 
     The average label of every row is 0, so no start of the weights has an advantage. Source: WKA21 Thms 10,
     12; theory.md §2.

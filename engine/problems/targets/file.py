@@ -31,13 +31,13 @@ PLACE = "problem.target"
 
 
 class File(Target, frozen=True, tag="file"):
-    """Your own labels: one row per instance, one column per target, of a file or the file of the instances.
+    """Your own labels: one row per instance and one column per target, from a file or the instances' file.
 
     Without a path, they are the column `label` of the matrix `file`. A path is relative to the preset file,
-    and the file is read as that of a matrix. Of two words, the first in sorted order is −1 and the other +1;
-    more words are one target each, 1 for their own instances and 0 for the rest. Labels belong to the rows of
-    a matrix file, in the order of that file; other matrix families draw their own rows and refuse external
-    labels.
+    and the file is read by the rules for the matrix `file`. Of two words, the first in sorted order is −1 and
+    the other +1. Of more words, each becomes a target that is 1 for its own instances and 0 for the rest.
+    Labels belong to the rows of a matrix file, in the order of that file; other matrix families draw their
+    own rows and refuse external labels.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)
@@ -97,7 +97,7 @@ class File(Target, frozen=True, tag="file"):
         )
 
     def _labels(self, matrix: Matrix) -> RowLabels:
-        """Return the labels of the rows. Raises: BadInput for an unusable file, or without one."""
+        """Return the labels of the rows. Raises: BadInput for an unusable or missing file."""
         if self.path is not None:
             labels = table.read(self._request(matrix), PLACE).labels
             assert labels is not None, "all columns are labels"

@@ -17,8 +17,8 @@ from engine.problems.targets import Target, TargetStructure
 class TanhLayer(Target, frozen=True, tag="tanh-layer"):
     """m targets y = tanh(s A x), A [m, D] with independent N(0, 1) entries, one draw per replica.
 
-    With `normalised`, the m labels of every instance are scaled to the length √m. It is a smooth map that
-    nets can learn, with several outputs that are not classes. Source: Bernstein et al. 2023;
+    With `normalised`, the m labels of every instance are scaled to the length √m. The targets are a smooth
+    map that nets can learn, with several outputs that are not classes. Source: Bernstein et al. 2023;
     theory-symmetry.md §§22, 65.
     """
 

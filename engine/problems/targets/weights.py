@@ -20,8 +20,9 @@ MOST_WEIGHTS = 4096
 class Weights(Target, frozen=True, tag="weights"):
     """The label is a given combination of the first features, y = Σ_i w_i x_i; all other weights are 0.
 
-    As in the fixed draws of the theory: w = (1, .5, .8), or 1/√5 on the first five features. With `copies` r
-    the weights come r times, one after the other. Source: theory-bias.md §§34, 47; theory-symmetry.md §19.
+    The theory uses fixed draws of this kind: w = (1, .5, .8), or 1/√5 on the first five features. With
+    `copies` r, the weights are repeated r times in succession. Source: theory-bias.md §§34, 47;
+    theory-symmetry.md §19.
     """
 
     w: Annotated[
@@ -34,7 +35,7 @@ class Weights(Target, frozen=True, tag="weights"):
         ),
     ] = (1.0, 0.5, 0.8)
     copies: Annotated[
-        Count, Meta(title="copies", description="how often the weights repeat", extra=SELDOM)
+        Count, Meta(title="copies", description="number of times that the weights are repeated", extra=SELDOM)
     ] = 1
 
     def structure(self, matrix: Matrix) -> TargetStructure:
@@ -60,7 +61,7 @@ class Weights(Target, frozen=True, tag="weights"):
     def check(self, matrix: Matrix) -> None:
         if len(self.w) * self.copies > (d := matrix.feature_count()):
             place = "w" if self.copies == 1 else "copies"
-            raise BadInput(f"problem.target.{place}", f"there are {d} features; give at most as many weights")
+            raise BadInput(f"problem.target.{place}", f"there are {d} features; give at most {d} weights")
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
         copies = len(streams.seeds), 1, 1
@@ -68,6 +69,6 @@ class Weights(Target, frozen=True, tag="weights"):
 
 
 def _never_cancel(sizes: list[float]) -> bool:
-    """Return whether no signs of these sizes add up to 0: one exceeds all others, or oddly many are equal."""
+    """Return whether signs never make the sum of these sizes 0: one dominates, or an odd number are equal."""
     dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
     return dominated or (len(sizes) % 2 == 1 and len(set(sizes)) == 1)

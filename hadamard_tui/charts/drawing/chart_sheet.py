@@ -30,7 +30,7 @@ _LEAST_ROWS_PER_LEGEND_LINE, _LEAST_CHART = 3, 11
 
 
 class ChartSheet(NamedTuple):
-    """Parts of a chart. The legend is below the frame and starts `legend_lines` above the end."""
+    """Parts of a chart. The legend is below the frame and takes the last `legend_lines` lines."""
 
     surround: Frame
     picture: Raster
@@ -50,13 +50,13 @@ def compose(
 ) -> ChartSheet:
     """Lay out a chart in width × height characters.
 
-    The legend depends on the painted picture, and the room for the picture depends on the legend. If the
-    legend needs another number of lines than tried, the picture is painted again.
+    The legend depends on the painted picture, and the space for the picture depends on the legend. If the
+    legend does not need the number of lines that was tried, the picture is painted again.
 
     Args:
         legend_lines: the first number of legend lines to try.
-        most_legend_lines: the maximum of legend lines, for charts beside a table of names; by default as
-            many as needed, if the chart has room.
+        most_legend_lines: the maximum number of legend lines, for charts beside a table of names. By default,
+            the legend takes as many lines as it needs and the chart allows.
     """
     tried: set[int] = set()
     while True:
@@ -109,11 +109,11 @@ _SHADE = 4, 2  # columns and rows from one cell to the next that shows a region
 
 
 def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
-    """Return a chart of `height` lines of `width` cells, with the legend at its foot and without errors.
+    """Return a chart of `height` lines of `width` cells, with the legend at its foot and without error bars.
 
-    Every curve has a marker of its own, which is its `mark` if it has one, so that curves differ without
-    colour. Curves that run along each other alternate. Curves are thinned to the columns of the chart before
-    plotext gets them, which also removes NaN and ±inf.
+    Every curve has a marker of its own, by default its `mark`, so that curves differ without colour. Curves
+    that run along each other alternate. Curves are thinned to the columns of the chart before plotext gets
+    them, which also removes NaN and ±inf.
     """
     markers = _markers(series)
     lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
@@ -143,7 +143,7 @@ def _layers(
     layout: FrameLayout,
     groups: Sequence[tuple[int, ...]],
 ) -> list[Layer]:
-    """Return the regions, then each curve in its columns."""
+    """Return the layers of a chart: the regions, then each curve in the columns where it is visible."""
     lines, bands, _ = lay(series, axes, layout.columns, layout.rows)
     seen = lines.shown & ~repeated(series, lines, groups)
     for group in groups:
@@ -178,7 +178,7 @@ def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
 
 
 def _markers(series: Sequence[Series]) -> list[str]:
-    """Return a marker for each series: its mark, or an unused marker as long as there is one."""
+    """Return a marker for each series: its mark, or an unused marker while any is left."""
     used_markers = {curve.mark for curve in series}
     free = cycle([marker for marker in _MARKERS if marker not in used_markers] or _MARKERS)
     marker_by_index = {

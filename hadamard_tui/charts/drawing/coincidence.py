@@ -19,7 +19,7 @@ NEAR = 1
 """Largest distance in dots between curves that look like one."""
 
 ROUNDING = 1e-5
-"""Relative difference of equal curves: to the largest value, or on a logarithmic axis to each value."""
+"""Largest relative difference of equal curves: to the largest value, or on a log axis to each value."""
 
 CLOSE, FACTOR = 0.01, 1.1
 """Largest difference of close curves: a share of the axis, and on a logarithmic axis also a factor."""
@@ -29,10 +29,10 @@ LEAST_SHARE = 1 / 8
 
 
 def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
-    """Group the positions of named series that are near the first of their group wherever both are shown.
+    """Group the named series, by position; members are near the first of the group wherever both are shown.
 
-    Series with a mark come first, then lines in the order of `repeated`. Every named series that is drawn is
-    in one group; most groups have one member.
+    Series with a mark come first, then lines in the order of `repeated`. Every drawn series with a name is in
+    exactly one group; most groups have one member.
     """
     drawn = [
         at for at, curve in enumerate(series) if curve.name and not curve.faint and lines.shown[at].any()
@@ -58,7 +58,7 @@ def _are_near(lines: Spans, index: int, other: int) -> bool:
 def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
     """Return the columns in which both lines are shown and near each other.
 
-    With `steep`, the limit for steep lines grows by half of their runs, because one dot to the side is many
+    With `steep`, the limit for steep lines grows by half the height of their runs: one dot sideways is many
     dots up or down.
     """
     near: np.ndarray = lines.shown[index] & lines.shown[other]
@@ -71,7 +71,7 @@ def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarr
 
 
 def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int, ...]] = ()) -> np.ndarray:
-    """Return the columns where a line would fill the gaps of another line's dashes, [series, columns].
+    """Return the columns [series, columns] where a line would fill the gaps of another line's dashes.
 
     Only the line with the longest dashes is drawn there, or the first of several.
 
@@ -93,7 +93,7 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """Return the series with gaps where their lines run along others, for the axes of their layout.
+    """Return the series with gaps where their lines run along other lines, for the axes of their layout.
 
     Args:
         groups: positions of series that are drawn as one line anyway.
@@ -158,9 +158,9 @@ def _ends_of_runs(is_near: np.ndarray) -> np.ndarray:
 
 
 def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Split groups of series into groups whose values are all close to the first member's.
+    """Split groups of series so that the values of each group are close to those of its first member.
 
-    Series that equal the first member come right behind it.
+    Series that equal the first member follow directly after it.
     """
     close_groups: list[tuple[int, ...]] = []
     for group in groups:
@@ -207,7 +207,10 @@ def _along(values: np.ndarray, log: bool) -> np.ndarray:
 
 
 def are_equal(curve: Series, other: Series, log: bool = False) -> bool:
-    """Return whether two curves have equal values where both exist, which is more than looking the same."""
+    """Return whether two curves have equal values where both exist.
+
+    This is stricter than looking the same.
+    """
     shared = np.isfinite(curve.y) & (curve.x >= other.x.min()) & (curve.x <= other.x.max())
     if not shared.any():
         return False

@@ -25,7 +25,7 @@ _ENDS = 4  # a border and a blank at either end of the upper line
 
 
 class TopLine(NamedTuple):
-    """Upper border between its corners, and the cells of the title in it."""
+    """Upper border between its corners, and the cells of the border that contain the title."""
 
     text: str = ""
     title: range = range(0)
@@ -76,7 +76,7 @@ def top_line(axes: Axes, columns: int) -> TopLine:
 
 
 def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns: int) -> TickLine:
-    """Return the line of tick labels with the label of x, behind the last tick or in place of ticks.
+    """Return the line of tick labels with the label of x, after the last tick or in place of ticks.
 
     Args:
         ticks: columns of the plot area with their labels, from left to right.
@@ -123,7 +123,7 @@ _WIDEST_NAME = 6  # and names in their place a sixth
 
 
 class FrameLayout(msgspec.Struct, frozen=True):
-    """Parts that fit into width × height cells, and the cells of the plot area from the top left."""
+    """Parts that fit into width × height cells, and the cells of the plot area, counted from the top left."""
 
     width: int
     height: int
@@ -165,7 +165,7 @@ def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACR
     """Return the frame of a live chart, whose ticks match the places of `raster.paint_series`.
 
     Args:
-        dots: dots of a cell across and down.
+        dots: number of dots per cell across and down.
     """
     layout = arrange(axes, width, height, dots)
     lines = tuple(set_cell_size(line, width) for line in uncoloured(draw(layout)).split("\n")[:height])
@@ -174,7 +174,7 @@ def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACR
 
 
 def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> FrameLayout:
-    """Choose parts and ticks for a size; `dots` are the dots of a cell across and down."""
+    """Choose parts and ticks for a size; `dots` is the number of dots per cell across and down."""
     width, height = max(width, 0), max(height, 0)
     if width < _BOX[0] or height < _BOX[1]:
         return FrameLayout(width, height, 0, 0, width, height, False, TopLine(), TickLine(), ())
@@ -257,7 +257,7 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
 
 
 def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
-    """Return the names on the y-axis that are visible and have a row of their own."""
+    """Return the names on the y-axis that are visible and do not share a row."""
     named_ticks: list[Tick] = []
     last = None
     for y, row_name in enumerate(axes.y_names):

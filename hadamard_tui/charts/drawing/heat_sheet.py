@@ -1,4 +1,4 @@
-"""Heat map in characters with two cells each: frame, scale, legend and a line about one cell."""
+"""Heat map in characters of two cells each, with frame, scale, legend and a line about one cell."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROUND, FRAME, TITLE, NOTE, BLACK, WHITE = range(TINTS, TINTS + 6)
 INKS = TINTS + 6
 
 HALVES = 2
-"""Cells of the picture per character, one above the other."""
+"""Number of cells per character, one above the other."""
 
 DIGITS = 10
 MISSING = ord("·")
@@ -187,7 +187,7 @@ _UPPER_HALF, _FULL = ord("▀"), ord("█")
 
 
 class HeatSheet(msgspec.Struct, frozen=True):
-    """Characters of a heat map, and the place of its plot area.
+    """Characters of a heat map, and the position of its plot area.
 
     `shown` is the visible part of the map, and `first` the position of its first cell in x and y.
     """
@@ -215,7 +215,7 @@ def compose(
     Args:
         colours: the colour map; None draws digits.
         cursor: positions in x and y of the cell under the cursor.
-        foot: the last line, which is kept even if it is empty; None for no such line.
+        foot: the last line, which may be empty; None leaves it out.
         place: the centre of the visible part, if not all cells fit; by default the focus of the map.
     """
     scale = heat.scale
@@ -333,7 +333,7 @@ def _put_columns(cells: Inked, heat: HeatMap, surround: Frame) -> None:
 
 
 def _put(cells: Inked, part: Inked, row: int, column: int) -> None:
-    """Write a part at its place, cropped at the right and at the bottom."""
+    """Write a part at its position, cropped at the right and at the bottom."""
     rows, columns = part.glyphs.shape
     area = np.s_[row : row + rows, column : column + columns]
     height, width = cells.glyphs[area].shape
@@ -351,7 +351,7 @@ def _write(cells: Inked, row: int, column: int, text: str, ink: int) -> None:
 
 
 def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
-    """Return a vertical bar of `rows` rows, highest value at the top, with its numbers at the right."""
+    """Return a vertical colour bar of `rows` rows, highest value at the top, numbers at the right."""
     marked = bar_ticks(scale, rows)
     bar = Inked.blank(rows, 1 + _THICK + 1 + max((cell_len(label) for _, label in marked), default=0))
     colours = slice(1, 1 + _THICK)
@@ -370,7 +370,7 @@ def upright(scale: ValueScale, rows: int, plain: bool) -> Inked:
 
 
 def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
-    """Return a horizontal bar between the numbers of its ends, as wide as `width` allows."""
+    """Return a horizontal colour bar between the numbers of its ends, as wide as `width` allows."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     bar = Inked.blank(1, width)
     room = width - len(low) - len(high) - 2

@@ -27,14 +27,14 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
-    """Yield the names in ever fewer cells, with common keys once or not at all, then with cut words."""
+    """Yield ever shorter names: with common keys once, then without them, then with cut words."""
     yield (brief := without_common_keys(names, once))
     for letters in _LETTERS:
         yield with_cut_words(brief, letters)
 
 
 def within(names: Sequence[str], width: int) -> list[str]:
-    """Return the names, each shortened until it fits into `width`, if it can be."""
+    """Return the names, each shortened until it fits into `width`, or as far as possible."""
     forms = zip(names, *ever_shorter(names, once=False), strict=True)
     return [next((name for name in form if cell_len(name) <= width), form[-1]) for form in forms]
 
@@ -42,7 +42,7 @@ def within(names: Sequence[str], width: int) -> list[str]:
 def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
     """Shorten names such as "net, C_w = 1" to "net, 1" if all names have the same key at that place.
 
-    With `once`, the first of them keeps its key.
+    With `once`, the first name keeps its key.
     """
     split = [name.split(", ") if name else [] for name in names]
     longest = max(map(len, split), default=0)
@@ -60,9 +60,9 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
 
 
 def _key(parts: Sequence[str], place: int) -> str | None:
-    """Return the key of part `place` of a name, as in `key=value`.
+    """Return the key `C_w` of a part "C_w = 1" of a name; `place` is the number of the part.
 
-    It is empty if the part has no key, and None if there is no such part.
+    It is empty if the part has no key, and None if the name has no such part.
     """
     if place >= len(parts):
         return None
@@ -71,7 +71,7 @@ def _key(parts: Sequence[str], place: int) -> str | None:
 
 
 def with_cut_words(names: Sequence[str], letters: int) -> list[str]:
-    """Cut words to `letters` letters and an ellipsis, or to as many more as distinguish them."""
+    """Cut words to `letters` letters and an ellipsis, or to more letters if these distinguish the words."""
     words = {word for name in names for word in _WORD.findall(name)}
     cut = {word: _cut_word(word, letters, words) for word in words}
     return [_WORD.sub(lambda match: cut[match[0]], name) for name in names]
@@ -98,7 +98,7 @@ SAMPLES: dict[LineStyle, str] = {
     "points": " • ",
 }
 SAME, NEARLY = "≡ ", "≈ "
-"""Signs of a series that is equal, or only near, to the first of its group."""
+"""Signs of a series that equals the first of its group, or is only near it."""
 
 READABLE = 2
 """Number of cuts after which words become unreadable."""
@@ -151,12 +151,12 @@ class EntryPart(NamedTuple):
         return self.relation + " ".join(filter(None, (self.mark, self.sample, name)))
 
     def called(self, name: str) -> str:
-        """Return the entry with another name, or without one; a letter replaces the sample."""
+        """Return the entry with another name, or without a name; its letter replaces the line sample."""
         return self.relation + " ".join(filter(None, (self.mark or self.sample, name)))
 
 
 class LegendEntry(NamedTuple):
-    """Series that run along each other, usually one; `elsewhere` if its name also stands in the picture."""
+    """Series that run along each other, usually one; `elsewhere` if the name also stands in the picture."""
 
     parts: tuple[EntryPart, ...]
     elsewhere: bool = False
@@ -177,7 +177,7 @@ def legend(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return the legend, marked series first; the note ends the last line, before a blank.
+    """Return the legend, marked series first. The note stands at the right end of the last line.
 
     If the entries do not fit into `lines` lines, these steps follow until they do:
 
@@ -191,8 +191,8 @@ def legend(
     Args:
         groups: positions of series that run along each other; they are one entry.
         named: positions of the series whose names stand in the picture.
-        marks: marks of the series, if not their own.
-        left_out: positions of series that are not named.
+        marks: marks that replace those of the series.
+        left_out: positions of series that the legend leaves out.
         y_log: whether equality is judged by factors.
     """
     entries = legend_entries(series, groups, named, marks, left_out, y_log)
@@ -233,8 +233,8 @@ def _parts(
 ) -> tuple[EntryPart, ...]:
     """Return the entries of series that run along each other.
 
-    The name of an unmarked line omits the owner and values that a curve of the group has. It omits the
-    learners if the lines of several are equal. Equal names appear once.
+    The name of an unmarked line omits an owner and values that also stand in the name of a curve of the
+    group. It omits the learners if the lines of several learners are equal. Equal names appear once.
     """
     parts: list[EntryPart] = []
     shared = _shared(series, group, y_log)
@@ -250,7 +250,7 @@ def _parts(
 
 
 def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
-    """Return common names, without owners, of lines that several learners have and that are all equal."""
+    """Return common names, without owners, of lines that are equal for several learners."""
     curves = [curve.name for curve in series if curve.mark]
     lines: dict[str, list[int]] = {}
     for at, line in enumerate(series):
@@ -267,7 +267,7 @@ def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict
 
 
 def _without(line_name: str, curve: str) -> str:
-    """Return the name of a line without its owner `curve`, and without the values that both have.
+    """Return the name of a line without its owner `curve`, and without the values in both names.
 
     "limit of net, n = 1" and "limit, n = 1" of "net, n = 1" become "limit".
     """
@@ -285,7 +285,7 @@ def wrapped(
 ) -> tuple[tuple[Piece, ...], ...]:
     """Return the legend of entries on at most `lines` or `most_lines` lines, by the steps of `legend`.
 
-    The last remark of a note is dropped before the names of all curves.
+    The last remark of a note is dropped before all curves lose their names.
     """
     rows = _wrapped(entries, width, lines, most_lines, note)
     if BETWEEN not in note or _are_named(rows, entries):
@@ -344,7 +344,7 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
 
 
 def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield the entries with fewer and fewer formulas, but at least one, and none too long for a line."""
+    """Yield the entries with ever fewer formulas, at least one; formulas longer than a line are left out."""
     parts = [
         part
         for entry in entries
@@ -363,8 +363,8 @@ def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[
 def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
     """Yield the entries in ever fewer cells.
 
-    Repeated line names are shortened first, and letters are kept to the end. If unmarked lines exist, curves
-    lose their names before words are cut more than READABLE times.
+    Repeated line names are shortened first; letters are never dropped. If unmarked lines exist, curves lose
+    their names before words are cut more than READABLE times.
     """
     all_parts = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(all_parts) if _is_repeated(part, all_parts[:number])}
@@ -455,7 +455,7 @@ def _is_repeated(part: EntryPart, before: Sequence[EntryPart]) -> bool:
 
 
 def _rows(entries: Sequence[Sequence[tuple[str, int]]], width: int) -> list[Row]:
-    """Put entries into rows, each behind the last one if it fits.
+    """Put entries into rows, each after the previous entry if it fits.
 
     An entry that is too long for a row is broken between its parts.
     """

@@ -53,11 +53,11 @@ def curve_marks(
     """Place the letters of the series, which distinguish curves without colour.
 
     A letter stands at the end of its curve, or left of it if the cell is taken. A curve with few points has
-    its letter at each of them; other curves repeat it at intervals, each in columns of its own. Letters have
-    a blank cell between them if possible, so that they do not read as a word.
+    its letter at each point. Other curves repeat their letters at intervals, each in other columns. Letters
+    have a blank cell between them if possible, so that they do not read as a word.
 
     Args:
-        groups: positions of series of which only the first is drawn.
+        groups: positions of series that run along each other; only the first of a group is drawn.
         shape: rows and columns of the picture.
         across, down: dots of a cell.
     """
@@ -128,9 +128,9 @@ def edge_marks(
 
 
 def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
-    """Return the first cell of each stretch of chosen points, except stretches close to the previous one.
+    """Return the first cell of each stretch of chosen points.
 
-    Each cell has another cell to its right.
+    Stretches close to the previous one are left out. Each cell has another cell to its right.
     """
     order = np.argsort(x, kind="stable")
     starts = order[chosen[order] & ~np.concatenate([[False], chosen[order][:-1]])]
@@ -147,7 +147,7 @@ def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iter
 
 
 def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
-    """Return the x where a curve with separate points is 0 up to rounding, on a logarithmic y-axis.
+    """Return the x at which a curve with separate points is 0 up to rounding, on a logarithmic y-axis.
 
     Args:
         columns: width of the chart in cells.
@@ -186,13 +186,13 @@ _ROW = 2
 """Number of columns that are as wide as a row is high."""
 
 _NEARER = _ROW
-"""Columns by which a name must be nearer to its line than to any other."""
+"""Number of columns by which a name must be nearer to its line than to any other line."""
 
 _REACH = 2 * _ROW * _FAR
 """Columns beyond which other lines are not compared."""
 
 _MOST = 2
-"""Maximum number of names for lines that run along each other; the legend names them all."""
+"""Maximum number of names beside lines that run along each other; the legend names all of them."""
 
 _WIDEST = 2 / 5
 """Maximum width of a name, as a share of the picture's width."""
@@ -215,10 +215,10 @@ def line_names(
     across: int,
     down: int,
 ) -> list[NameAt]:
-    """Place the name of each unmarked line at the last free place that is nearer to it than to others.
+    """Place the name of each unmarked line at the last free place that is nearer to it than to other lines.
 
-    Lines that run along the named one do not count as others. If two lines are at most a row apart, the upper
-    line has its name above both, and the lower line below.
+    Lines that run along the named line do not count as other lines. If two lines are at most a row apart, the
+    upper line has its name above both, and the lower line below.
 
     Args:
         groups: positions of series that run along each other.
@@ -269,7 +269,7 @@ def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
 def _neighbours(
     series: Sequence[Series], lines: Spans, index: int, group: Sequence[int], down: int
 ) -> dict[int, int]:
-    """Return other lines at most a row from this one, and whether it is above (−1) or below (1) them."""
+    """Return the lines at most a row from this one, and its side of each: above (−1) or below (1)."""
     sides = {}
     for other, line in enumerate(series):
         both = lines.shown[index] & lines.shown[other]

@@ -39,7 +39,7 @@ NODE, TARGET, ELLIPSIS = "●", "★", "⋮"
 WORDS = "bright: strong · dots: weak · dashed: negative"
 
 TITLE, NAME, NODES, NOTE = -1, -2, -3, -4
-"""Inks of other parts than edges; the ink of an edge is its net's number times LEVELS, plus its level."""
+"""Inks of parts other than edges; the ink of an edge is its net's number times LEVELS, plus its level."""
 
 _BLANK = ord(" ")
 _MARGIN = 6  # columns of the labels of inputs
@@ -50,9 +50,9 @@ class Net(NamedTuple):
 
     Args:
         layers: edges [units, units below], from the inputs up.
-        inputs: numbers of the features with edges to the first layer.
-        target: number of the target's feature; None if the target is not a feature.
-        units: numbers of units of all layers, the inputs first.
+        inputs: indices of the features that have edges to the first layer.
+        target: index of the target's feature; None if the target is not a feature.
+        units: number of units of every layer, the inputs first.
         largest: size of the edge that is drawn brightest.
     """
 
@@ -66,7 +66,7 @@ class Net(NamedTuple):
 
 
 class Nets(NamedTuple):
-    """Nets drawn side by side; the first one is always drawn."""
+    """Nets drawn side by side, as many as fit; the first is always drawn."""
 
     title: str
     nets: Sequence[Net]
@@ -80,7 +80,7 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 class NodePlace(NamedTuple):
-    """Drawn units of a layer, their rows, and the row that counts the undrawn ones."""
+    """Drawn units of a layer, their rows, and the row that states the number of undrawn units."""
 
     units: np.ndarray
     rows: np.ndarray

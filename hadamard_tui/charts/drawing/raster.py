@@ -42,8 +42,8 @@ def elided(text: str, width: int) -> str:
 def code_points(text: str) -> np.ndarray:
     """Return one code point per cell.
 
-    A filler follows a wide character; characters without width are left out. Do not write to the array, which
-    is cached: every redraw requests the lines of a frame again.
+    A filler follows a wide character; characters without width are left out. Do not write to the array: it is
+    cached, because every redraw requests the lines of a frame again.
     """
     if text.isascii():
         return np.frombuffer(text.encode("utf-32-le"), dtype="<u4")
@@ -110,7 +110,7 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
 
 
 def _inside(start: np.ndarray, step: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shares of each segment between which it is inside the area (Liang and Barsky 1984)."""
+    """Return the part of each segment inside the area, in shares of its length (Liang and Barsky 1984)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         to_low, to_high = (-0.5 - start) / step, (size - 0.5 - start) / step
     outside = (start < -0.5) | (start >= size - 0.5)
@@ -152,7 +152,7 @@ class Raster(msgspec.Struct, frozen=True):
 def paint_series(
     series: Sequence[Series], axes: Axes, columns: int, rows: int, playhead: float | None = None
 ) -> Raster:
-    """Paint all series onto columns × rows cells; later series over earlier, lines over bands.
+    """Paint all series onto columns × rows cells: later series over earlier ones, and lines over bands.
 
     Series that run along each other are drawn once, with alternating colours. If a curve covers an unmarked
     line, such as a theory line, the line shows through at intervals.
@@ -219,7 +219,7 @@ def paint_series(
 
 
 def _are_lines(series: Sequence[Series]) -> np.ndarray:
-    """Return which series are lines beside the curves, bool [series, 1]."""
+    """Return whether each series is a line beside the curves, bool [series, 1]."""
     return np.array([is_line(curve) for curve in series], dtype=bool)[:, None]
 
 
@@ -258,7 +258,7 @@ def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
 
 
 def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
-    """Return the sparse texture of bands, bool [high, wide], with dots of a column `apart` dots apart."""
+    """Return the sparse texture of bands, bool [high, wide]; within a column, dots are `apart` dots apart."""
     row, column = np.arange(high)[:, None], np.arange(wide)
     pattern: np.ndarray = (column % (apart // 2) == 0) & (row % apart == column % apart)
     return pattern

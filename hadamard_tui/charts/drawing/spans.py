@@ -65,8 +65,8 @@ def fill_spans(
 
     Args:
         x: increasing, without NaN, shape [n].
-        low, high: the lowest and highest y per point, one array of shape [n] for each of `which`; for a
-            plain curve both are the same object. NaN interrupts, ±inf is far outside.
+        low, high: the lowest and highest y per point, one array of shape [n] for each of `which`. For a plain
+            curve, both are the same object. NaN interrupts the curve, and ±inf is far outside.
     """
     grid = _Grid.of(x, across)
     plain = all(a is b for a, b in zip(low, high, strict=True))
@@ -79,7 +79,7 @@ def fill_spans(
 
 
 class _Grid(msgspec.Struct, frozen=True):
-    """Positions of the points of one x among the dot columns."""
+    """Positions of points with a common x among the dot columns."""
 
     full: np.ndarray  # int [m], columns that hold points
     starts: np.ndarray  # int [m], the first point of each of those
@@ -134,7 +134,7 @@ def _fill(spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, gr
 def _edge(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return an edge of the runs as positions upwards, and the column borders that segments cross.
+    """Return an edge of the runs as positions counted upwards, and the column borders that segments cross.
 
     The positions [curves, columns] are NaN without a run. The borders, bool [curves, columns + 1], include
     the outer ones.
@@ -168,7 +168,7 @@ def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.n
 
 
 class Hidden(NamedTuple):
-    """Numbers of points of curves that no limits could show; NaN is a gap and not a point."""
+    """Numbers of points that no limits of the axes could show; NaN is a gap and not a point."""
 
     places: int = 0
     """Points with x = ±inf, or x ≤ 0 on a logarithmic x-axis."""
@@ -181,7 +181,7 @@ class Hidden(NamedTuple):
 
 
 def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, Hidden]:
-    """Return the spans of lines, the spans of bands, and the number of points that no limits could show.
+    """Return the spans of lines, the spans of bands, and the number of points that no axis limits could show.
 
     Args:
         columns, rows: the grid to draw on, in dots.
@@ -224,7 +224,7 @@ def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
 
 
 def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Return drawable x in increasing order, its order (None if unchanged), and the number of lost points."""
+    """Return the drawable x, sorted, the sort order (None if unchanged), and the number of points lost."""
     keep = np.isfinite(x) & (x > 0) if log else np.isfinite(x)
     if keep.all() and (x[1:] >= x[:-1]).all():
         return x, None, 0
@@ -264,7 +264,7 @@ def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
 def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
     """Return where a series is above the chart, and where it is below, both of the shape of x.
 
-    On a linear axis nothing counts as below, because only rounding leaves the axis at its foot.
+    On a linear axis, nothing counts as below, because only rounding errors lie below its lower end.
     """
     low, high = axes.y_limits
     inside = (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1]) & np.isfinite(curve.y)
@@ -273,7 +273,7 @@ def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
-    """Return a remark on curves and lines that leave the chart, and on points that no limits could show."""
+    """Return a remark on curves and lines that leave the chart, and on points that no axis could show."""
     above: dict[str, None] = {}
     below: dict[str, None] = {}
     for curve in series:

@@ -45,7 +45,7 @@ def difference(look: Look) -> Plot:
 
 
 def _less(curve: CurveView, other: CurveView) -> CurveView:
-    """Return a curve minus another one, which is interpolated linearly and not extrapolated."""
+    """Return a curve minus another curve, which is interpolated linearly and not extrapolated."""
     defined = ~np.isnan(other.y)
     if not defined.any():
         return replace(curve, y=np.full_like(curve.y, np.nan), stderr=None)
@@ -66,7 +66,7 @@ def has_multiples(look: Look) -> bool:
 
 
 def multiples(look: Look, most_charts: int, learner: str) -> tuple[list[Plot], int]:
-    """Return at most `most_charts` charts, one of them for `learner`, and the number of omitted charts."""
+    """Return at most `most_charts` charts, including that of `learner`, and the number of omitted charts."""
     curves = _curves(look)
     chosen = curves[:most_charts]
     learner_curve = next((curve for curve in curves if curve.learner == learner), None)

@@ -30,7 +30,7 @@ NARROWEST = 4
 """Minimum number of records in a zoom."""
 
 ROUNDING = 1e-9
-"""Minimum width of a zoom, relative to its numbers; a narrower one looks like a point."""
+"""Minimum width of a zoom, relative to its numbers; a narrower zoom looks like a point."""
 
 
 class ChartOptions(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
         x_log, y_log: whether the axis is logarithmic; None for the choice of the picture.
         multiples: whether each learner has a chart of its own.
         difference: whether the curves of the last pinned run are subtracted.
-        window: the zoomed part of the x-axis; None for all of it.
+        window: the zoomed part of the x-axis; None for the complete axis.
     """
 
     x_log: bool | None = None
@@ -57,7 +57,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
             raise ValueError(message)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
-        """Return options with the window scaled by `by`, and `around` at its place; no window if too wide.
+        """Return options with the window scaled by `by` around a fixed `around`; no window if it is too wide.
 
         Args:
             x: the increasing places on the x-axis.
@@ -75,7 +75,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
         """Return options with the window moved to contain `place`.
 
-        A window of another x-axis may have no width on this one, which is then shown in full.
+        A window of another x-axis may have no width on this axis, which is then shown in full.
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
@@ -87,7 +87,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return replace(self, window=window if _is_wide(window) else None)
 
     def x_limits(self, x: np.ndarray) -> Limits:
-        """Return the limits of an x-axis with records at x; a logarithmic one starts at the first above 0."""
+        """Return the limits of an x-axis with records at x; a log axis starts at the first x above 0."""
         low, high = self.window or (float(x[0]), float(x[-1]))
         if self.x_log:
             above = x[np.searchsorted(x, 0.0, side="right") :]
@@ -115,7 +115,7 @@ def _within(low: float, width: float, first: float, last: float, back: Ruler) ->
 
 
 def why_not_log(axis: Axis, values: np.ndarray) -> str:
-    """Return why an axis over these values cannot be logarithmic; empty if the axis can."""
+    """Return the reason why an axis over these values cannot be logarithmic; empty if it can."""
     if np.count_nonzero(values > 0) < 2:
         return f"the {axis}-axis stays linear: fewer than two of its values are above 0"
     if axis == "y" and np.nanmin(values) < 0:
@@ -141,7 +141,7 @@ GAP = 1e3
 
 
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
-    """Return logarithmic limits, or None for linear ones with the reason if log was requested.
+    """Return logarithmic limits, or None for linear limits; and the reason if a requested log is impossible.
 
     Args:
         values: the visible values, finite.
@@ -171,7 +171,7 @@ def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
 
 
 def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
-    """Return the height below which a log axis ignores theory lines: DECADES below all curves.
+    """Return the value below which a log axis ignores theory lines: DECADES below all curves.
 
     Args:
         curves: the visible values of each curve, finite.
@@ -201,7 +201,7 @@ def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits
 
 
 def still_limits(values: np.ndarray) -> Limits:
-    """Return limits of values that may grow; the limits move in steps."""
+    """Return limits for values that may still grow; they move in steps, not with every value."""
     low, high = limits(values)
     step = 2.0 ** math.ceil(math.log2(high - low)) / STEPS
     return math.floor(low / step) * step, math.ceil(high / step) * step
@@ -210,18 +210,19 @@ def still_limits(values: np.ndarray) -> Limits:
 SMALL, HALF = 0.01, 0.5
 """Shares of the starting bound.
 
-If the bound ends below SMALL, learners look alike at the end, so numbers are shown at HALF.
+If the bound ends below SMALL, all learners look alike at the end. Numbers are then shown where it was at
+HALF.
 """
 
 STORED = "stored"
-"""Word for stored curves and pictures in charts."""
+"""Word that marks stored curves and pictures in charts."""
 
 
 class Pinned(NamedTuple):
-    """Other run in a picture: a pinned one, or the previous one."""
+    """Other run in a picture: a pinned run or the previous run."""
 
     name: str
-    """Value that the run on the screen does not have, as "d = 128", or the name of the run."""
+    """Value in which the run differs from the run on the screen, as "d = 128", or the name of the run."""
 
     view: View
     change: str = ""
@@ -229,18 +230,18 @@ class Pinned(NamedTuple):
 
 
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
-    """View with the options, extent and place at which a person looks at it.
+    """View together with the options, extent and place that a person has chosen.
 
     Args:
         point: the number of the point whose run is played.
         newest: the number of the last computed point; None before it.
         shown: the shown extent of the run, on its clock; all of it by default.
         place: the playhead on that clock, at most `shown`.
-        cursor: the place that a person has chosen on an x-axis other than a run's.
+        cursor: the place that a person has chosen on an x-axis that is not a run's clock.
         height: the row that a person has chosen on a heat map.
         pinned: other runs in the same picture.
         stopped: whether the run was stopped before its end.
-        guesses: guessed x at which learners fall below a tenth, by name; None for "never".
+        guesses: guessed x at which a learner's loss falls below a tenth, by name; None for "never".
         ghost: the same picture of the previous run, drawn faint.
         stored: the stored curves of the preset, drawn faint until the run ends; files omit them.
         moved: whether a person has moved the playhead.
@@ -264,7 +265,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Return whether another look is equal, so that everything computed from it can be reused."""
+        """Return whether another look is equal, so that its computed content can be reused."""
         return all(
             getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
         )
@@ -295,7 +296,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def _common(self) -> float:
-        """Last place at which the largest possible number of curves have values."""
+        """Last of the places at which the most curves have values."""
         places = self.view.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
@@ -320,7 +321,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def ended_low(self) -> bool:
-        """Whether the run is over with bounds near 0, so that numbers are shown before its end."""
+        """Whether the run ended with bounds near 0, so that numbers are shown at an earlier place."""
         return self.at_end and self.shown_at != self.x
 
     @cached_property
@@ -336,7 +337,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def shown_at_in_words(self) -> str:
-        """Place of the numbers, as in "k = 64"; empty if the clock of the run states it."""
+        """Place of the numbers as text, such as "k = 64"; empty if the clock of the run states it."""
         if self.shown_at is None or (along_records(self.view) and self.shown_at == self.x):
             return ""
         words = f"{x_name(self.view)} = {self.view.axes.names.get(self.shown_at) or number(self.shown_at)}"
@@ -395,7 +396,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return _until(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
-        """Return the position of the numbers in a curve; None if it has no value there."""
+        """Return the index of the numbers' place in a curve; None if the curve has no value there."""
         if self.is_played(curve) and not pinned and self.shown_at == self.x:
             return self.past(curve) - 1 if self.past(curve) else None
         if self.shown_at is None or not len(curve.x):

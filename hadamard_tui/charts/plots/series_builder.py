@@ -36,7 +36,10 @@ class BufferCache(Generic[T]):
         self._entries: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
-        """Return the value for the buffer that an array is a slice of; it is computed once per buffer."""
+        """Return the value for the buffer under an array, which is a slice of it.
+
+        It is computed once per buffer.
+        """
         buffer = array if array.base is None else array.base
         key = id(buffer), array.__array_interface__["data"][0], array.strides[0]
         if key not in self._entries:
@@ -56,7 +59,7 @@ class Sums:
         self._count = 0
 
     def mean(self, y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
-        """Return the mean of y[i − h … i + h] for every i in `at`, with h = `half`; less near the ends of y.
+        """Return the mean of y[i − h … i + h] for every i in `at`, h = `half`; of fewer values near the ends.
 
         y may grow from call to call; earlier values must stay. NaN stays NaN.
         """
@@ -92,10 +95,10 @@ def smoothed(y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
 
 
 BLOCKS = (8, 64, 512, 4096)
-"""Sizes of blocks of points that are replaced by their lowest and highest point."""
+"""Sizes of blocks of points; the lowest and the highest point replace a block."""
 
 ENOUGH = 512
-"""Minimum number of blocks per stretch, so that a block is narrower than a dot of a screen of 250 columns."""
+"""Minimum number of blocks per stretch, so that a block is narrower than a dot on a screen of 250 columns."""
 
 SHORT = BLOCKS[0] * ENOUGH
 """Length below which a stretch keeps all its points."""
@@ -108,7 +111,7 @@ class Thinning:
         self._extremes: dict[int, np.ndarray] = {}
 
     def pick(self, y: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Return increasing positions in y[first:last] that keep every visible extreme.
+        """Return increasing positions in y[first:last] that include every visible extreme.
 
         y may grow from call to call; earlier values must stay.
         """
@@ -178,7 +181,7 @@ class Plot(NamedTuple):
     note: str = ""
     playhead: float | None = None
     smoothed: str = ""
-    """Width of the smoothing, in words; empty without smoothing."""
+    """Width of the smoothing as text; empty without smoothing."""
 
 
 class Pen(msgspec.Struct, frozen=True):
@@ -192,7 +195,7 @@ class Pen(msgspec.Struct, frozen=True):
     number: int = 0
 
     def draw(self, curve: CurveView, ground: Ground = np.zeros_like) -> list[Series]:
-        """Return the series of a curve: its past, and faint both its unsmoothed points and its future.
+        """Return the series of a curve: its past, and its unsmoothed points and its future, both faint.
 
         Args:
             ground: the function that is subtracted.
@@ -241,7 +244,10 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Return where x exceeds all earlier x, in its direction from first to last; the rest is not drawn."""
+    """Return whether each x is beyond all earlier x, in the direction from first to last.
+
+    Others are not drawn.
+    """
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
     return np.asarray(along > before)
@@ -301,5 +307,5 @@ def others() -> str:
 
 
 def pinned_style(run: int) -> LineStyle:
-    """Return the line style of pinned run 1, 2, …."""
+    """Return the line style of pinned run number 1, 2, …."""
     return PINNED_STYLES[(run - 1) % len(PINNED_STYLES)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.plots.look import Look
 
 MOST_TIMES = 1e5
-"""Multiple of its line above which a value has no ratio."""
+"""Multiple of the line above which no ratio is shown."""
 
 
 class ShownValue(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ class ShownValue(msgspec.Struct, frozen=True):
 
     name: str
     kind_place: KindPlace | None
-    """Kind of the learner, and place among the curves of this kind; None for a reference."""
+    """Kind of the learner, and the number of its curve among those of this kind; None for a reference."""
 
     learner: str
     state: str
@@ -133,7 +133,7 @@ def compares(view: View) -> bool:
 
 
 def equals(look: Look, best: ShownValue) -> int:
-    """Return how many other learners have the same value up to rounding."""
+    """Return the number of other learners with the same value, up to rounding."""
     lowest = _value(best)
     candidates = [value for value in _unpinned(look) if value.value is not None and not value.diverged]
     return sum(_is_same(_value(value), lowest, value.rounding) for value in candidates) - 1
@@ -239,7 +239,7 @@ def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
 
 
 def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
-    """Return why a curve has no value here, and the place of its start or end if that lies elsewhere."""
+    """Return the reason why a curve has no value here, and the place of its start or end, if elsewhere."""
     if curve.training.oracle_tuned and not len(curve.x):
         return "trying rates"
     is_whole = pinned or curve.ends.complete or len(curve.x) >= curve.places.planned

@@ -1,4 +1,4 @@
-"""Axes of a view, which contain its series and bars and move as little as possible during a run."""
+"""Axes of a view, which contain its series and bars, and move as little as possible during a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 SHARE = 0.8
-"""Share of the distance between neighbouring places that their bars take."""
+"""Share of the distance between neighbouring places that bars take up."""
 
 
 def bars(view: View) -> list[Series]:
@@ -86,10 +86,10 @@ def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log:
 
 
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
-    """Return axes for the series in the window, and why y is linear if log was requested.
+    """Return axes for the series in the window, and the reason if a requested log y-axis is linear.
 
-    Along the records of a run they move in steps only. There, a risk axis starts at 0, and a curve that ends
-    beyond twice the highest start is diverging and leaves a linear axis.
+    Along the records of a run, the axes move only in steps. A risk axis then starts at 0, and a curve that
+    ends beyond twice the highest start is diverging and leaves a linear axis.
     """
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"

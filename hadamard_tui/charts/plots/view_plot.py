@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 1e-9
-"""Largest difference, relative to the largest value, at which lines of several curves count as equal."""
+"""Largest difference between lines of several curves that count as equal, relative to the largest value."""
 
 
 def different_lines(lines: Sequence[LineView]) -> list[LineView]:
@@ -79,7 +79,7 @@ def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[
 def curve_ends(view: View) -> str:
     """Return a remark about finished curves that do not span the chart.
 
-    The remark names the axis if it states a single place.
+    The remark names the axis if it contains a single place.
     """
     letters_by_reason: dict[str, dict[float, list[str]]] = {}
     if len(view.known_places) and not along_records(view):
@@ -105,7 +105,7 @@ def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
 
 
 def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
-    """Yield reasons for the end of a curve, with a gap for a place, and the place."""
+    """Yield reasons for the end of a curve as texts with a gap for the place, and the place."""
     if not len(curve.x) or len(curve.x) < curve.places.planned:
         return
     first, last = float(curve.x.min()), float(curve.x.max())
@@ -145,7 +145,7 @@ def plot(look: Look) -> Plot:
 
 
 def view_series(look: Look) -> list[Series]:
-    """Return faint series, lines and marks, curves of pinned runs, and the view's curves on top."""
+    """Return all series in drawing order: faint series, lines, marks, pinned runs, the view's curves."""
     curves = [
         curve for number, run in enumerate(look.pinned, start=1) for curve in _pinned(run, Pen(look, number))
     ]
@@ -192,7 +192,7 @@ def _begins_as(curve: CurveView, other: CurveView) -> bool:
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
-    """Return a reference at one place of a measured x as a level along all x; others unchanged."""
+    """Return a reference with a single measured x as a level along all x; return other curves unchanged."""
     if not (
         curve.training.is_reference
         and curve.places.is_passed
@@ -272,7 +272,7 @@ def _ghost(run: Pinned) -> list[Series]:
 
 
 def _guessed(look: Look) -> list[Series]:
-    """Return marks where learners are guessed to fall below a tenth, with one name for all of them."""
+    """Return marks at the guessed places where losses fall below a tenth, with one name for all of them."""
     marked = [
         Series("", np.full(2, x), np.array([0.0, GUESSED]), colour_of(curve), "pairs", mark=GUESS)
         for curve in look.view.curves
@@ -310,7 +310,7 @@ def _points(view: View) -> list[Series]:
 
 
 def _place(look: Look) -> str:
-    """Return a remark on the place of the table's numbers along an axis; empty without one."""
+    """Return a remark on the place of the table's numbers along an axis; empty if no axis is shown."""
     if look.playhead is None or along_records(look.view):
         return ""
     place_name = look.view.axes.names.get(look.playhead) or tick_label(look.playhead)
@@ -343,7 +343,7 @@ def heat_map(look: Look, heat: HeatView) -> HeatMap:
 
 
 def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> ContourLine:
-    """Return the contour of a theory line at its level; its path is empty if it misses the map."""
+    """Return the contour of a theory line at its level; its path is empty if it lies outside the map."""
     path = level_lines(heat.x, heat.y, contour.values, contour.level, x_log, y_log)
     return ContourLine(contour.name, path, LINE_STYLES.get(contour.direction, "dashed"))
 
@@ -364,7 +364,7 @@ def level_lines(
     """Return the path [n, 2] where `values` [Ny, Nx] equal `level`, with rows of NaN between its pieces.
 
     The path is interpolated linearly between grid points, on a log axis in log x. It omits places beside
-    non-finite values, and grids of one row or column. Shape [0, 2] without a crossing.
+    non-finite values. For a grid of one row or column, or without a crossing, the shape is [0, 2].
     """
     from contourpy import contour_generator  # imported here, because most charts have no contours
 
@@ -407,7 +407,7 @@ def upright(series: Series, axes: Axes) -> Series:
 
 
 def _once(marks: Sequence[Marked]) -> list[Marked]:
-    """Return the marks to draw; marks at the same places for all splits of the curves are one."""
+    """Return the marks to draw. Marks at the same places for all splits of the curves are drawn once."""
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:
         at_places.setdefault((mark.x, mark.y), []).append(mark)

@@ -1,0 +1,72 @@
+"""The relative change of a kernel of a net since its start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from engine.core.activations import transfer
+from engine.core.lazy import torch
+from engine.hypotheses.curvature import tangent_kernels
+from engine.measures import Measure, MeasureNeeds, Probe
+
+if TYPE_CHECKING:
+    from engine.core.params import Params
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class KernelChange(Measure, frozen=True, tag="kernel-change"):
+    """‖K − K₀‖_F/‖K₀‖_F over all rows: how far a kernel K of a net has moved since the start.
+
+    `tangents`: K = Σ_l r_l J_l J_lᵀ, J_l = ∂ŷ/∂W_l, summed over all trained tensors, with the factors r_l of
+    their rates in the parametrisation: a step of gradient descent moves predictions by K. `features`: K =
+    HᵀH/n for the n units h = σ(z) of the last hidden layer, H [n, rows]. A net that learns features changes
+    both. Averaged over nets. Unit: none. Source: YH21; theory-nets.md §27.
+    """
+
+    of: Annotated[
+        Literal["tangents", "features"],
+        Meta(title="of", description="gradients of predictions, or units of the last hidden layer"),
+    ] = "tangents"
+
+    label: ClassVar[str] = "tangent kernel change"
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True, start=True)
+
+    def label_with(self, loss: str) -> str:
+        return self.label if self.of == "tangents" else "feature kernel change"
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        net = learner.architecture
+        declared = None if net is None else net.structure()
+        is_dense = declared is not None and declared.hidden_layers is not None and declared.layered
+        return None if is_dense else "the learner is a dense net"
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return 6 * batch * signals
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        kernel_of = _tangents if self.of == "tangents" else _features
+        before = kernel_of(probe, {**probe.tensors, **probe.start})
+        moved = torch.linalg.matrix_norm(kernel_of(probe, probe.tensors) - before)
+        return probe.data.over_targets((moved / torch.linalg.matrix_norm(before))[None])[0]
+
+
+def _tangents(probe: Probe, tensors: Params) -> torch.Tensor:
+    """Return Σ_l r_l J_l J_lᵀ [nets, K·n, K·n] of nets with these tensors and K outputs."""
+    net, instances = probe.architecture, probe.data.instances
+    factors = net.layout(instances.d).rate_factors
+    speeds = {layer: factors.get(layer, 1.0) for layer in net.layers}
+    return torch.stack([*tangent_kernels(net, tensors, instances, speeds)])
+
+
+def _features(probe: Probe, tensors: Params) -> torch.Tensor:
+    """Return HᵀH/n [nets, rows, rows] of the last hidden layer of nets with these tensors."""
+    hidden = probe.architecture.structure().hidden_layers
+    assert hidden is not None, "others are refused"
+    signals = probe.architecture.preactivations(tensors, probe.data.instances)[-1]
+    features = transfer(hidden.activation, signals.double())
+    return features.mT @ features / features.shape[1]

@@ -1,0 +1,108 @@
+"""The mean of functions drawn from a Gaussian process and conditioned on the examples."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.memory import DERIVED, Sizes
+from engine.core.parts import Count, Positive, Verdict
+from engine.core.streams import Streams
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.solvers import Floats, Solver, SolverStructure
+from engine.solvers.kernel import Kernel
+
+NEGLIGIBLE = 1e-10
+"""Eigenvalues of K below this share of the largest count as 0: their roots would magnify rounding errors."""
+
+TOGETHER = 1 << 20
+"""Numbers that are drawn together."""
+
+
+class ProcessDraws(Solver, frozen=True, tag="process-draws"):
+    """The mean of S draws of f ~ GP(0, K), each conditioned on the examples: f + k(K + λI)⁻¹(y − f(X) − ε).
+
+    K is the rbf kernel of the `width` s, and ε ~ N(0, λI). Each draw is one of the posterior of a Gaussian
+    process after labels with noise of variance λ, and the mean of many tends to kernel ridge regression with
+    the penalty λ, with an error of √(posterior variance/S). All rows of one prediction belong to the same
+    draws. Solved with the eigenvectors of K on the examples and the rows predicted, in float64. Source:
+    Rasmussen, Williams 2006; theory-nets.md §32.
+    """
+
+    draws: Annotated[Count, Meta(title="draws S", description="functions that are averaged")] = 100
+    lam: Annotated[Positive, Meta(title="noise variance λ", description="above 0")] = 0.1
+    width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
+
+    def structure(self) -> SolverStructure:
+        return SolverStructure(learner_kind="exact", linear_in_instance=False)
+
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
+        """Begin with draws of `streams`; by default those of seeds 0, 1 and so on."""
+        return ConditionedDraws(data, self, streams or Streams(range(data.replicas)))
+
+    def bytes_held(self, sizes: Sizes) -> int:
+        squares = 3 * (sizes.n + sizes.examples) ** 2
+        return DERIVED * (sizes.replicas * (squares + sizes.n * sizes.d + TOGETHER) + sizes.batch * sizes.n)
+
+    def operations(self, sizes: Sizes) -> float:
+        rows = float(sizes.n + sizes.examples)
+        return sizes.replicas * sizes.examples * rows * (10 * rows**2 + self.draws)
+
+    def invariance(self) -> Verdict:
+        return Verdict(True, "the rbf kernel, which determines the draws, depends on distances only")
+
+
+class ConditionedDraws:
+    """The examples so far, and the mean of draws that fit them up to their noise."""
+
+    def __init__(self, dataset: Data, solver: ProcessDraws, streams: Streams) -> None:
+        self._solver, self._streams = solver, streams
+        self._prior = Kernel(width=solver.width)
+        rows = dataset.instances.rows
+        self._dtype = rows.dtype
+        self._seen = rows[:, :0].double()  # [R, k, d]
+        self._labels = dataset.labels.double().view(len(rows), dataset.targets, -1)[:, :, :0]  # [R, m, k]
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        added = labels.double().view(*self._labels.shape[:2], instances.n)
+        self._seen = torch.cat((self._seen, instances.rows.double()), 1)
+        self._labels = torch.cat((self._labels, added), 2)
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Return predictions [B, n]."""
+        k = self._seen.shape[1]
+        rows = torch.cat((self._seen, instances.rows.double()), 1)
+        kernels = self._prior.values(rows, rows)
+        sizes, vectors = torch.linalg.eigh(kernels)
+        sizes = torch.where(sizes > NEGLIGIBLE * sizes[:, -1:], sizes, 0.0)
+        root = (vectors * sizes.sqrt()[:, None]) @ vectors.mT
+        normal = self._mean_normal(rows.shape[1] + k).to(rows)
+        drawn = (root @ normal[:, k:, None])[..., 0]  # f, the mean of all draws, [R, k + n]
+        noise = math.sqrt(self._solver.lam) * normal[:, :k]
+        missed = self._labels - (drawn[:, :k] + noise)[:, None]  # [R, m, k]
+        unit = torch.eye(k).to(rows)
+        shares = torch.linalg.solve(kernels[:, :k, :k] + self._solver.lam * unit, missed.mT)  # [R, k, m]
+        predictions: torch.Tensor = drawn[:, None, k:] + (kernels[:, k:, :k] @ shares).mT
+        return predictions.to(self._dtype).flatten(0, 1)
+
+    def weights(self) -> None:
+        """Return None, as predictions are not linear in x."""
+
+    def _mean_normal(self, count: int) -> torch.Tensor:
+        """Return the means [R, count] of S independent N(0, 1) numbers each.
+
+        Conditioning is affine, so that conditioning the mean of draws is the mean of conditioned draws.
+        """
+        stream = self._streams("process")
+        total: Floats = np.zeros((stream.replicas, count))
+        block = max(1, TOGETHER // count)
+        for first in range(0, self._solver.draws, block):
+            total += stream.normal(min(block, self._solver.draws - first), count).sum(1)
+        return torch.from_numpy(total / self._solver.draws)
