@@ -467,7 +467,7 @@ class Trace:
 
     @property
     def share(self) -> float:
-        """Finished share of the planned records; all records of a learner that ended early count as finished."""
+        """Finished share of the planned records; those of a learner that ended early count as finished."""
         finished = sum(curve.capacity if curve.ended else curve.length for curve in self.curves)
         return finished / max(sum(curve.capacity for curve in self.curves), 1)
 
