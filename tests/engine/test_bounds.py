@@ -59,6 +59,14 @@ CLASSES = {
     "protocol": {"kind": "steps", "steps": 5, "train": 9},
     "d": None,
 }
+FEATURES = {
+    "matrix": {"kind": "unconstrained", "classes": 3, "each": 2},
+    "target": "classes",
+    "loss": "cross-entropy",
+    "protocol": {"kind": "steps", "steps": 5},
+    "d": None,
+}
+FREE = {"kind": "dense", "widths": [4], "outputs": "m", "l2_penalty": 0.1}
 FIRST_LAYER = gd(0.1, kind="dense", widths=[5], activation="softplus", outputs="m") | {
     "layer_rates": {"W2": 0.0}
 }
@@ -99,6 +107,7 @@ BOUND = {
     "all-positive": {"GD": gd(0.01), "sign": {"update": "sign"}},
     "shortest-private": {"GD": gd(0.01), "LLS": LLS},
     "agd-rate": AUTOMATIC,
+    "collapsed-cross-entropy": {"net": gd(0.1, **FREE)},
     "catapult-loss": {"net": NET, "NTK": NTK},
     "catapult-sharpness": {"net": NET, "NTK": NTK},
     "catapult-limit": {"net": {**NET, "rate_unit": "start-sharpness"}},
@@ -191,6 +200,7 @@ NOT_K_ROWS = (
 """Protocols of which the loss at k is none of such a hypothesis."""
 
 HOLDS = [
+    ("collapsed-cross-entropy", FEATURES),
     ("ri-signed", {}),
     ("ri-signed", {"matrix": {"kind": "hadamard", "permute": False}}),
     ("ri-signed", {"target": "constant"}),
@@ -323,6 +333,14 @@ HOLDS = [
 ]
 
 HOLDS_NOT = [
+    ("collapsed-cross-entropy", CLASSES, "an instance for each coordinate"),
+    ("collapsed-cross-entropy", {**FEATURES, "loss": "square"}, "the loss is square"),
+    ("collapsed-cross-entropy", {**FEATURES, "target": "coin", "loss": "square"}, "a one-hot target"),
+    (
+        "collapsed-cross-entropy",
+        {**FEATURES, "protocol": {"kind": "steps", "train": 5}},
+        "the gradient of all rows",
+    ),
     ("missing-entry", {}, "the matrix is hadamard"),
     ("missing-entry", {**THREE_OF_FOUR, "matrix": "entries"}, "row by row"),
     ("missing-entry", {**THREE_OF_FOUR, "noise": 0.1}, "here labels are different"),
@@ -556,6 +574,11 @@ HOLDS_NOT = [
 ]
 
 BINDS_NOT = [
+    ("collapsed-cross-entropy", LLS, "gradient descent on a net"),
+    ("collapsed-cross-entropy", gd(0.1, **{**FREE, "activation": "tanh"}), "two linear layers"),
+    ("collapsed-cross-entropy", gd(0.1, **{**FREE, "biases": True}), "without biases"),
+    ("collapsed-cross-entropy", gd(0.1, **{**FREE, "widths": [2]}), "as many hidden units as classes"),
+    ("collapsed-cross-entropy", gd(0.1, **{**FREE, "l2_penalty": 0.0}), "an L2 penalty"),
     ("gp-band", {"solver": "kernel"}, "a penalised fit by a kernel"),
     ("gp-band", {"solver": "random-features"}, "a penalised fit by a kernel"),
     ("missing-entry", gd(0.1, kind="factorised"), "a product of square matrices"),

@@ -178,6 +178,9 @@ class MatrixStructure(NamedTuple):
     entries_of: tuple[int, int] | None = None
     """Rows and columns of a matrix if the instances are its entries, each once and row by row."""
 
+    unconstrained: int | None = None
+    """Number n of instances of each class if they are √n e_i, each with a coordinate of its own."""
+
     rows_are_given: bool = False
     """Whether the rows come from a user's file, so that labels can be given, too."""
 
@@ -232,7 +235,7 @@ class Matrix(Part, frozen=True, kw_only=True):
     succession. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn,
     which does not affect a rotation-invariant learner. Source: WKA21 App. A; theory.md §2.
 
-    Targets name features. In most families these are the entries of an instance, and both change sign
+    Targets name features. In most families, these are the entries of an instance, and both change sign
     together; a family with other features computes them in `named`.
     """
 

@@ -1,0 +1,119 @@
+"""Neural collapse: how near the last features of a classifier are to one point for each class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from msgspec import Meta
+
+from engine.core.activations import transfer
+from engine.core.lazy import torch
+from engine.measures import Measure, MeasureNeeds, Probe
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+Quantity = Literal["within", "spread", "angles", "weights", "centres"]
+
+LABELS: dict[Quantity, str] = {
+    "within": "NC1: spread within classes, in units of that between",
+    "spread": "NC1: spread within classes over that between",
+    "angles": "NC2: largest deviation of a cosine from −1/(C − 1)",
+    "weights": "NC3: distance of weights from class means",
+    "centres": "NC4: rows whose nearest class mean is not the prediction",
+}
+
+
+class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
+    """NC1 … NC4, which go to 0 as the last features h = σ(z_L) of all rows collapse to a simplex.
+
+    With class means μ_c and their mean μ, M = (μ_c − μ)_c, and covariances Σ_W within and Σ_B = MMᵀ/C between
+    classes: `within` is NC1 = tr(Σ_W Σ_B†)/C, and `spread` is tr Σ_W/tr Σ_B. `angles` is NC2, the largest
+    |cos(μ_c − μ, μ_c′ − μ) + 1/(C − 1)|; the mean cosine is no measure, as the vectors sum to 0. `weights` is
+    NC3 = ‖W/‖W‖_F − Mᵀ/‖M‖_F‖_F for the weights W of the output. `centres` is NC4, the share of rows whose
+    nearest class mean is not the class with the largest prediction. Averaged over nets. Unit: none. Source:
+    Papyan, Han, Donoho 2020; theory-nets.md §29.
+    """
+
+    label: ClassVar[str] = LABELS["within"]
+
+    quantity: Annotated[Quantity, Meta(title="quantity", description="NC1 in two forms, NC2, NC3 or NC4")] = (
+        "within"
+    )
+
+    def label_with(self, loss: str) -> str:
+        return LABELS[self.quantity]
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        if not problem.one_hot:
+            return "labels are one-hot classes, one target for each"
+        net, classes = learner.architecture, problem.target.columns(problem.matrix)
+        if net is None or net.structure().hidden_layers is None or net.outputs != classes:
+            return "the learner is a dense net with an output for each class"
+        return None if problem.matrix.shape()[0] >= classes else "there is a row of each class"
+
+    def numbers(self, parameters: int, signals: int, batch: int) -> int:
+        return batch * (parameters + 4 * signals)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        net, count = probe.architecture, probe.architecture.outputs
+        hidden = net.structure().hidden_layers
+        assert hidden is not None, "others are refused"
+        signals = net.preactivations(probe.tensors, probe.data.instances)[-1]
+        features = transfer(hidden.activation, signals.double()).mT  # [nets, n, h]
+        members = probe.data.labels.view(len(features), count, -1).double()  # [nets, C, n]
+        members = members / members.amax(1, keepdim=True)
+        means = members @ features / members.sum(2, keepdim=True)  # [nets, C, h]
+        match self.quantity:
+            case "weights":
+                weights = probe.parameters[f"W{len(hidden.next_variances) + 1}"].double()
+                deviations = _unit(weights) - _unit(_centred(means))
+                numbers = torch.linalg.matrix_norm(deviations)
+            case "centres":
+                predictions = probe.predictions.view(members.shape).argmax(1)
+                nearest = torch.cdist(features, means).argmin(2)
+                numbers = (nearest != predictions).double().mean(1)
+            case "angles":
+                numbers = _largest_deviation(_centred(means))
+            case _:
+                around = features - members.mT @ means
+                numbers = (_in_units if self.quantity == "within" else _over)(around, _centred(means))
+        return probe.data.over_targets(numbers[None])[0]
+
+
+def _centred(means: torch.Tensor) -> torch.Tensor:
+    """Return Mᵀ [nets, C, h], the class means minus their mean."""
+    return means - means.mean(1, keepdim=True)
+
+
+def _unit(matrices: torch.Tensor) -> torch.Tensor:
+    """Return matrices divided by their Frobenius norms."""
+    norms: torch.Tensor = torch.linalg.matrix_norm(matrices, keepdim=True)
+    return matrices / norms
+
+
+def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
+    """Return the largest deviation [nets] of a cosine of two rows from −1/(C − 1)."""
+    count = centred.shape[1]
+    directions = centred / torch.linalg.vector_norm(centred, dim=2, keepdim=True)
+    deviations = (directions @ directions.mT + 1 / (count - 1)).abs()
+    largest: torch.Tensor = (deviations * (1 - torch.eye(count).to(deviations))).amax((1, 2))
+    return largest
+
+
+def _in_units(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
+    """Return tr(Σ_W Σ_B†)/C [nets] from deviations within classes [nets, n, h]."""
+    singular_values, directions = torch.linalg.svd(centred, full_matrices=False)[1:]
+    between = min(centred.shape[1] - 1, centred.shape[2])  # centred rows sum to 0
+    along = around @ directions[:, :between].mT / singular_values[:, None, :between]
+    mean: torch.Tensor = along.square().sum(2).mean(1)
+    return mean
+
+
+def _over(around: torch.Tensor, centred: torch.Tensor) -> torch.Tensor:
+    """Return tr Σ_W/tr Σ_B [nets] from deviations within classes [nets, n, h]."""
+    return around.square().sum(2).mean(1) / centred.square().sum(2).mean(1)
