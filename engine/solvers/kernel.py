@@ -190,7 +190,7 @@ class KernelFit:
             self._add(self._to_come.popleft(), y)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the step of an instance [R, 1, d]. If it is the next row, also compute those of later rows."""
+        """Compute the step of an instance [R, 1, d]. For the next row, add those of later rows."""
         self._z.narrow(self._k)
         ahead = slice(self._k, self._k + AHEAD)
         instances = self._rows[:, ahead]
