@@ -56,9 +56,9 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     (u κ₀(u) + κ₁(u)) for the cosine u, with κ₀ = (π − arccos u)/π, κ₁ = (√(1 − u²) + u(π − arccos u))/π.
 
     The Cholesky factor of K + λI grows by a row per example, in float64, along with its product with the
-    kernels of all rows: O(k² + n k + n d) per example, and n numbers for each of them. With the linear
-    kernel, the weights are known too. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et al.
-    2018 for ntk; WKA21 §2 for xor-product; theory.md §§2, 4.
+    kernels of all rows: O(k² + n k + n d) per example, with n numbers stored for each example. With the
+    linear kernel, the weights are known too. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et
+    al. 2018 for ntk; WKA21 §2 for xor-product; theory.md §§2, 4.
     """
 
     kernel: Annotated[
