@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 TORCH := torch==2.13.0
 INSTALL := $(BIN)/python -m pip install --quiet --require-hashes
-JOBS := whole_process tui all_targets million own_matrix learning_curve on_a_gpu
+JOBS := whole_process tui all_targets million own_matrix learning_curve probes_of_nets on_a_gpu
 
 # Every process that the tests start would compile all of the program anew.
 unexport PYTHONDONTWRITEBYTECODE

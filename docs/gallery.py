@@ -95,9 +95,11 @@ def main() -> int:
 
 def _is_stale(entry: PresetEntry, thumbnails: dict[str, Thumbnail]) -> bool:
     """Whether a preset has no chart, or a chart of an earlier version."""
-    files = PICTURES / f"{entry.name}.svg", stored.file_of(entry.name)
-    has_chart = entry.name in thumbnails and all(file.exists() for file in files)
-    return not has_chart or thumbnails[entry.name].digest != entry.digest
+    has_chart = entry.name in thumbnails and (PICTURES / f"{entry.name}.svg").exists()
+    if not has_chart or thumbnails[entry.name].digest != entry.digest:
+        return True
+    pictures = stored.read(entry.name)
+    return pictures is None or pictures.digest != stored.digest(presets.document(entry.name))
 
 
 def _run_all(due: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail], errors: Console) -> bool:

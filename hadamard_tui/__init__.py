@@ -1,16 +1,22 @@
-"""Terminal laboratory: an app and a command line over the engine."""
+"""Terminal laboratory: an app, a command line and a Python API over the engine.
 
-import gc
+The names of the API, docs/api.md, are loaded when they are used: `import hadamard_tui as ht` is fast.
+"""
+
+from importlib import import_module
 
 NAME = "hadamard-tui"
 """Name of the command, and of its folders in the system."""
 
-GARBAGE, TIMES = 50_000, 1
-"""Settings of the garbage collector; every fourth collection examines all objects.
+API = ("BadInput", "Experiment", "Preset", "Run", "Trace", "load", "run", "start", "sweep", "verify")
+"""Names of `hadamard_tui.api` that the package offers; __init__.pyi has their types."""
 
-Textual creates about ten dictionaries per line of every frame. With Python's own 700, collections take a
-tenth of the loading time, and a quarter of the time of keys. With Python's own 10 young collections per older
-one, the remains of two thousand runs would pile up before the first is freed.
-"""
 
-gc.set_threshold(GARBAGE, TIMES, TIMES)
+def __getattr__(name: str) -> object:
+    if name in API:
+        return getattr(import_module("hadamard_tui.api"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *API})

@@ -13,7 +13,9 @@ import pytest
 from rich.console import Console
 
 from engine.spec import presets
-from engine.spec.experiment import SUBJECTS
+from engine.spec.document_expressions import without_defaults
+from engine.spec.documents import sweep_of
+from engine.spec.experiment import SUBJECTS, Experiment
 from engine.spec.preset_index import PresetEntry, entry_of, index
 from hadamard_tui.browsing import preview
 from hadamard_tui.browsing.preview import Thumbnail
@@ -48,7 +50,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def make(entry: PresetEntry, errors: Console) -> Thumbnail:
         module.ran.append(entry.name)
         module.PICTURES.mkdir(exist_ok=True)
-        stored.file_of(entry.name).write_text("{}")
+        stored.write(entry.name, stored.Stored(stored.digest(presets.document(entry.name))))
         (module.PICTURES / f"{entry.name}.svg").write_text("<svg/>")
         return Thumbnail(entry.digest, 2.0, "A caption.", ("text",), ("....",))
 
@@ -122,6 +124,13 @@ def test_presets_are_run_once_and_again_once_they_are_changed(script, capsys):
     assert "**another**" in script.PAGE.read_text()
 
 
+def test_a_preset_with_stored_curves_of_an_earlier_version_is_run_again(script):
+    script.main()
+    stored.write("rank-64", stored.Stored("another"))
+    script.main()
+    assert script.ran[3:] == ["rank-64"]
+
+
 def test_after_an_interruption_the_rest_is_run(script, monkeypatch):
     make = script.make
 
@@ -156,6 +165,17 @@ def test_a_digest_is_of_what_is_computed_and_not_of_words(tmp_path: Path):
         digests.append(entry_of(str(file)).digest)
     assert digests[0] == digests[1] == entry_of("rank-64").digest
     assert digests[0] != digests[2]
+
+
+@pytest.mark.parametrize("name", ["hadamard-128", "shaped-start", "plane-cells"])
+def test_a_field_with_its_default_leaves_the_stored_curves_and_another_value_does_not(name: str):
+    document = presets.document(name)
+    short = {**without_defaults(Experiment, document), "pictures": document["pictures"]}
+    assert len(str(short)) < len(str(document))
+    points, points_of_short = (sweep_of(described).points for described in (document, short))
+    assert [point.experiment for point in points] == [point.experiment for point in points_of_short]
+    assert stored.digest(document) == stored.digest(short)
+    assert stored.digest(document) != stored.digest({**document, "run": {**document["run"], "seed": 7}})
 
 
 def test_a_preset_says_what_it_is_about_and_one_that_does_not_is_among_the_others(tmp_path: Path):

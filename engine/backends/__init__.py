@@ -173,7 +173,7 @@ def why_not(
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
-    """Return the reason why targets do not learn separately, one by one in one pass; None if they do."""
+    """Return the reason why training is not one pass of separate targets by single examples; or None."""
     protocol = experiment.protocol
     if not protocol.schedule().online:
         return f"with these settings, {protocol.kind} is not one pass over single examples"
@@ -182,10 +182,10 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
     return None
 
 
-def weight_vectors(learner: Learner, experiment: Setup) -> int:
+def weight_vectors(learner: Learner, setup: Setup) -> int:
     """Return the number of weight vectors: one for every replica, rate and target."""
-    targets = experiment.m
-    return experiment.run.replicas * len(rates_of(learner)) * targets
+    targets = setup.m
+    return setup.run.replicas * len(rates_of(learner)) * targets
 
 
 @cache

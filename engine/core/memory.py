@@ -1,4 +1,4 @@
-"""Bytes of memory: the sizes from which parts of a training run compute their need, and the free memory."""
+"""Memory in bytes: the sizes that determine the need of a training run, and the free memory."""
 
 from __future__ import annotations
 

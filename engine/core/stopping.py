@@ -48,7 +48,7 @@ def go_on() -> None:
 def aside(call: Callable[[], T]) -> T:
     """Return the result of a long call that cannot check for cancellation itself.
 
-    The call runs in a separate thread. After a cancellation the thread finishes, and its result is dropped.
+    The call runs in a separate thread. After a cancellation, the thread finishes, and its result is dropped.
 
     Raises: Stopped.
     """

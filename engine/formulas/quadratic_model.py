@@ -51,7 +51,7 @@ def linear_limit(linear: Modes, labels: Floats) -> Floats:
 def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
     """Return θ^I, [N, P].
 
-    On the span of Φ it corrects the labels by the quadratic part: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. Off the span it is
+    On the span of Φ, it corrects the labels by the quadratic part: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. Off the span it is
     −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt along the linear flow, with ∫(1 − e^(−λ_k t)) e^(−λ_l t) dt =
     λ_k/(λ_l (λ_k + λ_l)) for its modes k and l.
     """

@@ -103,7 +103,7 @@ def overlap(alpha: float) -> float:
     from scipy.special import log_ndtr
 
     def excess(odds: float) -> float:
-        """Return the logarithm of the right side divided by the left side, for odds = ln(q/(1 − q))."""
+        """Return ln(right side/left side) of the equation for q, at odds = ln(q/(1 − q))."""
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
         t, weight = _nodes(-end, end)

@@ -156,7 +156,7 @@ def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floa
     """Return mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
 
     They are of first order in 1/n, for positively homogeneous σ without biases: every layer multiplies V by
-    an independent mean of n numbers. For ReLU they are −5l/(2n) and 5l/n, and for the identity −l/n and 2l/n.
+    an independent mean of n numbers. For ReLU, they are −5l/(2n) and 5l/n; for the identity, −l/n and 2l/n.
     """
     variances = spread(transfer) * np.cumsum(1 / np.asarray(widths, float))
     return -variances / 2, variances

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class FeatureMovement(Measure, frozen=True, tag="feature-movement"):
     """√(mean (h_l − h_l(0))²) over the units h_l = σ(z_l) of hidden layer l = 1 … L and all rows.
 
-    In the kernel regime it goes to 0 with the width; a wide net that learns features keeps it of order 1.
+    In the kernel regime, it goes to 0 with the width; a wide net that learns features keeps it of order 1.
     Averaged over nets. Unit: that of a signal. Source: YH21; theory-nets.md §27.
     """
 

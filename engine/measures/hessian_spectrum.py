@@ -34,8 +34,8 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
     """λ_1 ≥ λ_2 ≥ …: the largest eigenvalues of the Hessian ∇²L of the training loss.
 
     L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), as for
-    the sharpness, which is λ_1. With `scale` = largest the values are λ_j/λ_1, and with `scale` = next they
-    are λ_j/λ_{j+1}, which peaks at gaps. The Hessian is over all parameters of a net. Nets that a joint loss
+    the sharpness, which is λ_1. With `scale` = largest, the values are λ_j/λ_1. With `scale` = next, they are
+    λ_j/λ_{j+1}, which peaks at gaps. The Hessian is over all parameters of a net. Nets that a joint loss
     couples count as one net: m neurons with cross-entropy are softmax regression. Up to 1000 parameters, all
     eigenvalues are computed. Beyond that, ARPACK's Lanczos method computes the largest from products ∇²L v.
     NaN beyond the number of parameters. Measured at the start and at the end, averaged over nets. Unit: that

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Potential(Measure, frozen=True, tag="potential"):
     """Q(w), the function that is least at the solution that a learner `tends_to`, at the learner's weights.
 
-    For `min-q` of depth 2 it is Q_α(w) = Σ_i α_i² q(w_i/α_i²), q(b) = 2 − √(4 + b²) + b asinh(b/2); for other
-    solvers it is their norm. Averaged over targets. Unit: that of the function. Source: WGL20;
+    For `min-q` of depth 2, it is Q_α(w) = Σ_i α_i² q(w_i/α_i²), q(b) = 2 − √(4 + b²) + b asinh(b/2); for
+    other solvers it is their norm. Averaged over targets. Unit: that of the function. Source: WGL20;
     theory-nets.md §34.
     """
 

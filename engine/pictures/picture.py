@@ -151,7 +151,7 @@ class Marked(NamedTuple):
     """Values of the axes that split curves, by index; None if the mark is the same for all."""
 
     def between(self, x: Iterable[float], y: Iterable[float]) -> tuple[tuple[float, ...], ...]:
-        """Return x and y of its places; a straight line has the two ends of the given ranges."""
+        """Return x and y of the mark's points; a straight line has one at each end of the given range."""
         if not self.x:
             return tuple(x), self.y * 2
         return self.x * (1 if self.y else 2), self.y or tuple(y)

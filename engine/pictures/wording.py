@@ -175,7 +175,7 @@ def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) 
 
 
 def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
-    """Return the values of a curve and of one other; of several others, the least and the greatest.
+    """Return a text with a curve's value and one other's; of several others, the least and the greatest.
 
     Curves with the same value are named together.
     """

@@ -364,24 +364,24 @@ def _learner_plan(
     )
 
 
-def sizes_of(learner: Learner, experiment: Setup) -> Sizes:
+def sizes_of(learner: Learner, setup: Setup) -> Sizes:
     """Return the sizes of a learner's run."""
-    n, d = experiment.n, experiment.d
+    n, d = setup.n, setup.d
     sizes = Sizes(
         n=n,
         d=d,
-        item=BYTES[experiment.dtype],
-        replicas=experiment.run.replicas,
-        batch=weight_vectors(learner, experiment),
-        targets=experiment.m,
-        examples=experiment.protocol.extent(n).examples_given,
-        one_hot=experiment.problem.one_hot,
+        item=BYTES[setup.dtype],
+        replicas=setup.run.replicas,
+        batch=weight_vectors(learner, setup),
+        targets=setup.m,
+        examples=setup.protocol.extent(n).examples_given,
+        one_hot=setup.problem.one_hot,
     )
     if (architecture := learner.architecture) is None:
         return sizes
     layout = architecture.layout(d)
     return sizes._replace(
-        models=experiment.protocol.extent(n).models,
+        models=setup.protocol.extent(n).models,
         outputs=architecture.outputs,
         parameters=layout.size,
         units=layout.units,

@@ -158,9 +158,9 @@ def _squared_singular_values(labels: Rows) -> Floats:
     """Return s_i² of a matrix [m, n], largest first.
 
     For orthogonal rows (or orthogonal columns, if the matrix has more rows), s_i² are their squared lengths.
-    All features of a Hadamard matrix are such targets, even together with their negatives. For other
-    integers, s_i² are the eigenvalues of the inner products, in half the time of an SVD: inner products are
-    exact, in float32 if no sum exceeds EXACT.
+    This is so if the targets are all features of a Hadamard matrix, even together with their negatives. For
+    other integers, s_i² are the eigenvalues of the inner products, in half the time of an SVD: inner products
+    are exact, in float32 if no sum exceeds EXACT.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:

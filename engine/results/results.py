@@ -47,6 +47,22 @@ class Results:
             if len(names) == len(points[number].experiment.learners)
         ]
 
+    @property
+    def share(self) -> float:
+        """Finished share of all points; the present point counts in part, skipped points in full."""
+        points, remaining = self.points_done
+        return 1 - remaining / len(self.sweep.points) if points else 0.0
+
+    @property
+    def points_done(self) -> tuple[float, float]:
+        """Number of computed points, the present one in part, and the number that may remain."""
+        number = max(self.traces, default=None)
+        if number is None:
+            return 0.0, float(len(self.sweep.points))
+        part = 0.0 if number in self.finished else self.traces[number].share
+        computed = len(self.finished) + part
+        return computed, len(self.sweep.points) - len(self.left_out) - computed
+
     def experiment(self, number: int) -> Experiment:
         """Return the experiment that is run at a point, without the skipped learners."""
         experiment, skipped = self.sweep.points[number].experiment, self.skipped.get(number)

@@ -465,6 +465,12 @@ class Trace:
         begun = [curve for curve in self.curves if curve.length]
         return replace(self, curves=begun).frontier if begun else -1
 
+    @property
+    def share(self) -> float:
+        """Finished share of the planned records; those of a learner that ended early count as finished."""
+        finished = sum(curve.capacity if curve.ended else curve.length for curve in self.curves)
+        return finished / max(sum(curve.capacity for curve in self.curves), 1)
+
     def snapshot(self) -> Trace:
         """Return the trace so far, which does not grow. This is cheap, because the records are shared."""
         return replace(self, curves=[curve.snapshot() for curve in self.curves])

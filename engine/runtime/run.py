@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -128,8 +129,8 @@ class NotKept:
     why: str
 
 
-Event = Loaded | Diverged | NotKept | Finished
-Gate = Callable[[], int]
+Event: TypeAlias = Loaded | Diverged | NotKept | Finished
+Gate: TypeAlias = Callable[[], int]
 """Function called before every round, which returns the number of records that each learner may add; 0 stops
 the run."""
 

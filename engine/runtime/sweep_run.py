@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from engine.core.lazy import load_torch
 from engine.core.stopping import Stopped, stopped_by
@@ -32,7 +33,7 @@ class PointDone:
     number: int
 
 
-Event = RunEvent | Begun | PointDone
+Event: TypeAlias = RunEvent | Begun | PointDone
 
 
 def load_torch_for(sweep: Sweep, threads: int | None = None) -> None:

@@ -47,16 +47,16 @@ def theory_lines(
     return [_line(planned, at, other_runs, learners) for planned in plan.lines]
 
 
-def _begun(experiment: Setup, data: Data, learner: Learner) -> Descent:
+def _begun(setup: Setup, data: Data, learner: Learner) -> Descent:
     """Return a learner at its start in the run, on its data."""
-    loss = experiment.loss.of_targets(data.targets)
+    loss = setup.loss.of_targets(data.targets)
     rates = len(rates_of(learner))
-    return Descent(TrainingInputs(learner, data.with_variants(rates), loss, experiment.run.random_streams()))
+    return Descent(TrainingInputs(learner, data.with_variants(rates), loss, setup.run.random_streams()))
 
 
-def _order(experiment: Setup) -> Order | None:
+def _order(setup: Setup) -> Order | None:
     """Return the order of the rows in the run; None for the order of the data."""
-    return experiment.protocol.order(experiment.n, experiment.run.random_streams())
+    return setup.protocol.order(setup.n, setup.run.random_streams())
 
 
 def _line(
@@ -90,13 +90,13 @@ def _line(
     )
 
 
-def _is_drawn(line: Line, experiment: Setup) -> bool:
+def _is_drawn(line: Line, setup: Setup) -> bool:
     """Return whether a line needs values.
 
     A line per learner needs none if every picture of its measure lists other lines, and no picture is
     relative to it or has its contour. Measures that every run records are also shown without a picture.
     """
-    pictures = getattr(experiment, "pictures", ())
+    pictures = getattr(setup, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
     if not (line.structure().per_learner and about) or named()[line.measure].schedule().always:
         return True
@@ -156,9 +156,9 @@ def _measured(curve: Curve, records: int) -> Measured:
     return {measure: series[:records].T for measure, series in values.items() if series is not None}
 
 
-def _indices(line: Line, learner: Learner, experiment: Setup) -> dict[str, Floats]:
+def _indices(line: Line, learner: Learner, setup: Setup) -> dict[str, Floats]:
     measure = named()[line.measure]
-    return {index.name: index.values for index in measure.index(learner, experiment.problem)}
+    return {index.name: index.values for index in measure.index(learner, setup.problem)}
 
 
 def _along(line: Line, at: At) -> Along:

@@ -6,7 +6,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from engine.core.lazy import load_torch
 from engine.core.parts import BadInput
@@ -45,7 +45,7 @@ class Failed:
     traceback: str
 
 
-Event = RunEvent | Changed | Refused | Failed
+Event: TypeAlias = RunEvent | Changed | Refused | Failed
 
 
 class Worker:

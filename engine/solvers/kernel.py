@@ -56,9 +56,9 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     (u κ₀(u) + κ₁(u)) for the cosine u, with κ₀ = (π − arccos u)/π, κ₁ = (√(1 − u²) + u(π − arccos u))/π.
 
     The Cholesky factor of K + λI grows by a row per example, in float64, along with its product with the
-    kernels of all rows: O(k² + n k + n d) per example, and n numbers for each of them. With the linear
-    kernel, the weights are known too. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et al.
-    2018 for ntk; WKA21 §2 for xor-product; theory.md §§2, 4.
+    kernels of all rows: O(k² + n k + n d) per example, with n numbers stored for each example. With the
+    linear kernel, the weights are known too. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et
+    al. 2018 for ntk; WKA21 §2 for xor-product; theory.md §§2, 4.
     """
 
     kernel: Annotated[
@@ -167,7 +167,7 @@ class KernelFit:
     """
 
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
-        """Store K, a function of rows [R, n, d] and [R, k, d]; `weighs` means K = xᵀx̃, which has weights."""
+        """Store K, a function of rows [R, n, d] and [R, k, d]; with `weighs`, K = xᵀx̃, and weights exist."""
         self._values, self._lam, self._weighs = kernel, lam, weighs
         self._given = data.instances.rows
         self._rows = self._given.double()  # [R, n, d]
@@ -190,7 +190,7 @@ class KernelFit:
             self._add(self._to_come.popleft(), y)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the step of an instance [R, 1, d]; for the next row, also those of the following rows."""
+        """Compute the step of an instance [R, 1, d]. For the next row, add those of later rows."""
         self._z.narrow(self._k)
         ahead = slice(self._k, self._k + AHEAD)
         instances = self._rows[:, ahead]

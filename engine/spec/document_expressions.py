@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
+from msgspec import NODEFAULT
 
 from engine.core.expressions import BadExpression, Number, exact, fill, has_braces, plain
 from engine.core.parts import BadInput
@@ -57,6 +58,36 @@ def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
         items = items_of(alternatives(kind))
         return [with_texts(items, item, f"{place}[{number}]", change) for number, item in enumerate(raw)]
     return raw
+
+
+def without_defaults(kind: Any, raw: Any) -> Any:
+    """Return a raw value without the entries of tables that have their defaults.
+
+    A field that is added with a default leaves it unchanged.
+    """
+    if isinstance(raw, list | tuple):
+        return [without_defaults(items_of(alternatives(kind)), member) for member in raw]
+    if not isinstance(raw, Mapping):
+        return raw
+    type_of, struct = _types_in(alternatives(kind), raw), struct_in(alternatives(kind), raw)
+    defaults = {} if struct is None else _defaults(struct)
+    return {
+        key: without_defaults(type_of(key), member)
+        for key, member in raw.items()
+        if key not in defaults or member != defaults[key]
+    }
+
+
+@cache
+def _defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the defaults of a Struct's fields, as a document has them."""
+    defaults = {
+        field.encode_name: field.default if field.default_factory is NODEFAULT else field.default_factory()
+        for field in msgspec.structs.fields(struct)
+    }
+    optional = {key: default for key, default in defaults.items() if default is not NODEFAULT}
+    built: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(optional))
+    return built
 
 
 def with_tables(kind: Any, raw: Any) -> Any:

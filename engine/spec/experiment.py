@@ -123,17 +123,17 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         return cast("Loss", catalogue.make("losses", self.protocol.loss))
 
 
-def missing(measure: Measure, experiment: Setup, learner: Learner) -> str | None:
+def missing(measure: Measure, setup: Setup, learner: Learner) -> str | None:
     """Return the unmet condition of a measure, as in "it is measured only where …"; None if it is met."""
     if measure.needs().parameters and learner.architecture is None:
         return "the learner has parameters, as those with an architecture do"
-    return measure.refuses(learner, experiment.problem)
+    return measure.refuses(learner, setup.problem)
 
 
-def no_hessian(experiment: Setup, learner: Learner) -> str | None:
+def no_hessian(setup: Setup, learner: Learner) -> str | None:
     """Return the unmet condition for a Hessian of a net's loss; None if it is met."""
-    loss, outputs = experiment.loss, _outputs(learner)
-    if not loss.joint or outputs == experiment.m:
+    loss, outputs = setup.loss, _outputs(learner)
+    if not loss.joint or outputs == setup.m:
         return None
     return f'one net has all outputs that {loss.kind} loss couples, as a dense net with outputs = "m"'
 

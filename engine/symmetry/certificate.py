@@ -50,7 +50,7 @@ Going = Callable[[float], object]
 
 
 def certificate(
-    experiment: Setup,
+    setup: Setup,
     learner: Learner,
     going: Going = lambda done: None,
     group: Group = ROTATIONS,
@@ -65,18 +65,18 @@ def certificate(
     rate among all inputs: rotated ±1 data are not ±1, so invariance on these data means that the learner
     equals this rule here. None for a matrix of more than MOST_ENTRIES. Source: theory.md §8.
     """
-    if _is_too_large(experiment):
+    if _is_too_large(setup):
         return None
     counterpart = learner
     unseen = learner.architecture is not None and learner.architecture.structure().by_inner_products
     if learner.update is not None and group == ROTATIONS and not unseen:
         counterpart = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())
-    compared = Comparison(experiment, learner, counterpart)
+    compared = Comparison(setup, learner, counterpart)
     return compared.under([*_elements(group, compared)], going)
 
 
 def change_by_rounding(
-    experiment: Setup, learner: Learner, going: Going = lambda done: None, to_explain: float = 0.0
+    setup: Setup, learner: Learner, going: Going = lambda done: None, to_explain: float = 0.0
 ) -> float | None:
     """Return the largest relative change of a prediction when instances change by the size of rounding.
 
@@ -84,9 +84,9 @@ def change_by_rounding(
     `to_explain` may be rounding. A change that is not much larger may be rounding amplified by the learner;
     no measurement then decides. None if the matrix is too large.
     """
-    if _is_too_large(experiment):
+    if _is_too_large(setup):
         return None
-    comparison, pairs, largest = Comparison(experiment, learner, learner), PAIRS if to_explain else 1, 0.0
+    comparison, pairs, largest = Comparison(setup, learner, learner), PAIRS if to_explain else 1, 0.0
     perturbations = comparison.perturbations()
     for pair in range(pairs):
         share = partial(_share, going, pair, pairs)
@@ -106,8 +106,8 @@ def is_unstable(change: float, by_rounding: float) -> bool:
     return UNCHANGED <= change <= MAGNIFIED * by_rounding
 
 
-def _is_too_large(experiment: Setup) -> bool:
-    return math.prod(experiment.problem.matrix.shape()) > MOST_ENTRIES
+def _is_too_large(setup: Setup) -> bool:
+    return math.prod(setup.problem.matrix.shape()) > MOST_ENTRIES
 
 
 def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64]]:

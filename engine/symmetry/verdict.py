@@ -14,11 +14,11 @@ from engine.spec.experiment import Setup
 from engine.updates import BEST
 
 
-def verdict(learner: Learner, experiment: Setup) -> Verdict:
+def verdict(learner: Learner, setup: Setup) -> Verdict:
     """Return the verdict that follows from a learner's structure. Source: WKA21 Thm 2; theory.md §8."""
     if isinstance(form := learner.form, Fitted):
         return form.solver.invariance()
-    start = form.architecture.invariance(experiment.d)
+    start = form.architecture.invariance(setup.d)
     net = form.architecture.structure()
     drawn = not (net.fixed_input_start or net.by_inner_products)
     if learner.start_seed and drawn:
@@ -28,7 +28,7 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
     structure = form.update.structure()
     if net.by_inner_products and not structure.own_start:
         return start
-    steps = _with_options(learner, _steps(form, experiment))
+    steps = _with_options(learner, _steps(form, setup))
     if start.invariant is False:
         return start._replace(otherwise=_kept(learner, form, start, steps))
     frozen = learner.layer_rates.get(form.architecture.layers[0]) == 0
@@ -36,21 +36,21 @@ def verdict(learner: Learner, experiment: Setup) -> Verdict:
         return Verdict(True, f"{start.reason}, and the input layer is not trained")
     if steps.invariant is False:
         return steps
-    if steps.invariant == "on this data" and form.architecture.layout(experiment.d).l2_penalty:
+    if steps.invariant == "on this data" and form.architecture.layout(setup.d).l2_penalty:
         reason = "the gradient of the penalty differs between weights, and so do their rates"
         return Verdict(False, reason, SIGNED_PERMUTATIONS)
     return steps._replace(reason=f"{start.reason}, and {steps.reason}")
 
 
-def _steps(trained: Trained, experiment: Setup) -> Verdict:
+def _steps(trained: Trained, setup: Setup) -> Verdict:
     """Return the verdict on the plain steps of an update rule on an architecture."""
     architecture, update = trained
-    matrix = experiment.problem.matrix
+    matrix = setup.problem.matrix
     if (of_vectors := update.structure().invariance_of_vectors) is not None:
-        shapes = architecture.layout(experiment.d).shapes
+        shapes = architecture.layout(setup.d).shapes
         if all(math.prod(shapes[name][:-1]) == 1 for name in architecture.layers):
             return of_vectors
-    return update.invariance(matrix, experiment.protocol.schedule().single)
+    return update.invariance(matrix, setup.protocol.schedule().single)
 
 
 def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
@@ -86,14 +86,14 @@ def _with_options(learner: Learner, steps: Verdict) -> Verdict:
     return Verdict(False, f"{' and '.join(by_entry)}, which distinguishes features", SIGNED_PERMUTATIONS)
 
 
-def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
+def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
     """Return whether every prediction is a₀ + Σ_j a_j y_j, with a that depend only on instances and coins.
 
     Least squares, ridge and kernels satisfy it, and so does gradient descent on square loss of one linear
     neuron, if neither its rates nor its end depend on labels. Source: theory-open.md §18b.
     """
     name = learner.name
-    if experiment.protocol.schedule().clips_at is not None:
+    if setup.protocol.schedule().clips_at is not None:
         return Finding(False, f"the predictions of {name} are clipped, and not linear in the labels")
     if isinstance(form := learner.form, Fitted):
         if form.solver.structure().linear_in_labels:
@@ -101,28 +101,28 @@ def linear_in_labels(learner: Learner, experiment: Setup) -> Finding:
         return Finding(False, f"the predictions of {name} are not known to be linear in the labels seen")
     if isinstance(form, AtStart):
         return Finding(True, f"{name} is not trained, and its predictions depend on no label")
-    if reason := _bends(learner, experiment):
+    if reason := _bends(learner, setup):
         return Finding(False, f"it requires predictions that are linear in the labels, and {reason}")
     return Finding(True, f"{name} is one linear neuron, and its steps are linear in the labels seen")
 
 
-def _bends(learner: Learner, experiment: Setup) -> str | None:
+def _bends(learner: Learner, setup: Setup) -> str | None:
     """Return the reason why predictions of a learner with an update rule are not linear in the labels."""
     name, (architecture, update) = learner.name, learner.trained
-    if experiment.protocol.schedule().of_logarithm:
+    if setup.protocol.schedule().of_logarithm:
         return f"steps follow the gradient of ln L of {name}, which is not linear in the labels"
-    if architecture.structure_at(experiment.d).linear_layers != 1:
+    if architecture.structure_at(setup.d).linear_layers != 1:
         return f"{name} is not a single linear neuron but {architecture.kind}"
     if update.response(1) is None:
         return f"the steps of {update.kind} are not linear in the gradients of {name}"
-    if not experiment.loss.is_square:
-        return f"the gradients of {name} come from {experiment.protocol.loss} loss"
+    if not setup.loss.is_square:
+        return f"the gradients of {name} come from {setup.protocol.loss} loss"
     if learner.schedule is not None and learner.schedule.of_loss:
         return f"the rates of {name} depend on its losses"
     if learner.clip is not None or (learner.decay is not None and learner.decay.p == "1"):
         return f"the steps of {name} are clipped, or its weights decay by signs"
     if learner.rate_choice in (None, BEST):
         return f"the rate of {name} is chosen by the losses"
-    if not experiment.protocol.schedule().stops_blindly:
+    if not setup.protocol.schedule().stops_blindly:
         return f"the losses decide when the training of {name} stops"
     return None

@@ -287,24 +287,24 @@ class Line(Part, frozen=True):
         raise NotImplementedError
 
 
-def on_problem(line: Line, experiment: Setup) -> Finding:
+def on_problem(line: Line, setup: Setup) -> Finding:
     """Return `holds`, but refuse hypotheses learned from other than k rows if the line requires k."""
-    holds, structure = line.holds(experiment), line.structure()
+    holds, structure = line.holds(setup), line.structure()
     if not holds.holds or not structure.needs_k_rows or structure.direction == "reference":
         return holds
-    departure = experiment.protocol.departure_from_k_rows(line.measure)
+    departure = setup.protocol.departure_from_k_rows(line.measure)
     if departure is None:
         return holds
     return Finding(False, f"requires a hypothesis of exactly k different rows, and {departure}")
 
 
-def on_learner(line: Line, learner: Learner, experiment: Setup) -> Finding:
+def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
     """Return `binds`, and refuse learners that know more than the k examples counted."""
-    look_ahead = experiment.protocol.extent(experiment.n).solvers_look_ahead
+    look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
         reason = "knows all training rows from the first step on, and k counts those of mini-batches"
         return Finding(False, f"{learner.name} {reason}")
-    return line.binds(learner, experiment)
+    return line.binds(learner, setup)
 
 
 def statement(line: Line, experiment: Setup | None = None) -> Statement:
@@ -371,16 +371,16 @@ def about_one_target(learner: Learner) -> str:
     return f"it requires a net for each target, and the outputs of {learner.name} share their hidden layers"
 
 
-def loss_constant(experiment: Setup) -> float:
+def loss_constant(setup: Setup) -> float:
     """Return c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)] of the experiment's loss."""
-    constant = experiment.loss.constant
+    constant = setup.loss.constant
     assert constant is not None, "a loss that takes labels ±1 has a constant"
     return constant
 
 
-def times_constant(factor: str, experiment: Setup) -> str:
+def times_constant(factor: str, setup: Setup) -> str:
     """Return the formula of c times a factor in parentheses. It gives the value of c unless that is 1."""
-    constant = loss_constant(experiment)
+    constant = loss_constant(setup)
     if constant != 1:
         return f"{in_words(constant)}{factor}"
     return factor[1:-1] if factor.endswith(")") else factor
@@ -392,14 +392,14 @@ def in_words(constant: float) -> str:
     return symbols.get(constant, f"{constant:.3g}")
 
 
-def fair_signs(experiment: Setup, reason: str) -> Finding:
+def fair_signs(setup: Setup, reason: str) -> Finding:
     """Return whether an unknown sign of a row's label costs c on average over rows, with `reason` if it does.
 
     The sign is unknown if the label is an independent fair coin, or changes sign with a row of unknown sign.
     For labels ±1, it costs c. For square loss, it costs y²; the mean of y² over rows in random order is ‖w*‖²
     = 1 on orthogonal rows of length √d. Label noise only raises the cost.
     """
-    problem = experiment.problem
+    problem = setup.problem
     if problem.labels_are_coins:
         return Finding(True, reason)
     if not problem.labels_flip:
@@ -408,7 +408,7 @@ def fair_signs(experiment: Setup, reason: str) -> Finding:
         return Finding(True, reason)
     if not problem.target_structure.unit:
         return Finding(False, f"requires a feature as the target, and here it is {problem.target.kind}")
-    if not (experiment.loss.is_square and problem.matrix.structure().random_order):
+    if not (setup.loss.is_square and problem.matrix.structure().random_order):
         return Finding(False, "requires labels ±1, or square loss and rows in random order")
     return Finding(True, reason)
 
@@ -420,7 +420,7 @@ def _labels_in_words(problem: Problem) -> str:
     return f"and those of {problem.target.kind} do not on {problem.matrix.kind}"
 
 
-def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
+def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
     """Return the reason why labels of unseen rows enter the steps of a learner; None if they do not.
 
     The sharpness of a square loss does not depend on labels if predictions are linear in the parameters.
@@ -429,38 +429,38 @@ def knows_unseen_labels(learner: Learner, experiment: Setup) -> Finding | None:
         return Finding(False, f"the rate of {learner.name} is chosen by its losses on all rows")
     if learner.rate_unit != "start-sharpness":
         return None
-    architecture, d = learner.architecture, experiment.d
+    architecture, d = learner.architecture, setup.d
     linear = architecture is not None and architecture.structure_at(d).linear_layers == 1
-    if linear and experiment.loss.is_square:
+    if linear and setup.loss.is_square:
         return None
     return Finding(False, f"the unit of the rate of {learner.name} is measured with the labels of all rows")
 
 
-def shown_once(experiment: Setup) -> Finding | None:
+def shown_once(setup: Setup) -> Finding | None:
     """Return the refusal of an experiment that repeats its rows; None if every row comes once."""
-    if experiment.problem.matrix.repeat is None:
+    if setup.problem.matrix.repeat is None:
         return None
     return Finding(False, "requires rows that are seen once, and here they are repeated")
 
 
-def rows_in_order(experiment: Setup) -> Finding | None:
+def rows_in_order(setup: Setup) -> Finding | None:
     """Return the reason why the examples seen are not the first k rows of the data; None if they are."""
-    if experiment.protocol.schedule().in_data_order:
+    if setup.protocol.schedule().in_data_order:
         return None
     return Finding(False, "requires examples in the order of the data, and here they are drawn at random")
 
 
-def whole_cube(experiment: Setup) -> Finding | None:
+def whole_cube(setup: Setup) -> Finding | None:
     """Return the reason why the rows are not all vectors of ±1; None if they are."""
-    matrix = experiment.problem.matrix
+    matrix = setup.problem.matrix
     if matrix.structure().is_cube:
         return None
     return Finding(False, f"requires all vectors of ±1 as rows, and the matrix is {matrix.kind}")
 
 
-def along_every_step(experiment: Setup) -> Finding | None:
+def along_every_step(setup: Setup) -> Finding | None:
     """Return the reason why steps are not full-batch, with a record at every step; None if they are."""
-    protocol, n = experiment.protocol, experiment.n
+    protocol, n = setup.protocol, setup.n
     if not protocol.schedule().full_batch or protocol.clock != "step":
         return Finding(False, "requires steps along the gradient over all rows")
     if protocol.extent(n).records <= protocol.extent(n).last:
@@ -470,13 +470,13 @@ def along_every_step(experiment: Setup) -> Finding | None:
     return None
 
 
-def signed_orthogonal(experiment: Setup) -> Finding | None:
+def signed_orthogonal(setup: Setup) -> Finding | None:
     """Return the reason why rows are not orthogonal, equally long, randomly signed and seen once, or None.
 
     Hadamard rows are such rows, and a rotation-invariant learner cannot tell any such rows from them.
     """
-    matrix = experiment.problem.matrix
-    if repeated := shown_once(experiment):
+    matrix = setup.problem.matrix
+    if repeated := shown_once(setup):
         return repeated
     structure = matrix.structure()
     if not structure.is_orthogonal:
@@ -489,9 +489,9 @@ def signed_orthogonal(experiment: Setup) -> Finding | None:
     return None
 
 
-def linear_labels(experiment: Setup) -> Finding | None:
+def linear_labels(setup: Setup) -> Finding | None:
     """Return the reason why labels are not xᵀw* with ‖w*‖ = 1, or the loss is not square loss; or None."""
-    problem = experiment.problem
+    problem = setup.problem
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")
     if not problem.matrix.structure().features_are_linear:
@@ -499,16 +499,16 @@ def linear_labels(experiment: Setup) -> Finding | None:
         return Finding(False, f"requires labels that are linear in the instances, and the matrix is {other}")
     if not problem.target_structure.unit:
         return Finding(False, f"requires a unit vector as the target, and here it is {problem.target.kind}")
-    return only_square(experiment)
+    return only_square(setup)
 
 
-def without_direction(experiment: Setup) -> Finding | None:
+def without_direction(setup: Setup) -> Finding | None:
     """Return the reason why rows are not independent draws, seen once, from a suitable law; or None.
 
     The law must be rotation invariant with E xxᵀ = I.
     """
-    matrix = experiment.problem.matrix
-    if repeated := shown_once(experiment):
+    matrix = setup.problem.matrix
+    if repeated := shown_once(setup):
         return repeated
     if not matrix.structure().has_no_direction:
         requirement = "requires Gaussian instances, or points of a sphere"
@@ -518,19 +518,19 @@ def without_direction(experiment: Setup) -> Finding | None:
     return None
 
 
-def only_square(experiment: Setup) -> Finding | None:
+def only_square(setup: Setup) -> Finding | None:
     """Return the refusal of a loss other than square loss; None for square loss."""
-    loss = experiment.loss
+    loss = setup.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
-def only_numbers(experiment: Setup) -> Finding | None:
+def only_numbers(setup: Setup) -> Finding | None:
     """Return the refusal of instances with more than one entry; None for instances of one entry."""
-    d = experiment.d
+    d = setup.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 
 
-def descends(learner: Learner, experiment: Setup) -> Finding | None:
+def descends(learner: Learner, setup: Setup) -> Finding | None:
     """Return the reason why steps are not gradient descent, or momentum, on the whole loss; or None.
 
     Their rate `lr` must be constant.
@@ -541,12 +541,12 @@ def descends(learner: Learner, experiment: Setup) -> Finding | None:
     structure = update.structure()
     if structure.stable_up_to is None or structure.mini_batch is not None:
         return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
-    return at_rate_lr(learner, experiment)
+    return at_rate_lr(learner, setup)
 
 
-def at_rate_lr(learner: Learner, experiment: Setup) -> Finding | None:
+def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:
     """Return the reason why steps do not have one constant rate `lr` in all layers; None if they do."""
-    reason = learner.departure_from_lr(experiment.d)
+    reason = learner.departure_from_lr(setup.d)
     return None if reason is None else Finding(False, reason)
 
 
@@ -556,39 +556,39 @@ def product_curve(at: At) -> Floats:
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
 
 
-def product_formula(experiment: Setup) -> str:
+def product_formula(setup: Setup) -> str:
     """Return the formula of `product_curve` for the n rows and d features of an experiment."""
-    n, d = experiment.n, experiment.d
+    n, d = setup.n, setup.d
     if n == d:
         return "(1 − k/d)²"
     return "(1 − k/n)(1 − k/d)" if n < d else "(1 − k/n) max(0, 1 − k/d)"
 
 
-def several_targets(experiment: Setup) -> Finding:
+def several_targets(setup: Setup) -> Finding:
     """Return whether the loss is the square loss of unclipped predictions, averaged over several targets."""
-    finding = more_than_one_target(experiment)
+    finding = more_than_one_target(setup)
     if not finding.holds:
         return finding
-    if experiment.protocol.schedule().clips_at is not None:
+    if setup.protocol.schedule().clips_at is not None:
         return Finding(False, "requires linear predictions, and clipped ones are not linear")
-    return only_square(experiment) or finding
+    return only_square(setup) or finding
 
 
-def more_than_one_target(experiment: Setup) -> Finding:
+def more_than_one_target(setup: Setup) -> Finding:
     """Return whether there are several targets, and the reason."""
-    targets = experiment.m
+    targets = setup.m
     if targets < 2:
         return Finding(False, "requires several targets, and there is one")
     return Finding(True, f"there are {targets} targets, and weights for each")
 
 
-def largest_rank(experiment: Setup) -> int:
+def largest_rank(setup: Setup) -> int:
     """Return the largest possible rank of the matrix of the weights of all targets."""
-    matrix = experiment.problem.matrix
-    return min(matrix.shape()[1], experiment.problem.target.columns(matrix))
+    matrix = setup.problem.matrix
+    return min(matrix.shape()[1], setup.problem.target.columns(matrix))
 
 
-def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Finding:
+def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
     """Return whether weights of a linear learner stay in the span of its start and the instances seen.
 
     The orthogonal map that flips the complement of the instances seen leaves these unchanged, so the weights
@@ -597,7 +597,7 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:
-        if architecture.structure_at(experiment.d).linear_layers != 1:
+        if architecture.structure_at(setup.d).linear_layers != 1:
             other = described(architecture)
             return Finding(False, f"it requires a single linear neuron, and {name} is {other}")
         if not architecture.structure().starts_at_zero and not any_start:
@@ -606,7 +606,7 @@ def stays_in_span(learner: Learner, experiment: Setup, any_start: bool) -> Findi
         return Finding(True, f"the predictions of {name} are linear in the k labels it has seen")
     if learner.solver is not None and not learner.solver.structure().linear_in_instance:
         return Finding(False, f"it requires predictions linear in the instance, and those of {name} are not")
-    judged = verdict(learner, experiment)
+    judged = verdict(learner, setup)
     if not judged.group >= ROTATIONS:
         return Finding(False, f"the weights of {name} leave the span of the instances: {judged.reason}")
     if learner.noise is not None:

@@ -48,9 +48,9 @@ class CoveringVolume(Line, frozen=True, tag="covering-volume"):
         return bound
 
 
-def in_ball(experiment: Setup) -> Finding:
+def in_ball(setup: Setup) -> Finding:
     """Return whether instances are uniform points of the unit ball."""
-    matrix = experiment.problem.matrix
+    matrix = setup.problem.matrix
     if not matrix.structure().in_ball:
         return Finding(False, f"requires uniform points of the unit ball, and the matrix is {matrix.kind}")
     return Finding(True, "instances are uniform points of the unit ball")

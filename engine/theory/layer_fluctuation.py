@@ -60,12 +60,10 @@ def has_homogeneous_weights(learner: Learner) -> Finding:
     return finding
 
 
-def of_one_input(experiment: Setup) -> Finding:
+def of_one_input(setup: Setup) -> Finding:
     """Return whether every replica has a single input, of the same length in all of them, and one net."""
-    if experiment.n > 1 or experiment.m > 1:
-        return Finding(
-            False, f"requires one input and one target, and there are {experiment.n} and {experiment.m}"
-        )
-    if not experiment.problem.matrix.structure().on_sphere:
+    if setup.n > 1 or setup.m > 1:
+        return Finding(False, f"requires one input and one target, and there are {setup.n} and {setup.m}")
+    if not setup.problem.matrix.structure().on_sphere:
         return Finding(False, "requires an input of the same length in every replica, as sphere has")
     return Finding(True, "there is a single input, of the same length in every replica")

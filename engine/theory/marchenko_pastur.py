@@ -41,11 +41,11 @@ class MarchenkoPastur(Line, frozen=True, tag="marchenko-pastur"):
         return mean_density(at.experiment.n / at.experiment.d, ends)
 
 
-def fewer_gaussian_rows(experiment: Setup, limit: int) -> Finding:
+def fewer_gaussian_rows(setup: Setup, limit: int) -> Finding:
     """Return whether instances are independent Gaussian rows, at most `limit` of them."""
-    matrix = experiment.problem.matrix
+    matrix = setup.problem.matrix
     if not matrix.structure().isotropic:
         return Finding(False, f"requires independent Gaussian rows, and the matrix is {matrix.kind}")
-    if experiment.n > limit:
-        return Finding(False, f"requires at most {limit} rows, and there are {experiment.n}")
+    if setup.n > limit:
+        return Finding(False, f"requires at most {limit} rows, and there are {setup.n}")
     return Finding(True, "instances are independent Gaussian rows, fewer than features")

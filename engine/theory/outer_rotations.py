@@ -17,7 +17,7 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
 
     The bound holds in expectation over the signs of the rows, for square loss and every order that is
     independent of the signs. It is tight at k = D − 1, where the product of all labels seen is right for even
-    factors. With D independent signs it is 1 − k/D, `ri-signed`. Derived here; no earlier statement is known
+    factors. With D independent signs, it is 1 − k/D, `ri-signed`. Derived here; no earlier statement is known
     to us. Source: theory-open.md §17.
 
     Proof: all m = D − k unseen rows are orthogonal to the rows seen and to each other. So, given the rows

@@ -19,7 +19,7 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
 
     It holds in expectation over starts, for h ReLU units with Gaussian weights and no biases, on all vectors
     of n bits. The label is the product of k bits, and C_w is the weight variance of the other layer. λ⁰ and
-    λ¹ are the eigenvalues of the steps and ramps of such units. For odd k ≥ 3 both gradients are 0. Source:
+    λ¹ are the eigenvalues of the steps and ramps of such units. For odd k ≥ 3, both gradients are 0. Source:
     theory-bias.md §41.
     """
 

@@ -23,7 +23,7 @@ class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
 
     The bound holds in expectation over the instances, for a target with ‖w*‖ = 1 and square loss; least
     squares attains it. An unseen row costs 1 − k/d and a share 1 − k/n of the n rows is unseen: (1 − k/d)²
-    for n = d. With label noise it still holds, and `noise` is a stronger bound. Source: WKA21 Thms 6–7.
+    for n = d. With label noise, it still holds, and `noise` is a stronger bound. Source: WKA21 Thms 6–7.
 
     Proof: it requires independent rows with E xxᵀ = I and a rotation-invariant law. For an invariant learner,
     w* is uniform on the sphere. Given k rows and labels, all signs of the component v of w* orthogonal to

@@ -17,7 +17,7 @@ from engine.core import catalogue
 from engine.core.expressions import has_braces, plain
 from engine.core.parts import BadInput
 from engine.pictures.view import KindPlace, kind_places
-from engine.spec import documents, presets, reading
+from engine.spec import documents, presets, reading, sweeping
 from engine.spec.changes import unjudged
 from engine.spec.document_expressions import as_document
 from engine.spec.fields import UNTAGGED
@@ -126,8 +126,7 @@ class EditableExperiment:
         self.document = documents.in_full(raw, self.experiment)
         self.error: BadInput | None = None
         self._claims = claims
-        rows = experiment.n
-        self.last = float(experiment.protocol.extent(rows).last)
+        self.last = float(experiment.protocol.extent(experiment.n).last)
         """Last x of a run."""
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):
@@ -401,11 +400,8 @@ def _what_runs(experiment: Experiment) -> Experiment:
     return msgspec.structs.replace(experiment, **words, pictures=(), claims=())
 
 
-AXIS, POINTS, MOST_TRIED = "sweep", 5, 12
-"""Name of the axis, its number of values, and the number of candidates on each side."""
-
-THRESHOLD = 0.1
-"""Loss level of the second picture."""
+POINTS, MOST_TRIED = 5, 12
+"""Number of values of a sweep, and the number of candidates on each side."""
 
 
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
@@ -423,18 +419,16 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
     if isinstance(value, bool) or not isinstance(value, int | float | str) or value == "":
         raise BadInput(place, "There is no number to sweep here.")
     document = copy.deepcopy(raw)
-    axis: dict[str, Any] = {"name": AXIS, "symbol": symbol, "log": True}
+    axis: Raw = {"name": sweeping.AXIS, "symbol": symbol, "log": True}
     if isinstance(value, str):
         axis |= {"values": [2.0**power for power in range(-2, 3)], "symbol": f"factor of {symbol}"}
-        reading.put(document, place, f"{AXIS}*({value})")
+        reading.put(document, place, f"{sweeping.AXIS}*({value})")
     else:
         values = sorted({value, *islice(_fitting(editable, place, value, is_whole), POINTS - 1)})
         if len(values) < 2:
             raise BadInput(place, f"No other value of {symbol} fits the set-up.")
         axis |= {"values": values, "set": place, "log": values[0] > 0}
-    title = f"Sweep of {axis['symbol']} from {axis['values'][0]} to {axis['values'][-1]}"
-    pictures = _pictures(editable, axis["symbol"])
-    document |= {"title": title, "axes": [axis], "pictures": pictures, "claims": []}
+    document = sweeping.with_axis(document, editable.experiment, axis)
     sweep = EditableExperiment(document, editable.preset, editable.off)
     sweep.letters, sweep.next_letter = list(editable.letters), editable.next_letter
     return sweep
@@ -462,24 +456,3 @@ def _around(value: float, is_whole: bool) -> Iterator[float]:
                 yield number
             elif number == int(number):
                 yield int(number)
-
-
-def _pictures(editable: EditableExperiment, symbol: str) -> list[dict[str, Any]]:
-    """Return a picture against the axis and, if runs have a clock, a picture of all curves along the clock.
-
-    The picture against the axis shows the first place where the loss is below THRESHOLD, or else the last
-    value. The place from which the loss stays below would hide the law: in hadamard-128, a single row of
-    equal entries lifts EGU above THRESHOLD, wherever the row comes.
-    """
-    experiment = editable.experiment
-    clock = experiment.protocol.clock
-    measures = [picture["measure"] for picture in editable.raw["pictures"]] or [{"kind": "loss"}]
-    measure = copy.deepcopy(measures[0])
-    curves = {"name": "curves", "title": f"Every {symbol}", "x": clock, "measure": measure, "curves": [AXIS]}
-    law: dict[str, Any] = {"name": "law", "x": AXIS, "measure": measure}
-    if editable.last and measure in ("loss", {"kind": "loss"}):
-        law |= {"title": f"Until the loss is first below a tenth, against {symbol}", "y_log": True}
-        law["read"] = {"first_below": THRESHOLD}
-    else:
-        law["title"] = f"At the end, against {symbol}"
-    return [law, curves] if editable.last else [law]

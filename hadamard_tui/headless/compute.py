@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,14 +9,14 @@ from rich.console import Console
 
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.report import encode
-from engine.runtime.run import NotKept, Pacing
-from engine.runtime.sweep_run import Begun, Event, load_torch_for, run_sweep
+from engine.runtime.job import Job
+from engine.runtime.run import NotKept
 from engine.spec import presets
 from engine.spec.experiment import drawn
 from engine.spec.sweep import only
 from hadamard_tui.headless import console
 from hadamard_tui.running.costs import costs
-from hadamard_tui.running.progress import share_done, skipped
+from hadamard_tui.running.progress import skipped
 from hadamard_tui.state import kept_points
 
 if TYPE_CHECKING:
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from engine.results.results import Results
     from engine.results.trace import Trace
     from engine.runtime.store import Store
+    from engine.runtime.sweep_run import Event
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
@@ -33,9 +32,7 @@ if TYPE_CHECKING:
 
 
 POLL_SECONDS = 0.05
-
-ROUND_SECONDS = 0.2
-"""Seconds between two updates of the progress."""
+"""Seconds between two looks at the progress."""
 
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
@@ -59,28 +56,16 @@ def compute_all(
     """
     for sentence in sweep.data_sentences:
         errors.print(f"data: {sentence}", soft_wrap=True)
-    outcome: Future[Results] = Future()
-    begun: list[Results] = []
 
     def note(event: Event) -> None:
-        if isinstance(event, Begun):
-            begun.append(event.results)
-        elif isinstance(event, NotKept):
+        if isinstance(event, NotKept):
             errors.print(f"finished points cannot be stored: {event.why}", soft_wrap=True)
 
-    def work() -> None:
-        try:
-            load_torch_for(sweep, threads)
-            outcome.set_result(run_sweep(sweep, Pacing(ROUND_SECONDS).records, note, store))
-        except BaseException as error:
-            outcome.set_exception(error)
-
-    threading.Thread(target=work, name="engine", daemon=True).start()
+    job = Job(sweep, note, store, threads)
     with console.progress(errors, lines) as show:
-        while not outcome.done():
-            wait([outcome], POLL_SECONDS)
-            show(*(state(begun[0]) if begun else ("loading", 0.0)))
-    return outcome.result()
+        while not job.wait(POLL_SECONDS):
+            show(*(("loading", 0.0) if job.results is None else state(job.results)))
+    return job.finish()
 
 
 def state(results: Results) -> tuple[str, float]:
@@ -91,11 +76,11 @@ def state(results: Results) -> tuple[str, float]:
         return "preparing", 0.0
     memory = f"in about {results.traces[number].environment['memory']}"
     if not results.sweep.axes:
-        return f"running, {memory}", share_done(results)
+        return f"running, {memory}", results.share
     done = len(results.finished) + len(results.left_out)
     left_out = f", {words}" if (words := skipped(results)) else ""
     where = f"{done} of {len(points)} points done, {points[number].label}"
-    return f"{where}, {memory}{left_out}", share_done(results)
+    return f"{where}, {memory}{left_out}", results.share
 
 
 @dataclass(frozen=True)

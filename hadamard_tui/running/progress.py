@@ -11,7 +11,6 @@ from engine.results.gathering import WHY
 
 if TYPE_CHECKING:
     from engine.results.results import Results
-    from engine.results.trace import Trace
     from engine.spec.sweep import Sweep
 
 
@@ -22,38 +21,11 @@ SHORTEST = 2.0
 """Seconds of work before the first estimate."""
 
 
-def share_done(results: Results) -> float:
-    """Return the finished share of all points; the present point counts in part, skipped points in full."""
-    points, remaining = points_done(results)
-    return 1 - remaining / len(results.sweep.points) if points else 0.0
-
-
-def points_done(results: Results) -> tuple[float, float]:
-    """Return the number of computed points, the present one in part, and the number that may remain."""
-    number = max(results.traces, default=None)
-    if number is None:
-        return 0.0, float(len(results.sweep.points))
-    trace = results.traces[number]
-    part = 0.0 if number in results.finished else records_done(trace) / max(records_in_all(trace), 1)
-    computed = len(results.finished) + part
-    return computed, len(results.sweep.points) - len(results.left_out) - computed
-
-
 def skipped(results: Results) -> str:
     """Return a phrase on runs that an axis skips because their outcome is known; empty if it skips none."""
     runs = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
-
-
-def records_done(trace: Trace) -> int:
-    """Return the number of finished records; all records of a learner that ended early count as finished."""
-    return sum(curve.capacity if curve.ended else curve.length for curve in trace.curves)
-
-
-def records_in_all(trace: Trace) -> int:
-    """Return the planned number of records of all learners."""
-    return sum(curve.capacity for curve in trace.curves)
 
 
 class Remaining:
@@ -125,7 +97,7 @@ class EngineTime:
     def observe(self, seconds: float, results: Results) -> None:
         """Record the progress along the axes after `seconds` more of work."""
         if self._axes and self.is_counting:
-            self._remaining.see(seconds, *points_done(results))
+            self._remaining.see(seconds, *results.points_done)
 
     @property
     def remaining(self) -> str:

@@ -15,6 +15,8 @@ import numpy as np
 
 from engine.core import files
 from engine.spec import preset_index, presets
+from engine.spec.document_expressions import without_defaults
+from engine.spec.experiment import Experiment
 from hadamard_tui.charts.plots.look import STORED
 from hadamard_tui.charts.plots.series_builder import Plot, others
 from hadamard_tui.charts.series import Axes, LineStyle, Series
@@ -117,9 +119,13 @@ def write(name: str, stored: Stored) -> None:
 
 
 def digest(document: Raw) -> str:
-    """Return a digest of everything in a preset that its curves depend on, without claims and titles."""
+    """Return a digest of everything in a preset that its curves depend on, without claims and titles.
+
+    Fields with their defaults do not count: the curves stay those of the preset when a part gets a new field.
+    """
     pictures = [{**picture, "title": ""} for picture in document["pictures"]]
-    return preset_index.digest({**document, "pictures": pictures, "claims": []})
+    content = {**document, "pictures": pictures, "claims": []}
+    return preset_index.digest(without_defaults(Experiment, content))
 
 
 def stored_of(editable: EditableExperiment) -> Stored | None:

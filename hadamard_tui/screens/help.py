@@ -88,9 +88,9 @@ def questions() -> tuple[tuple[str, str], ...]:
             "The x-axis of a run shows examples, steps or time. With an axis, such as d, a set-up runs once "
             "per value, and a chart along the axis has one point per run. "
             f"`{key('vary')}` makes an axis from the number at the cursor; the headline names the law by "
-            "which the curves grow. With two axes the chart is a heat map of one learner, and the bar beside "
-            "it shows the value of each shade. A spectrum has the number of a singular value on its x-axis, "
-            f"largest value first. `{key('next_picture')}` shows the next chart, if there are several.",
+            "which the curves grow. With two axes, the chart is a heat map of one learner, and the bar "
+            "beside it shows the value of each shade. A spectrum has the number of a singular value on its "
+            f"x-axis, largest value first. `{key('next_picture')}` shows the next chart, if there is one.",
         ),
         (
             "What do the words and signs mean?",

@@ -16,7 +16,7 @@ import tomli_w
 from engine.core import files
 from engine.core.parts import BadInput
 from engine.core.texts import escaped
-from engine.results.headlines import headline
+from engine.results import tables
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.results import Results, of_one
@@ -28,7 +28,6 @@ from hadamard_tui.charts.plots.look import Look
 from hadamard_tui.charts.plots.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.running.viewed import headline_of_look
-from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.animation import asciicast, gif
 from hadamard_tui.sharing.rendering import boxes, pdf, png
 from hadamard_tui.sharing.svg import chart, heat_map_page
@@ -168,10 +167,10 @@ class FileKind(NamedTuple):
 
 KINDS: dict[str, FileKind] = {
     ".svg": FileKind(
-        "the chart with its caption, for a paper or the web", lambda shown, _: _page(shown).written()
+        "the chart with its caption, for a paper or the web", lambda shown, _: page_of(shown).written()
     ),
-    ".pdf": FileKind("the same as a page", lambda shown, _: pdf(_page(shown)), "matplotlib"),
-    ".png": FileKind("the same in pixels", lambda shown, _: png(_page(shown)), "resvg_py"),
+    ".pdf": FileKind("the same as a page", lambda shown, _: pdf(page_of(shown)), "matplotlib"),
+    ".png": FileKind("the same in pixels", lambda shown, _: png(page_of(shown)), "resvg_py"),
     ".gif": FileKind(
         "the chart as its curves grow", lambda shown, progress: gif(*_growing(shown), progress), "resvg_py"
     ),
@@ -217,7 +216,7 @@ def missing_letters(path: Path, shown: Shown) -> str:
     """Return a sentence on letters that no font has; empty for files whose readers choose the font."""
     if path.suffix.lower() not in DRAWN:
         return ""
-    sentence = boxes(_page(shown).text)
+    sentence = boxes(page_of(shown).text)
     return f"{escaped(path.name)} {sentence}" if sentence else ""
 
 
@@ -267,14 +266,7 @@ def _trace(shown: Shown) -> Trace:
 
 
 def _table(shown: Shown) -> tables.CurveTable:
-    if shown.pictures is None:
-        results = of_one(shown.experiment, _trace(shown))
-        losses, errors = (view(of_run(shown.experiment, measure), results) for measure in ("loss", "error"))
-        return tables.of_run(losses, errors, headline(losses, shown.experiment, shown.outcomes))
-    views = shown.pictures.views
-    run = shown.experiment, shown.outcomes, shown.pictures.results
-    headlines = [headline(picture_view, *run) for picture_view in views]
-    return tables.of_views(views, headlines)
+    return tables.table_of(_results(shown), shown.outcomes)
 
 
 def _report(shown: Shown) -> bytes:
@@ -299,7 +291,8 @@ def _document(shown: Shown) -> Raw:
     return as_document(shown.experiment) if shown.document is None else shown.document
 
 
-def _page(shown: Shown) -> SvgSheet:
+def page_of(shown: Shown) -> SvgSheet:
+    """Return the chart, the small multiples or the heat map, with its caption. Raises: BadInput."""
     if (heat := _heat(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:

@@ -59,14 +59,31 @@ TURN = 14.0, 0.0
 """Dash and gap in pixels of a solid line that several curves share."""
 
 
-def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]:
-    """Return the attributes of a line style; with `turns` > 1, the attributes of curve number `turn`."""
+class DashPattern(NamedTuple):
+    """Alternating lengths of dash and gap; the line begins `offset` after the start of the first dash."""
+
+    lengths: tuple[float, ...]
+    offset: float
+
+
+def dash_pattern(style: LineStyle, turn: int = 0, turns: int = 1) -> DashPattern | None:
+    """Return the dashes of a line style in pixels, with `turns` > 1 those of curve number `turn`.
+
+    None for a solid line.
+    """
     lengths = DASHES.get(style, TURN if turns > 1 else ())
     if not lengths:
-        return {}
+        return None
     *drawn, gap = lengths
-    numbers = " ".join(f"{number:g}" for number in (*drawn, gap + (turns - 1) * sum(lengths)))
-    return {"stroke_dasharray": numbers, "stroke_dashoffset": f"{-turn * sum(lengths) + 0:g}"}
+    return DashPattern((*drawn, gap + (turns - 1) * sum(lengths)), -turn * sum(lengths) + 0)
+
+
+def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]:
+    """Return the attributes of a line style; with `turns` > 1, the attributes of curve number `turn`."""
+    if (pattern := dash_pattern(style, turn, turns)) is None:
+        return {}
+    numbers = " ".join(f"{number:g}" for number in pattern.lengths)
+    return {"stroke_dasharray": numbers, "stroke_dashoffset": f"{pattern.offset:g}"}
 
 
 class SvgEntry(NamedTuple):

@@ -56,6 +56,7 @@ _SHAPES = {
     **dict.fromkeys("◀◂◄", "<"),
     **dict.fromkeys("●★•■◆", "*"),
     **dict.fromkeys("○⊙", "."),
+    "∘": "o",
     **dict.fromkeys("–—−", "-"),
     **dict.fromkeys("“”„", '"'),
     **dict.fromkeys("‘’", "'"),

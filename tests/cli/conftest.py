@@ -39,7 +39,7 @@ architecture = { kind = "linear" }
 update = { kind = "egu", lr = 0.1 }
 
 [[claims]]
-text = "After half the examples GD still has loss one half"
+text = "After half the examples, GD still has loss one half"
 kind = "value"
 curve = "GD"
 at = 4

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hadamard_tui.headless import compute
+from engine.runtime import job
 
 from .conftest import Answer
 
@@ -23,7 +23,7 @@ def broken(*_: object, **__: object) -> None:
 def test_an_exception_of_the_engine_is_one_line_and_names_the_file_with_its_traceback(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch, own_folders: Path
 ) -> None:
-    monkeypatch.setattr(compute, "run_sweep", broken)
+    monkeypatch.setattr(job, "run_sweep", broken)
     code, out, err = call("run", "small.toml", "--json")
     file = own_folders / "xdg_state_home" / "hadamard-tui" / "traceback.txt"
     assert (code, out) == (3, "")
@@ -37,7 +37,7 @@ def test_a_traceback_that_cannot_be_kept_is_printed(
     small: Path, call: Call, monkeypatch: pytest.MonkeyPatch, own_folders: Path
 ) -> None:
     (own_folders / "xdg_state_home").write_text("no folder")
-    monkeypatch.setattr(compute, "run_sweep", broken)
+    monkeypatch.setattr(job, "run_sweep", broken)
     code, _, err = call("run", "small.toml")
     assert code == 3
     assert "in broken" in err

@@ -17,9 +17,10 @@ import pytest
 from rich.console import Console
 
 from engine.results.results import Results
+from engine.runtime import job
 from engine.runtime.sweep_run import PointDone, run_sweep
 from engine.spec.documents import sweep_of
-from hadamard_tui.headless import compute, console
+from hadamard_tui.headless import console
 from hadamard_tui.headless.compute import state
 from hadamard_tui.headless.console import ProgressLines
 
@@ -39,7 +40,7 @@ run = { device = "cpu" }
 @pytest.fixture
 def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clock that advances by ten seconds at every reading, and runs that wait for two readings."""
-    looks, looked, really_sweep = [0], threading.Condition(), compute.run_sweep
+    looks, looked, really_sweep = [0], threading.Condition(), job.run_sweep
 
     def clock() -> float:
         with looked:
@@ -54,7 +55,7 @@ def slow_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         return really_sweep(*arguments)
 
     monkeypatch.setattr(console, "monotonic", clock)
-    monkeypatch.setattr(compute, "run_sweep", sweep_after_looks)
+    monkeypatch.setattr(job, "run_sweep", sweep_after_looks)
 
 
 def test_a_line_is_printed_in_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:

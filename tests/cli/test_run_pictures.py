@@ -143,11 +143,11 @@ def test_two_axes_make_a_heat_map(call, file):
 def test_points_are_kept_and_fresh_computes_them_again(call, file, monkeypatch):
     stores = []
 
-    def spied(sweep, gate, note, store):
+    def spied(sweep, gate, note, store, *more):
         stores.append(store)
-        return run_sweep(sweep, gate, note, store)
+        return run_sweep(sweep, gate, note, store, *more)
 
-    monkeypatch.setattr("hadamard_tui.headless.compute.run_sweep", spied)
+    monkeypatch.setattr("engine.runtime.job.run_sweep", spied)
     first, again, fresh = (call("run", str(file), "--json", *more).out for more in ((), (), ("--fresh",)))
     assert first == again == fresh
     assert stores[0] is not None

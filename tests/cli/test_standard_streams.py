@@ -14,9 +14,9 @@ from typing import TextIO
 import pytest
 
 from engine.core import files
+from engine.results import tables
 from engine.spec import presets
 from hadamard_tui.headless import verifying
-from hadamard_tui.sharing import tables
 from hadamard_tui.state.launch import begin
 from hadamard_tui.terminal.ascii_text import to_ascii
 

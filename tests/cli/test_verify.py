@@ -12,7 +12,7 @@ from .conftest import SMALL, Answer
 
 Call = Callable[..., Answer]
 
-CLAIM = "After half the examples GD still has loss one half"
+CLAIM = "After half the examples, GD still has loss one half"
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 from hadamard_tui.headless.compute import state
-from hadamard_tui.running.progress import points_done, share_done, skipped
+from hadamard_tui.running.progress import skipped
 
 READ = {"over": "rows", "first_below": 0.1, "of": "mean"}
 
@@ -106,8 +106,8 @@ def test_progress_and_json_say_what_is_skipped_and_why():
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     assert skipped(results) == f"{count} of {planned} runs skipped: the reading is known"
     assert state(results)[0].endswith(skipped(results))
-    assert share_done(results) == 1.0
-    assert points_done(results) == (len(results.traces), 0)
+    assert results.share == 1.0
+    assert results.points_done == (len(results.traces), 0)
     assert skipped(Results(results.sweep)) == ""
     skipped_names = [point["skipped"] for point in json.loads(encode({}, results, []))["points"]]
     assert skipped_names == [sorted(results.skipped.get(number, ())) for number in range(len(skipped_names))]

@@ -20,6 +20,7 @@ from pyarrow import parquet
 
 from engine.core.parts import BadInput
 from engine.pictures.view import KindPlace
+from engine.results import tables
 from engine.results.headlines import headline
 from engine.results.results import of_one
 from engine.results.trace import Trace
@@ -31,7 +32,6 @@ from hadamard_tui.charts.plots.look import ChartOptions, Look, Pinned
 from hadamard_tui.charts.plots.view_plot import plot
 from hadamard_tui.charts.series import Axes, Series
 from hadamard_tui.colours import palette
-from hadamard_tui.sharing import tables
 from hadamard_tui.sharing.exporting import (
     KINDS,
     LONGEST_NAME,
@@ -133,7 +133,7 @@ def test_a_csv_is_what_the_library_would_write_point_by_point(
             writer.writerow((bound.statement.direction, bound.kind, *point, None, None))
     results = of_one(experiment, quoted)
     losses, errors = (view(of_run(experiment, measure), results) for measure in ("loss", "error"))
-    assert tables.as_csv(tables.of_run(losses, errors)) == naive.getvalue().encode()
+    assert tables.as_csv(tables.of_run_views(losses, errors)) == naive.getvalue().encode()
 
 
 def test_json_is_the_report(shown: Shown, tmp_path: Path) -> None:

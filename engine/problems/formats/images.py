@@ -76,7 +76,8 @@ def read(images: Path, labels: Path | None) -> Images:
             return _of_archive(images) if beginning == ARCHIVE else _of_cifar(images)
         if has_own_labels:
             raise NotATable(
-                f"does not begin as an IDX file of images does ({IMAGES:#x}); else leave labels out"
+                f"does not begin as an IDX file of images does ({IMAGES:#x}); for other formats, "
+                "leave labels out"
             )
         if labels is None:
             raise BadField(

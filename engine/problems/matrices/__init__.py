@@ -235,7 +235,7 @@ class Matrix(Part, frozen=True, kw_only=True):
     succession. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn,
     which does not affect a rotation-invariant learner. Source: WKA21 App. A; theory.md §2.
 
-    Targets name features. In most families these are the entries of an instance, and both change sign
+    Targets name features. In most families, these are the entries of an instance, and both change sign
     together; a family with other features computes them in `named`.
     """
 

@@ -81,7 +81,8 @@ class ShownValue(msgspec.Struct, frozen=True):
     def ratio(self) -> float | None:
         """Value divided by the line.
 
-        None without a value or a line, if values have signs, if the line is about 0, or if the ratio is huge.
+        It is None if there is no value or no line, if some values are negative, or if the line is about 0. It
+        is also None if the ratio is huge.
         """
         if self.value is None or self.height is None or self.signed or abs(self.height) <= ZERO:
             return None

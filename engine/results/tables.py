@@ -1,4 +1,4 @@
-"""Curves and bounds as one long table with a row per point, for CSV and Parquet."""
+"""Curves and bounds as one long table with a row per point, for CSV, Parquet, pandas and Arrow."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ import csv
 import io
 from collections.abc import Sequence
 from itertools import repeat
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 
+from engine.claims import Outcome
 from engine.core.parts import BadInput
 from engine.pictures.view import Floats, View
+from engine.results.headlines import headline
+from engine.results.results import Results
+from engine.results.views import view
+from engine.spec.experiment import drawn, of_run
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
 
 Numbers = Floats | None
 
@@ -41,7 +50,17 @@ BLOCK = 4096
 """Rows per write; the screen may wait that long, because threads share the interpreter."""
 
 
-def of_run(losses: View, errors: View, caption: str = "") -> CurveTable:
+def table_of(results: Results, outcomes: Sequence[Outcome]) -> CurveTable:
+    """Return the table of all pictures; without pictures, the losses and the 0/1 errors of the run."""
+    experiment = results.sweep.experiment
+    if pictures := drawn(experiment):
+        views = [view(picture, results) for picture in pictures]
+        return of_views(views, [headline(shown, experiment, outcomes, results) for shown in views])
+    losses, errors = (view(of_run(experiment, measure), results) for measure in ("loss", "error"))
+    return of_run_views(losses, errors, headline(losses, experiment, outcomes))
+
+
+def of_run_views(losses: View, errors: View, caption: str = "") -> CurveTable:
     """Return the curves and drawn bounds of a run, from the views of its loss and of its 0/1 error.
 
     A row has `learner` or the direction of a bound, a name, x, and the numbers. The last two numbers may be
@@ -65,16 +84,16 @@ def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
     """
     parts: list[TablePart] = []
     labels: dict[str, str] = {}
-    for number, (view, caption) in enumerate(zip(views, captions, strict=True), start=1):
-        picture = view.picture.name or view.picture.title or f"picture {number}"
-        labels |= {f"{picture}: x": view.axes.x_label, f"{picture}: value": view.axes.y_label}
+    for number, (shown, caption) in enumerate(zip(views, captions, strict=True), start=1):
+        picture = shown.picture.name or shown.picture.title or f"picture {number}"
+        labels |= {f"{picture}: x": shown.axes.x_label, f"{picture}: value": shown.axes.y_label}
         labels[f"{picture}: caption"] = caption
-        for curve in view.curves:
+        for curve in shown.curves:
             series = "reference" if curve.training.is_reference else "learner"
             parts.append(TablePart((picture, series, curve.name), (curve.x, None, curve.y, curve.stderr)))
-        for line in view.lines:
+        for line in shown.lines:
             parts.append(TablePart((picture, line.direction, line.name), (line.x, None, line.y, None)))
-        for heat in view.heats:
+        for heat in shown.heats:
             x, y = np.meshgrid(heat.x, heat.y)
             stderr = None if heat.stderr is None else heat.stderr.ravel()
             parts.append(
@@ -142,16 +161,19 @@ def as_parquet(table: CurveTable) -> bytes:
     Raises: BadInput if it cannot be made, ImportError if the library cannot be loaded.
     """
     import pyarrow
+    from pyarrow import parquet
 
+    buffer = io.BytesIO()
     try:
-        return _parquet(table)
+        parquet.write_table(as_arrow(table), buffer)
     except pyarrow.ArrowException as error:
         raise BadInput("", f"the table cannot be made: {error}") from error
+    return buffer.getvalue()
 
 
-def _parquet(table: CurveTable) -> bytes:
+def as_arrow(table: CurveTable) -> pyarrow.Table:
+    """Return the table of Arrow, with the labels of the axes and the captions in its metadata."""
     import pyarrow
-    from pyarrow import parquet
 
     types = [pyarrow.string()] * len(table.texts) + [pyarrow.float64()] * len(table.numbers)
     names = (*table.texts, *table.numbers)
@@ -164,7 +186,20 @@ def _parquet(table: CurveTable) -> bytes:
             missing = column is None
             columns.append(pyarrow.nulls(length, pyarrow.float64()) if missing else pyarrow.array(column))
         tables.append(pyarrow.Table.from_arrays(columns, schema=schema))
-    joined = pyarrow.concat_tables(tables).combine_chunks()
-    buffer = io.BytesIO()
-    parquet.write_table(joined, buffer)
-    return buffer.getvalue()
+    return pyarrow.concat_tables(tables).combine_chunks()
+
+
+def as_frame(table: CurveTable) -> pandas.DataFrame:
+    """Return the table of pandas, with NaN for missing numbers, and the labels and captions in `attrs`."""
+    import pandas
+
+    names = (*table.texts, *table.numbers)
+    frames = [pandas.DataFrame(columns=names).astype(dict.fromkeys(table.numbers, float))]
+    for texts, numbers in table.parts:
+        if length := len(_first_column(numbers)):
+            columns = [np.full(length, np.nan) if column is None else column for column in numbers]
+            words = [[text] * length for text in texts]
+            frames.append(pandas.DataFrame(dict(zip(names, [*words, *columns], strict=True))))
+    frame = pandas.concat(frames[1:] or frames, ignore_index=True)
+    frame.attrs = dict(table.labels)
+    return frame

@@ -1,0 +1,256 @@
+"""The Python API without drawing: presets are loaded, run in the background, and read as tables.
+
+`hadamard_tui` offers the same names, with traces that can be drawn.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from types import TracebackType
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from engine.claims import Outcome
+from engine.core.parts import BadInput
+from engine.pictures.view import View
+from engine.results import tables
+from engine.results.headlines import headline
+from engine.results.outcomes import judge
+from engine.results.report import encode
+from engine.results.results import Results
+from engine.results.views import view
+from engine.runtime.job import Job
+from engine.spec import documents, presets, sweeping
+from engine.spec.document_expressions import as_document
+from engine.spec.experiment import Experiment, drawn, of_run
+from engine.spec.reading import Raw
+from engine.spec.sweep import Sweep, only
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+PresetName = str | PathLike[str]
+"""Name of a preset, or path of a preset file or of a result in JSON."""
+
+Progress = Callable[[float], object]
+"""Callback that receives the finished share of a run, from 0 to 1."""
+
+SECONDS = 0.1
+"""Seconds between two calls of a callback."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A preset as it is loaded."""
+
+    document: Raw
+    """Tables of the preset, with defaults; their expressions are unchanged."""
+
+    points: Sweep
+    """Experiments at all points of the axes; one without axes."""
+
+    @property
+    def experiment(self) -> Experiment:
+        """Experiment at the first point of the axes."""
+        return self.points.experiment
+
+    def __repr__(self) -> str:
+        axes = "".join(f"; along {axis.name}" for axis in self.points.axes)
+        return f"<Preset “{_title(self.experiment)}”: {_learners(self.experiment)}{axes}>"
+
+
+def _title(experiment: Experiment) -> str:
+    return experiment.title or "experiment without a title"
+
+
+def _learners(experiment: Experiment) -> str:
+    return ", ".join(learner.name for learner in experiment.learners)
+
+
+def load(name: PresetName, *changes: str) -> Preset:
+    """Return a preset with changes such as `"problem.matrix.d=256"`. Raises: BadInput.
+
+    Its claims are judged if the changes leave them meaningful.
+    """
+    document = presets.document(fspath(name), changes)
+    return Preset(document, presets.sweep_of(fspath(name), document))
+
+
+def as_preset(setup: Preset | Experiment | PresetName) -> Preset:
+    """Return a preset, by name or as it is, or that of an experiment made in Python. Raises: BadInput."""
+    if isinstance(setup, Preset):
+        return setup
+    if isinstance(setup, Experiment):
+        return Preset(as_document(setup), only(setup))
+    return load(setup)
+
+
+def along(setup: Preset | PresetName, place: str, values: Sequence[float | str]) -> Preset:
+    """Return a preset with an axis of `values` at `place`, as `"problem.matrix.d"`. Raises: BadInput."""
+    preset = as_preset(setup)
+    if preset.document["axes"]:
+        raise BadInput(place, "the preset has an axis already; run it, or take a preset without axes")
+    axis: Raw = {"name": sweeping.AXIS, "symbol": place.rpartition(".")[2], "set": place}
+    numbers = [setting for setting in values if not isinstance(setting, str)]
+    axis |= {"values": list(values), "log": len(numbers) == len(values) and min(numbers, default=0) > 0}
+    document = sweeping.with_axis(copy.deepcopy(preset.document), preset.experiment, axis)
+    return Preset(document, documents.sweep_of(document))
+
+
+class Trace:
+    """The results of a run or of a sweep: curves, theory lines and outcomes of claims.
+
+    Args:
+        results: the traces at all points; they may still grow.
+        document: the experiment as a preset document.
+    """
+
+    def __init__(self, results: Results, document: Raw) -> None:
+        self.results, self.document = results, document
+
+    @property
+    def experiment(self) -> Experiment:
+        """Experiment, at the first point of the axes if there are axes."""
+        return self.results.sweep.experiment
+
+    @cached_property
+    def claims(self) -> list[Outcome]:
+        """Outcomes of the claims; none are judged while the run is incomplete."""
+        return judge(self.results) if self.results.complete else []
+
+    @property
+    def pictures(self) -> list[str]:
+        """Names, else titles, of the pictures; a run without pictures has one, "loss"."""
+        pictures = drawn(self.experiment)
+        return [picture.name or picture.title for picture in pictures] or ["loss"]
+
+    def view(self, picture: str | int = 0) -> View:
+        """Return the arrays of a picture, by name or number: curves, standard errors and theory lines.
+
+        Raises: BadInput for an unknown picture.
+        """
+        pictures, names = drawn(self.experiment) or (of_run(self.experiment),), self.pictures
+        if isinstance(picture, str) and picture not in names:
+            raise BadInput(picture, f"there is no picture of this name; there are {', '.join(names)}")
+        number = names.index(picture) if isinstance(picture, str) else picture
+        if not -len(pictures) <= number < len(pictures):
+            raise BadInput(str(picture), f"there are {len(pictures)} pictures, counted from 0")
+        return view(pictures[number], self.results)
+
+    def headline(self, picture: str | int = 0) -> str:
+        """Return the finding of a picture in one sentence."""
+        return headline(self.view(picture), self.experiment, self.claims, self.results)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return all pictures as one long table, with a row per point; labels and headlines in `attrs`."""
+        return tables.as_frame(tables.table_of(self.results, self.claims))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the same table for Arrow, with labels and headlines in its metadata."""
+        return tables.as_arrow(tables.table_of(self.results, self.claims))
+
+    def to_json(self, by_replica: bool = False) -> str:
+        """Return the whole result as the command `run --json` prints it.
+
+        `hadamard-tui run FILE.json` opens it again. Raises: BadInput for too many values of replicas.
+        """
+        return encode(self.document, self.results, self.claims, by_replica).decode()
+
+    def __repr__(self) -> str:
+        holding = sum(outcome.holds is True for outcome in self.claims)
+        end = f"{holding} of {len(self.claims)} claims hold" if self.results.complete else "incomplete"
+        return f"<Trace of “{_title(self.experiment)}”: {_learners(self.experiment)}; {end}>"
+
+
+T = TypeVar("T", bound=Trace)
+
+
+class Run(Generic[T]):
+    """A run in the background. Leaving its `with` block stops it; the curves so far stay.
+
+    Raises BadInput where it is made if the experiment is malformed, and from `wait` and `trace` if it cannot
+    run here.
+    """
+
+    def __init__(self, setup: Preset | Experiment | PresetName, trace_type: type[T]) -> None:
+        self._preset, self._trace_type = as_preset(setup), trace_type
+        self._job = Job(self._preset.points)
+
+    def __enter__(self) -> Run[T]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the run after the current round."""
+        self._job.stop()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait up to `seconds`, or without a limit, and return whether the run has ended."""
+        if ended := self._job.wait(seconds):
+            self._job.finish()
+        return ended
+
+    @property
+    def share(self) -> float:
+        """Finished share of the run, from 0 to 1."""
+        return 0.0 if self._job.results is None else self._job.results.share
+
+    @property
+    def trace(self) -> T:
+        """Results so far, which do not grow."""
+        if self._job.wait(0):
+            so_far = self._job.finish()
+        elif self._job.results is None:
+            so_far = Results(self._preset.points)
+        else:
+            so_far = self._job.results.snapshot()
+        return self._trace_type(so_far, self._preset.document)
+
+    def finish(self, progress: Progress | None = None) -> T:
+        """Wait for the end, with calls of `progress` in between, and return the results.
+
+        An exception in between, as by Ctrl-C, stops the run.
+        """
+        with self:
+            while not self.wait(SECONDS):
+                if progress is not None:
+                    progress(self.share)
+            if progress is not None:
+                progress(1.0)
+        return self.trace
+
+
+def start(setup: Preset | Experiment | PresetName) -> Run[Trace]:
+    """Begin a preset or an experiment in the background; a `with` block stops it. Raises: BadInput."""
+    return Run(setup, Trace)
+
+
+def run(setup: Preset | Experiment | PresetName, progress: Progress | None = None) -> Trace:
+    """Run a preset at all points of its axes, or an experiment, to its end. Raises: BadInput."""
+    return start(setup).finish(progress)
+
+
+def sweep(
+    setup: Preset | PresetName,
+    place: str,
+    values: Sequence[float | str],
+    progress: Progress | None = None,
+) -> Trace:
+    """Run a preset with each of the `values` at `place`, as `"problem.matrix.d"`. Raises: BadInput.
+
+    Its first picture shows where the loss is first below a tenth, or else the last value, against them.
+    """
+    return run(along(setup, place, values), progress)
+
+
+def verify(setup: Preset | PresetName, progress: Progress | None = None) -> list[Outcome]:
+    """Run a preset and return the outcomes of its claims. Raises: BadInput."""
+    return run(setup, progress).claims

@@ -1,0 +1,116 @@
+"""The Python API: presets are loaded and run, and their traces are tables, figures and pictures.
+
+`import hadamard_tui as ht` offers these names; docs/api.md has examples.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine import api
+from engine.api import Preset, PresetName, Progress, Run, load, verify
+from engine.core.parts import BadInput
+from engine.spec.experiment import Experiment, drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import matplotlib.axes
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+    from hadamard_tui.sharing.exporting import Shown
+
+__all__ = ["BadInput", "Experiment", "Preset", "Run", "Trace", "load", "run", "start", "sweep", "verify"]
+
+
+class Trace(api.Trace):
+    """Results of a run or of a sweep, which notebooks and rich consoles show as a picture."""
+
+    def plot(
+        self, ax: matplotlib.axes.Axes | None = None, picture: str | int = 0, learner: str | None = None
+    ) -> matplotlib.axes.Axes:
+        """Draw a picture, by name or number, and return its axes; `ax.figure` saves it.
+
+        Args:
+            ax: axes to draw on; by default those of a new figure.
+            learner: learner of a heat map, by default the first.
+
+        Raises: BadInput for an unknown picture, or if nothing is computed yet.
+        """
+        from hadamard_tui.sharing.figures import draw_chart, draw_heat_map
+
+        shown = self._shown(picture, learner)
+        if ax is None:
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots(layout="constrained")
+        if shown.pictures is not None and shown.pictures.heat is not None:
+            draw_heat_map(ax, shown.pictures.heat)
+        else:
+            assert shown.axes is not None, "a picture has a chart or a heat map"
+            draw_chart(ax, shown.series, shown.axes)
+        return ax
+
+    def to_svg(self, picture: str | int = 0, learner: str | None = None) -> str:
+        """Return a picture as the app exports it, with legend and headline. Raises: BadInput."""
+        from hadamard_tui.sharing.exporting import page_of
+
+        return page_of(self._shown(picture, learner)).written().decode()
+
+    def _repr_svg_(self) -> str | None:
+        return self.to_svg() if self.results.traces else None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from hadamard_tui.headless.pictures import chart, claims, pictures, said_of
+
+        yield repr(self)
+        if not self.results.traces:
+            return
+        if drawn(self.experiment):
+            yield from pictures(self.results, self.claims, console)
+        else:
+            losses = self.view()
+            yield chart(losses, console)
+            yield said_of(losses, self.experiment, self.claims)
+            yield from claims(self.claims)
+
+    def _shown(self, picture: str | int, learner: str | None) -> Shown:
+        """Return the content of an export of a picture. Raises: BadInput."""
+        from hadamard_tui.charts.plots.look import Look
+        from hadamard_tui.sharing import exporting
+
+        view = self.view(picture)
+        if not self.results.traces:
+            raise BadInput("", "nothing is computed yet; wait for the run")
+        shown = exporting.Shown(
+            self.document,
+            self.experiment,
+            self.results.traces[min(self.results.traces)],
+            document=self.document,
+            outcomes=self.claims,
+            pictures=exporting.Pictures(self.results) if drawn(self.experiment) else None,
+        )
+        return exporting.with_look(shown, Look(view), learner)
+
+
+def start(setup: Preset | Experiment | PresetName) -> Run[Trace]:
+    """Begin a preset or an experiment in the background; a `with` block stops it. Raises: BadInput."""
+    return Run(setup, Trace)
+
+
+def run(setup: Preset | Experiment | PresetName, progress: Progress | None = None) -> Trace:
+    """Run a preset at all points of its axes, or an experiment, to its end. Raises: BadInput."""
+    return start(setup).finish(progress)
+
+
+def sweep(
+    setup: Preset | PresetName,
+    place: str,
+    values: Sequence[float | str],
+    progress: Progress | None = None,
+) -> Trace:
+    """Run a preset with each of the `values` at `place`, as `"problem.matrix.d"`. Raises: BadInput.
+
+    Its first picture shows where the loss is first below a tenth, or else the last value, against them.
+    """
+    return run(api.along(setup, place, values), progress)

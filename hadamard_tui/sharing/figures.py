@@ -1,0 +1,104 @@
+"""Charts and heat maps on axes of matplotlib that belong to a user's own figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hadamard_tui.charts.drawing.raster import paint_series
+from hadamard_tui.charts.series import is_line
+from hadamard_tui.colours.palette import STEPS, colour_map
+from hadamard_tui.sharing.svg import BAND, CURVE, LINE, REGION, THIN
+from hadamard_tui.sharing.svg_page import dash_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import matplotlib.axes
+
+    from hadamard_tui.charts.heat_map import HeatMap
+    from hadamard_tui.charts.series import Axes, LineStyle, Series
+
+COLUMNS, ROWS = 120, 40
+"""Size in cells of the screen on which curves are compared."""
+
+FAINT = 0.35
+"""Opacity of faint series."""
+
+DOT = 3.0
+"""Size in points of separate points."""
+
+
+def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -> None:
+    """Draw curves, error bands and theory lines with labels, scales and limits, and a legend.
+
+    Curves that share a line on the screen share it here, by turns.
+    """
+    from matplotlib.lines import Line2D
+
+    turns = {
+        number: (turn, len(group))
+        for group in paint_series(series, axes, COLUMNS, ROWS).shared
+        for turn, number in enumerate(group)
+    }
+    for number, drawn in enumerate(series):
+        opacity = FAINT if drawn.faint else 1.0
+        if drawn.band is not None:
+            shade = REGION if drawn.is_region else BAND
+            ax.fill_between(drawn.x, *drawn.band, color=drawn.colour, alpha=shade, linewidth=0)
+        if drawn.is_region:
+            continue
+        width = THIN if drawn.faint else LINE if is_line(drawn) else CURVE
+        style: dict[str, Any] = {"color": drawn.colour, "alpha": opacity, "linewidth": width}
+        if drawn.style == "points":
+            style |= {"linestyle": "none", "marker": "o", "markersize": DOT}
+        else:
+            style["linestyle"] = _dashes(drawn.style, width, *turns.get(number, ()))
+        ax.plot(drawn.x, drawn.y, label=drawn.name or "_nolegend_", **style)
+    _set_axes(ax, axes)
+    listed = [drawn for drawn in series if drawn.name and not drawn.is_region]
+    if listed:
+        legend = ax.legend(fontsize="small", handlelength=3)
+        for drawn, handle in zip(listed, legend.legend_handles, strict=True):
+            if drawn.style != "points" and isinstance(handle, Line2D):
+                handle.set_linestyle(_dashes(drawn.style))  # all of it, without the turns of others
+
+
+def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
+    """Draw the values in the colours of the light screen, with contours, marked points and a scale."""
+    from matplotlib.colors import ListedColormap, LogNorm, Normalize
+
+    low, high = heat.scale.limits
+    norm = (LogNorm if heat.scale.log else Normalize)(low, high)
+    colours = ListedColormap(colour_map(dark_is_more=True).colours[:STEPS] / 255)
+    mesh = ax.pcolormesh(heat.x, heat.y, heat.z, cmap=colours, norm=norm, shading="nearest")
+    for contour in heat.contours:
+        ax.plot(*contour.path.T, color="black", linestyle=_dashes(contour.style), label=contour.name)
+    for point in heat.points:
+        ax.plot([point.x], [point.y], marker=f"${point.mark}$", color="black", linestyle="none")
+    _set_axes(ax, heat.axes)
+    ax.figure.colorbar(mesh, ax=ax, label=heat.z_label)
+    if any(contour.name for contour in heat.contours):
+        ax.legend(fontsize="small", handlelength=3)
+
+
+def _dashes(style: LineStyle, width: float = CURVE, turn: int = 0, turns: int = 1) -> Any:
+    """Return a line style of matplotlib, whose lengths are multiples of the line width."""
+    if (pattern := dash_pattern(style, turn, turns)) is None:
+        return "solid"
+    return pattern.offset / width, [length / width for length in pattern.lengths]
+
+
+def _set_axes(ax: matplotlib.axes.Axes, axes: Axes) -> None:
+    ax.set_title(axes.title, fontsize="medium")
+    ax.set_xlabel(axes.x_label)
+    ax.set_ylabel(axes.y_label)
+    ax.set_xscale("log" if axes.x_log else "linear")
+    ax.set_yscale("log" if axes.y_log else "linear")
+    ax.set_xlim(*(axes.x_limits[::-1] if axes.x_falls else axes.x_limits))
+    ax.set_ylim(*(axes.y_limits[::-1] if axes.y_down else axes.y_limits))
+    if axes.x_names:
+        ax.set_xticks([place for place, _ in axes.x_names], [name for _, name in axes.x_names])
+    if axes.y_names:
+        ax.set_yticks(np.arange(len(axes.y_names)), axes.y_names)
