@@ -167,7 +167,7 @@ class KernelFit:
     """
 
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
-        """Store K, a function of rows [R, n, d] and [R, k, d]; `weighs` means K = xᵀx̃, which has weights."""
+        """Store K, a function of rows [R, n, d] and [R, k, d]; with `weighs`, K = xᵀx̃, and weights exist."""
         self._values, self._lam, self._weighs = kernel, lam, weighs
         self._given = data.instances.rows
         self._rows = self._given.double()  # [R, n, d]
@@ -190,7 +190,7 @@ class KernelFit:
             self._add(self._to_come.popleft(), y)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the step of an instance [R, 1, d]; for the next row, also those of the following rows."""
+        """Compute the step of an instance [R, 1, d]. For the next row, add those of later rows."""
         self._z.narrow(self._k)
         ahead = slice(self._k, self._k + AHEAD)
         instances = self._rows[:, ahead]

@@ -66,7 +66,7 @@ def without_defaults(kind: Any, raw: Any) -> Any:
     A field that is added with a default leaves it unchanged.
     """
     if isinstance(raw, list | tuple):
-        return [without_defaults(items_of(alternatives(kind)), item) for item in raw]
+        return [without_defaults(items_of(alternatives(kind)), member) for member in raw]
     if not isinstance(raw, Mapping):
         return raw
     type_of, struct = _types_in(alternatives(kind), raw), struct_in(alternatives(kind), raw)
