@@ -8,7 +8,10 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-API = ("BadInput", "Experiment", "Preset", "Run", "Trace", "load", "run", "start", "sweep", "verify")
+API = (
+    *("BadInput", "Experiment", "Preset", "Run", "Trace"),
+    *("assert_invariant", "load", "run", "start", "sweep", "verify"),
+)
 """Names of `engine.api` that the package offers; __init__.pyi has their types."""
 
 

@@ -8,7 +8,10 @@ from importlib import import_module
 NAME = "hadamard-tui"
 """Name of the command, and of its folders in the system."""
 
-API = ("BadInput", "Experiment", "Preset", "Run", "Trace", "load", "run", "start", "sweep", "verify")
+API = (
+    *("BadInput", "Experiment", "Preset", "Run", "Trace"),
+    *("assert_invariant", "load", "run", "start", "sweep", "verify"),
+)
 """Names of `hadamard_tui.api` that the package offers; __init__.pyi has their types."""
 
 

@@ -3,6 +3,7 @@ from hadamard_tui.api import Experiment as Experiment
 from hadamard_tui.api import Preset as Preset
 from hadamard_tui.api import Run as Run
 from hadamard_tui.api import Trace as Trace
+from hadamard_tui.api import assert_invariant as assert_invariant
 from hadamard_tui.api import load as load
 from hadamard_tui.api import run as run
 from hadamard_tui.api import start as start

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine import api
-from engine.api import Preset, PresetName, Progress, Run, load, verify
+from engine.api import Preset, PresetName, Progress, Run, assert_invariant, load, verify
 from engine.core.parts import BadInput
 from engine.spec.experiment import Experiment, drawn
 
@@ -20,7 +20,19 @@ if TYPE_CHECKING:
 
     from hadamard_tui.sharing.exporting import Shown
 
-__all__ = ["BadInput", "Experiment", "Preset", "Run", "Trace", "load", "run", "start", "sweep", "verify"]
+__all__ = [
+    "BadInput",
+    "Experiment",
+    "Preset",
+    "Run",
+    "Trace",
+    "assert_invariant",
+    "load",
+    "run",
+    "start",
+    "sweep",
+    "verify",
+]
 
 
 class Trace(api.Trace):
