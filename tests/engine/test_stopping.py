@@ -130,7 +130,7 @@ def fitted(solver, instances, labels):
 LOOPS = {
     "one example after the other": lambda: [*one_by_one(INSTANCES, LABELS)],
     "min-divergence": lambda: min_divergence.nearest(X, Y, min_divergence.Power(7.0)),
-    "min-q": lambda: min_q.Path(X, Y, 3).at(0.01),
+    "min-q": lambda: min_q.Path(X, Y, 3, np.ones(36)).at(0.01),
     "nuclear": lambda: nuclear.least(X, Y, (6, 6)),
     "lp-margin": lambda: widest(X, np.sign(Y), "fourier"),
     "lasso": lambda: fitted(Lasso(lam=1e-5), INSTANCES, LABELS),
