@@ -61,7 +61,8 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        features = params["Phi"].mT + self.epsilon * self._moved(params)  # [B, d, P]
+        both_sides = self._moved(params) + self._moved({**params, "Psi": params["Psi"].mT})
+        features = params["Phi"].mT + self.epsilon / 2 * both_sides  # [B, d, P]
         by_weight = instances.combine(slope(self.predict(params, instances))) / math.sqrt(features.shape[1])
         return {"theta": (by_weight[:, None] @ features)[:, 0]}
 

@@ -94,7 +94,7 @@ class Tent(Architecture, frozen=True, tag="tent"):
             back = params[f"W{number}"].mT @ back * (below > 0)
         gradients["W1"] = instances.combine(back.flatten(0, 1)).view_as(params["W1"])
         gradients["b1"] = back.sum(2, keepdim=True)
-        return gradients
+        return {layer: gradients[layer] for layer in self.layers}
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
         numbers = range(1, 2 * self.times + 2)

@@ -1205,6 +1205,65 @@ class ReluLayer:
         }
 
 
+class Tent:
+    """A chain of rectified layers, the last of which is linear, unit by unit."""
+
+    def __init__(self, times: int = 4) -> None:
+        self._count = 2 * times + 1
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        return float(self._signals(params, x)[-1][0])
+
+    def _signals(self, params: dict[str, Array], x: Array) -> list[Array]:
+        below, signals = [float(coordinate) for coordinate in x], []
+        for number in range(1, self._count + 1):
+            rows = zip(params[f"W{number}"], params[f"b{number}"], strict=True)
+            signals.append(
+                [sum(w * a for w, a in zip(row, below, strict=True)) + float(b[0]) for row, b in rows]
+            )
+            below = [max(0.0, z) for z in signals[-1]]
+        return [np.array(layer) for layer in signals]
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        signals = self._signals(params, x)
+        back, gradients = [slope], {}
+        for number in range(self._count, 0, -1):
+            below = x if number == 1 else [max(0.0, z) for z in signals[number - 2]]
+            gradients[f"W{number}"] = np.array([[g * a for a in below] for g in back])
+            gradients[f"b{number}"] = np.array([[g] for g in back])
+            sent = [
+                sum(g * row[i] for g, row in zip(back, params[f"W{number}"], strict=True))
+                for i in range(len(below))
+            ]
+            if number > 1:
+                back = [g if z > 0 else 0.0 for g, z in zip(sent, signals[number - 2], strict=True)]
+        return gradients
+
+
+class Quadratic:
+    """(Φᵀθ + (ε/2) θᵀΨθ)/√d, parameter by parameter."""
+
+    def __init__(self, epsilon: float = 0.1, parameters: int = 30) -> None:
+        self._epsilon = epsilon
+
+    def predict(self, params: dict[str, Array], x: Array) -> float:
+        theta, total = params["theta"], 0.0
+        for feature, coordinate in enumerate(x):
+            linear = sum(phi * t for phi, t in zip(params["Phi"][:, feature], theta, strict=True))
+            square = sum(t * float(row @ theta) for t, row in zip(theta, params["Psi"][feature], strict=True))
+            total += coordinate * (linear + self._epsilon / 2 * square)
+        return float(total / np.sqrt(len(x)))
+
+    def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
+        theta = params["theta"]
+        moved = [
+            params["Phi"][:, feature] + self._epsilon * params["Psi"][feature] @ theta
+            for feature in range(len(x))
+        ]
+        total = sum(coordinate * features for coordinate, features in zip(x, moved, strict=True))
+        return {"theta": slope * total / np.sqrt(len(x))}
+
+
 class LayerByLayer:
     """z_{l+1} = √(C_b + C_w mean σ(z_l)²) g_{l+1}, mean ‖x‖²/d at first, with the chain rule written out."""
 
@@ -1258,6 +1317,8 @@ ARCHITECTURES = {
     "conv": Conv,
     "layer-by-layer": LayerByLayer,
     "relu-layer": ReluLayer,
+    "tent": Tent,
+    "quadratic": Quadratic,
 }
 
 

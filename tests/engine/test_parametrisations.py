@@ -230,6 +230,7 @@ HIDDEN = {
     "sparse-input": [{"width": 6, "connectivity": 3, "activation": "tanh"}],
     "dense-spindly": [{"width": 5}],
     "relu-layer": [{"width": 5}],
+    "tent": [{"times": 2}],
     "layer-by-layer": [{"depth": 2, "width": 5, "activation": "tanh", "cw": 2.0, "cb": 0.2}],
 }
 
