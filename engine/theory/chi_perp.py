@@ -6,7 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from engine.core.parts import Finding
 from engine.formulas import wide_nets
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
 from engine.theory import At, Floats, LineStructure
 from engine.theory.layer_recursion import (
     LayerRecursion,
@@ -40,6 +43,12 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
             needs_k_rows=False,
             of="the variances of layers",
         )
+
+    def holds(self, experiment: Setup) -> Finding:
+        return super().holds(experiment)
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return super().binds(learner, experiment)
 
     def value(self, at: At) -> Floats:
         signals = signals_at(at)

@@ -6,6 +6,7 @@ import math
 from typing import ClassVar
 
 from engine.core.parts import Finding
+from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
 from engine.theory import At, Floats, LineStructure
 from engine.theory.johnson_lindenstrauss import JohnsonLindenstrauss
@@ -39,6 +40,9 @@ class DistortionLimit(JohnsonLindenstrauss, frozen=True, tag="distortion-limit")
             return Finding(False, f"requires independent Gaussian points, and the matrix is {kind}")
         finding = super().holds(experiment)
         return Finding(True, "instances are independent Gaussian points") if finding.holds else finding
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return super().binds(learner, experiment)
 
     def value(self, at: At) -> Floats:
         return only_at_the_start(at, math.sqrt(2 * math.log(at.experiment.n) / signals_at(at).widths[0]))
