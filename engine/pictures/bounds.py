@@ -114,7 +114,7 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
     if not line.in_expectation:
         return outcome
     if curve.stderr is None or curve.replicas < ENOUGH:
-        few = f"for which {curve.replicas} replicas are too few; {ENOUGH} are needed"
+        few = f"which needs {ENOUGH} replicas, and this run has {curve.replicas}"
         detail = f"{at(least)}; the bound is on the expectation, {few}{until}"
         return outcome._replace(holds=None, detail=detail)
     errors = np.where(outside, gap / np.maximum(curve.stderr[places], rounding), np.inf)

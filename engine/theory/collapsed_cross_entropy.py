@@ -15,17 +15,17 @@ from engine.updates import EUCLIDEAN
 
 
 class CollapsedCrossEntropy(Line, frozen=True, tag="collapsed-cross-entropy"):
-    """CE∞ = −ln(1 − (C − 1)λ): the cross-entropy of every minimiser in the unconstrained-features model.
+    """CE∞ = −ln(1 − (m − 1)λ): the cross-entropy of every minimiser in the unconstrained-features model.
 
-    W and the features H minimise (1/N) Σ CE(W h_i) + λ/2 ‖W‖² + λ/(2n) ‖H‖², for C classes of n instances and
-    λ < 1/C. Every minimiser collapses exactly: logits are β(I − 11ᵀ/C) with e^(−β) = λ/(1 − (C − 1)λ). For λ
-    ≥ 1/C the minimum is at 0, with cross-entropy ln C. It is the limit of many steps of gradient descent.
+    W and the features H minimise (1/N) Σ CE(W h_i) + λ/2 ‖W‖² + λ/(2n) ‖H‖², for m classes of n instances and
+    λ < 1/m. Every minimiser collapses exactly: logits are β(I − 11ᵀ/m) with e^(−β) = λ/(1 − (m − 1)λ). For λ
+    ≥ 1/m the minimum is at 0, with cross-entropy ln m. It is the limit of many steps of gradient descent.
     Source: Papyan, Han, Donoho 2020; derived on theory-nets.md §29.
     """
 
     title: ClassVar[str] = "collapsed features"
     measure: ClassVar[str] = "loss"
-    formula: ClassVar[str] = "−ln(1 − (C − 1)λ)"
+    formula: ClassVar[str] = "−ln(1 − (m − 1)λ)"
     source: ClassVar[str] = "PHD20"
 
     def structure(self) -> LineStructure:

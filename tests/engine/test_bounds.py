@@ -577,7 +577,7 @@ BINDS_NOT = [
     ("collapsed-cross-entropy", LLS, "gradient descent on a net"),
     ("collapsed-cross-entropy", gd(0.1, **{**FREE, "activation": "tanh"}), "two linear layers"),
     ("collapsed-cross-entropy", gd(0.1, **{**FREE, "biases": True}), "without biases"),
-    ("collapsed-cross-entropy", gd(0.1, **{**FREE, "widths": [2]}), "as many hidden units as classes"),
+    ("collapsed-cross-entropy", gd(0.1, **{**FREE, "widths": [1]}), "as many hidden units as classes"),
     ("collapsed-cross-entropy", gd(0.1, **{**FREE, "l2_penalty": 0.0}), "an L2 penalty"),
     ("gp-band", {"solver": "kernel"}, "a penalised fit by a kernel"),
     ("gp-band", {"solver": "random-features"}, "a penalised fit by a kernel"),

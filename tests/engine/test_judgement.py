@@ -136,7 +136,7 @@ def test_one_run_breaks_a_bound_on_every_run_and_decides_nothing_about_an_expect
     assert "-0.01 at 4" in of_every_run.detail
     expected = judged(curve(gap), bound())
     assert (expected.holds, expected.word) == (None, "? not decided")
-    assert f"1 of the {ENOUGH} replicas" in expected.detail
+    assert f"needs {ENOUGH} replicas, and this run has 1" in expected.detail
 
 
 @pytest.mark.parametrize(("replicas", "errors", "holds"), [
