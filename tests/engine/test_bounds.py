@@ -577,7 +577,6 @@ BINDS_NOT = [
     ("collapsed-cross-entropy", LLS, "gradient descent on a net"),
     ("collapsed-cross-entropy", gd(0.1, **{**FREE, "activation": "tanh"}), "two linear layers"),
     ("collapsed-cross-entropy", gd(0.1, **{**FREE, "biases": True}), "without biases"),
-    ("collapsed-cross-entropy", gd(0.1, **{**FREE, "widths": [1]}), "as many hidden units as classes"),
     ("collapsed-cross-entropy", gd(0.1, **{**FREE, "l2_penalty": 0.0}), "an L2 penalty"),
     ("gp-band", {"solver": "kernel"}, "a penalised fit by a kernel"),
     ("gp-band", {"solver": "random-features"}, "a penalised fit by a kernel"),
@@ -793,6 +792,13 @@ def test_a_bound_says_why_it_does_not_bind_a_learner(kind, learner, reason):
     assert not finding.holds
     assert reason in finding.reason
     assert "it" in finding.reason.split()
+
+
+def test_fewer_hidden_units_than_classes_do_not_collapse():
+    described = experiment(**FEATURES, learners={"it": gd(0.1, **{**FREE, "widths": [2]})})
+    finding = bound("collapsed-cross-entropy").binds(described.learners[0], described)
+    assert not finding.holds
+    assert "as many hidden units as classes" in finding.reason
 
 
 def test_every_bound_has_a_case_of_each_sort():
