@@ -151,7 +151,7 @@ def _roots(jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor)
     means = sums / (members @ weights.T)[..., None]  # g_cc′
     of_classes = of_pairs.sum(1)
     class_means = (of_pairs[..., None] * means).sum(1) / of_classes[:, None]  # g_c
-    labelled = members[:, :] > 0  # [c′, n], whether c′ is the label of the row
+    labelled = members > 0  # [c′, n], whether c′ is the label of the row
     spread = weights.where(~labelled, 0.0).sqrt()[..., None] * (gradients - means[classes].movedim(0, 1))
     return Roots(
         of_classes.sqrt()[:, None] * class_means,

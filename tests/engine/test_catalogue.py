@@ -174,7 +174,7 @@ def test_targets_are_refused_only_by_families_that_they_do_not_fit(files):
                 reading.parse(described)
             except BadInput:
                 refused.add((matrix, target))
-    of_one_entry, of_classes = {"interval"}, {"clusters", "digits", "wilson"}
+    of_one_entry, of_classes = {"interval"}, {"clusters", "digits", "unconstrained", "wilson"}
     families = set(catalogue.members("matrices"))
     expected = {(matrix, "file") for matrix in families - {"file"}}
     expected |= {(matrix, "function") for matrix in families - of_one_entry}
