@@ -128,8 +128,8 @@ def test_every_part_but_the_users_own_files_is_in_a_preset():
         }
         for claim in described.claims:
             named = {getattr(claim, field) for field in claim.line_fields} - {None}
-            learners = {learner.name for learner in everywhere}
-            used["theory"] |= {name for name in named if name.split(", ")[0] not in learners}
+            learners = {f"{learner.name}, " for learner in everywhere}  # values of axes follow a name
+            used["theory"] |= {name for name in named if not f"{name}, ".startswith((*learners,))}
         used["theory"] |= {picture.relative for picture in described.pictures} & set(
             catalogue.members("theory")
         )
