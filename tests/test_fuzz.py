@@ -84,6 +84,7 @@ def test_an_experimental_line_is_respected_by_those_that_it_binds(line: Line, tm
 
 
 @pytest.mark.parametrize("name", corpus())
+@pytest.mark.slow
 def test_a_preset_that_once_showed_an_error_shows_none(name: str) -> None:
     experiment = corpus()[name]
     for learner in experiment.learners:

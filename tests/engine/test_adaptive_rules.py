@@ -50,6 +50,7 @@ def test_there_are_seven_diagonal_rules():
 
 
 @crossed(kind=DIAGONAL, matrix=["hadamard", "rademacher"], architecture=NETS)
+@pytest.mark.slow
 def test_diagonal_rules_are_invariant_on_single_examples_of_signs_and_not_on_mini_batches(
     kind, matrix, architecture
 ):
@@ -62,6 +63,7 @@ def test_diagonal_rules_are_invariant_on_single_examples_of_signs_and_not_on_min
 
 
 @crossed(kind=DIAGONAL, matrix=["hadamard", "rademacher", "gaussian"], batch=[1, 4], architecture=NETS)
+@pytest.mark.slow
 def test_diagonal_rules_that_share_a_rate_per_unit_are_invariant_on_any_data(
     kind, matrix, batch, architecture
 ):
@@ -72,6 +74,7 @@ def test_diagonal_rules_that_share_a_rate_per_unit_are_invariant_on_any_data(
 
 @pytest.mark.parametrize("architecture", NETS, ids=lambda net: net["kind"])
 @pytest.mark.parametrize("kind", DIAGONAL)
+@pytest.mark.slow
 def test_sharing_a_rate_changes_nothing_on_single_examples_of_signs_and_much_on_others(kind, architecture):
     learners = {
         "own": {"update": {"kind": kind}, "architecture": architecture},

@@ -132,6 +132,7 @@ def test_parts_refuse_whole_numbers_that_no_run_gets_through(family, kind, field
 
 @pytest.mark.parametrize("target", catalogue.members("targets"))
 @pytest.mark.parametrize("matrix", catalogue.members("matrices"))
+@pytest.mark.slow
 def test_every_matrix_runs_with_every_target_or_says_why_not(matrix, target, files):
     variants_of_matrix = variants(catalogue.members("matrices")[matrix])
     for words in (

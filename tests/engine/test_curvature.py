@@ -306,6 +306,7 @@ def cross_entropy(architecture, parameters, x, classes):
 
 @pytest.mark.parametrize("is_exact", [True, False], ids=["whole Hessian", "Lanczos"])
 @pytest.mark.parametrize("name", REGRESSIONS)
+@pytest.mark.slow
 def test_spectrum_and_share_of_the_gradient_are_those_of_torch(name, is_exact, monkeypatch):
     if not is_exact:
         monkeypatch.setattr(eigenvalues, "WHOLE", 0)

@@ -99,6 +99,7 @@ def test_families_have_the_structure_that_they_declare(kind):
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.slow
 def test_rows_come_in_random_order_and_with_random_signs_where_that_is_declared(kind):
     for matrix in of_family(kind):
         if matrix.repeat is not None:

@@ -71,6 +71,7 @@ def test_coordinate_descent_is_adaboost_with_shrinkage():
 
 
 @pytest.mark.parametrize("loss", [Exponential(), Logistic()])
+@pytest.mark.slow
 def test_slopes_of_the_logarithm_are_those_of_the_loss_over_its_mean(loss):
     predictions = torch.tensor([[0.3, -1.2, 2.0], [0.1, 0.2, -0.3]], dtype=torch.float64, requires_grad=True)
     labels = torch.tensor([[1.0, -1.0, 1.0]], dtype=torch.float64).expand(2, -1)

@@ -159,6 +159,7 @@ def test_outputs_over_a_hidden_layer_that_stays_are_nets_of_their_own(loss):
         ("to-consistency", "adam"),
     ],
 )
+@pytest.mark.slow
 def test_replicas_and_rates_of_several_outputs_are_what_they_are_alone(protocol, update):
     brief = {"epochs": {"epochs": 3}, "erm": {"steps": 4}, "steps": STEPS, "to-consistency": {"passes": 2}}
     words = {"protocol": {"kind": protocol, **brief.get(protocol, {})}, "loss": "cross-entropy"}

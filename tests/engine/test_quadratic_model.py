@@ -102,6 +102,7 @@ def test_the_model_is_a_linear_one_and_a_quadratic_form():
 
 @pytest.mark.parametrize("part", ["span", "off-span", "features"])
 @pytest.mark.parametrize("corrected", [False, True])
+@pytest.mark.slow
 def test_the_measure_is_that_of_the_flow_of_the_page(part, corrected):
     features, matrices, labels = drawn()
     learner = {

@@ -204,6 +204,7 @@ BREAKING = [{"clip": {"value": 0.02}}, {"decay": {"rate": 0.5, "p": "1"}}]
 
 @pytest.mark.parametrize("options", [*KEEPING, *BREAKING])
 @pytest.mark.parametrize("rule", ["gd", "adam"])
+@pytest.mark.slow
 def test_the_certificate_agrees_with_the_verdict_about_what_is_added(rule, options):
     setup = described({**NET, "update": {"kind": rule, "lr": 0.1}, **options})
     (learner,) = setup.learners

@@ -145,6 +145,10 @@ SHORT = {
 """The shapes that are enough for a rule that is not gd."""
 
 
+WHILE_WORKING = ("adam", "egu", "gd", "hypentropy")
+"""Rules that are compared with their twins by the quick tests, too."""
+
+
 def cases():
     """Groups of learners of one rule and loss that cover pairs of rules, settings, architectures and losses.
 
@@ -158,7 +162,12 @@ def cases():
     for update, architecture, loss in (all_cases[number] for number in numbers):
         learner = {"update": update, "architecture": architecture}
         groups.setdefault((update["kind"], loss), []).append(learner)
-    return [pytest.param(group, loss, id=f"{rule} {loss}") for (rule, loss), group in groups.items()]
+    return [
+        pytest.param(
+            group, loss, id=f"{rule} {loss}", marks=() if rule in WHILE_WORKING else pytest.mark.slow
+        )
+        for (rule, loss), group in groups.items()
+    ]
 
 
 def _cases():

@@ -68,6 +68,7 @@ def test_a_preset_is_read_at_all_points_of_its_axes(file: Path):
         for name in sorted(file.stem for file in NUMBERS.glob("*.json"))
     ],
 )
+@pytest.mark.slow
 def test_a_preset_measures_what_it_measured_then(name: str):
     assert differences(read(name, NUMBERS), numbers(name)) == []
 

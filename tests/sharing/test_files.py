@@ -311,6 +311,7 @@ def test_the_figure_has_the_colours_of_paper_whatever_the_screen_has(
 
 
 @pytest.mark.parametrize(("suffix", "begins"), [(".pdf", b"%PDF"), (".png", b"\x89PNG")])
+@pytest.mark.slow
 def test_the_other_figures_are_what_their_names_say(
     suffix: str, begins: bytes, shown: Shown, tmp_path: Path
 ) -> None:

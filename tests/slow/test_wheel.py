@@ -26,10 +26,8 @@ def run(folder: Path, *command: str | Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(folder: Path) -> Path:
     """The program that a wheel of the working tree installs, with what constraints.txt pins."""
-    folder = tmp_path_factory.mktemp("wheel")
     run(
         ROOT,
         sys.executable,
@@ -55,18 +53,21 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "fresh" / "bin" / "hadamard-tui"
 
 
-def test_the_wheel_has_every_preset(program: Path, tmp_path: Path) -> None:
+def test_a_fresh_installation_has_every_preset_runs_draws_and_can_be_imported(tmp_path: Path) -> None:
+    """It is a single test, because every process that runs tests would install a program of its own."""
+    program = installed(tmp_path)
+    python = program.parent / "python"
     listing = "from engine.spec import presets; print(*presets.names())"
-    assert run(tmp_path, program.parent / "python", "-c", listing).split() == presets.names()
-
-
-def test_the_wheel_runs_a_preset_whose_claims_hold(program: Path, tmp_path: Path) -> None:
+    assert run(tmp_path, python, "-c", listing).split() == presets.names()
     result = json.loads(run(tmp_path, program, "run", "hadamard-128", "--json"))
     assert result["claims"]
     assert all(claim["holds"] for claim in result["claims"])
-
-
-def test_the_wheel_draws_a_preset_and_writes_its_picture(program: Path, tmp_path: Path) -> None:
     run(tmp_path, program, "run", "hadamard-128", "--export", "chart.png", "--export", "curves.parquet")
     assert (tmp_path / "chart.png").stat().st_size > 0
     assert (tmp_path / "curves.parquet").stat().st_size > 0
+    figure = 'import hadamard_tui as ht; ht.run("hadamard-128").plot().figure.savefig("dive.svg")'
+    run(tmp_path, python, "-c", figure)
+    assert "</svg>" in (tmp_path / "dive.svg").read_text()
+    packages = "import engine, hadamard_tui; print(engine.__path__[0], hadamard_tui.__path__[0])"
+    for package in map(Path, run(tmp_path, python, "-c", packages).split()):
+        assert {"py.typed", "__init__.pyi"} <= {file.name for file in package.iterdir()}
