@@ -229,27 +229,36 @@ class Run(Generic[T]):
         return self.trace
 
 
-def start(setup: Preset | Experiment | PresetName) -> Run[Trace]:
-    """Begin a preset or an experiment in the background; a `with` block stops it. Raises: BadInput."""
-    return Run(setup, Trace)
+class Runner(Generic[T]):
+    """The functions of the API that run presets, for one type of traces."""
+
+    def __init__(self, trace_type: type[T]) -> None:
+        self._trace_type = trace_type
+
+    def start(self, setup: Preset | Experiment | PresetName) -> Run[T]:
+        """Begin a preset or an experiment in the background; a `with` block stops it. Raises: BadInput."""
+        return Run(setup, self._trace_type)
+
+    def run(self, setup: Preset | Experiment | PresetName, progress: Progress | None = None) -> T:
+        """Run a preset at all points of its axes, or an experiment, to its end. Raises: BadInput."""
+        return self.start(setup).finish(progress)
+
+    def sweep(
+        self,
+        setup: Preset | PresetName,
+        place: str,
+        values: Sequence[float | str],
+        progress: Progress | None = None,
+    ) -> T:
+        """Run a preset with each of the `values` at `place`, as `"problem.matrix.d"`. Raises: BadInput.
+
+        Its first picture shows where the loss is first below a tenth, or else the last value, against them.
+        """
+        return self.run(along(setup, place, values), progress)
 
 
-def run(setup: Preset | Experiment | PresetName, progress: Progress | None = None) -> Trace:
-    """Run a preset at all points of its axes, or an experiment, to its end. Raises: BadInput."""
-    return start(setup).finish(progress)
-
-
-def sweep(
-    setup: Preset | PresetName,
-    place: str,
-    values: Sequence[float | str],
-    progress: Progress | None = None,
-) -> Trace:
-    """Run a preset with each of the `values` at `place`, as `"problem.matrix.d"`. Raises: BadInput.
-
-    Its first picture shows where the loss is first below a tenth, or else the last value, against them.
-    """
-    return run(along(setup, place, values), progress)
+_runner = Runner(Trace)
+start, run, sweep = _runner.start, _runner.run, _runner.sweep
 
 
 def verify(setup: Preset | PresetName, progress: Progress | None = None) -> list[Outcome]:

@@ -1,18 +1,15 @@
 """Terminal laboratory: an app, a command line and a Python API over the engine.
 
-The names of the API, docs/api.md, are loaded when they are used: `import hadamard_tui as ht` is fast.
+The names of the API, docs/api.md, are loaded from `hadamard_tui.api` when they are used: importing is fast.
+__init__.pyi has their types.
 """
 
 from importlib import import_module
 
+from engine import API
+
 NAME = "hadamard-tui"
 """Name of the command, and of its folders in the system."""
-
-API = (
-    *("BadInput", "Experiment", "Preset", "Run", "Trace"),
-    *("assert_invariant", "load", "run", "start", "sweep", "verify"),
-)
-"""Names of `hadamard_tui.api` that the package offers; __init__.pyi has their types."""
 
 
 def __getattr__(name: str) -> object:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine import api
-from engine.api import Preset, PresetName, Progress, Run, assert_invariant, load, verify
+from engine.api import Preset, Run, assert_invariant, load, verify
 from engine.core.parts import BadInput
 from engine.spec.experiment import Experiment, drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     import matplotlib.axes
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -105,24 +105,5 @@ class Trace(api.Trace):
         return exporting.with_look(shown, Look(view), learner)
 
 
-def start(setup: Preset | Experiment | PresetName) -> Run[Trace]:
-    """Begin a preset or an experiment in the background; a `with` block stops it. Raises: BadInput."""
-    return Run(setup, Trace)
-
-
-def run(setup: Preset | Experiment | PresetName, progress: Progress | None = None) -> Trace:
-    """Run a preset at all points of its axes, or an experiment, to its end. Raises: BadInput."""
-    return start(setup).finish(progress)
-
-
-def sweep(
-    setup: Preset | PresetName,
-    place: str,
-    values: Sequence[float | str],
-    progress: Progress | None = None,
-) -> Trace:
-    """Run a preset with each of the `values` at `place`, as `"problem.matrix.d"`. Raises: BadInput.
-
-    Its first picture shows where the loss is first below a tenth, or else the last value, against them.
-    """
-    return run(api.along(setup, place, values), progress)
+_runner = api.Runner(Trace)
+start, run, sweep = _runner.start, _runner.run, _runner.sweep

@@ -145,7 +145,7 @@ def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the numbers of which a length is taken, in float64: entries or Fourier coefficients [B, d]."""
+    """Return the entries of w, or its Fourier coefficients, [B, d] in float64: a norm is taken of them."""
     if not exponent.startswith("fourier"):
         return w.double()
     transformed: torch.Tensor = torch.fft.fft(w.double(), norm="ortho")

@@ -373,6 +373,23 @@ class OfLayers(Measure, frozen=True):
         return 3 * batch * parameters
 
 
+class OfHiddenLayers(Measure, frozen=True):
+    """Base of measures with a value for every hidden layer of a dense net, from the input up."""
+
+    def needs(self) -> MeasureNeeds:
+        return MeasureNeeds(parameters=True)
+
+    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
+        hidden = None if learner.architecture is None else learner.architecture.structure().hidden_layers
+        layers = 0 if hidden is None else len(hidden.next_variances)
+        return (Index("layer", np.arange(1.0, layers + 1)),)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        net = learner.architecture
+        hidden = None if net is None else net.structure().hidden_layers
+        return "the learner is a dense net" if hidden is None else None
+
+
 OF_ROWS = {"all": "", "train": " on seen rows", "test": " on unseen rows"}
 """Words for the rows of a measure in labels."""
 

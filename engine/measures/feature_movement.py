@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from engine.core.activations import transfer
 from engine.core.lazy import torch
-from engine.measures import Index, Measure, MeasureNeeds, Probe
+from engine.measures import MeasureNeeds, OfHiddenLayers, Probe
 
 if TYPE_CHECKING:
     from engine.core.params import Params
-    from engine.learners.learner import Learner
-    from engine.problems.problem import Problem
 
 
-class FeatureMovement(Measure, frozen=True, tag="feature-movement"):
+class FeatureMovement(OfHiddenLayers, frozen=True, tag="feature-movement"):
     """√(mean (h_l − h_l(0))²) over the units h_l = σ(z_l) of hidden layer l = 1 … L and all rows.
 
     In the kernel regime, it goes to 0 with the width; a wide net that learns features keeps it of order 1.
@@ -27,16 +23,6 @@ class FeatureMovement(Measure, frozen=True, tag="feature-movement"):
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True, start=True)
-
-    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        hidden = None if learner.architecture is None else learner.architecture.structure().hidden_layers
-        count = 0 if hidden is None else len(hidden.next_variances)
-        return (Index("layer", np.arange(1.0, count + 1)),)
-
-    def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        net = learner.architecture
-        is_dense = net is not None and net.structure().hidden_layers is not None
-        return None if is_dense else "the learner is a dense net"
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 4 * batch * signals

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from engine.core.activations import transfer
 from engine.core.lazy import torch
-from engine.measures import Index, Measure, MeasureNeeds, Probe
-
-if TYPE_CHECKING:
-    from engine.learners.learner import Learner
-    from engine.problems.problem import Problem
+from engine.measures import OfHiddenLayers, Probe
 
 
-class LayerVariance(Measure, frozen=True, tag="layer-variance"):
+class LayerVariance(OfHiddenLayers, frozen=True, tag="layer-variance"):
     """V_l = C_w · mean σ(z^l)²: the variance that layer l = 1 … L gives to a signal of layer l + 1.
 
     The mean is over the units of layer l and all rows, z^l are the signals of the units before σ, and C_w is
@@ -24,19 +18,6 @@ class LayerVariance(Measure, frozen=True, tag="layer-variance"):
     """
 
     label: ClassVar[str] = "layer variance"
-
-    def needs(self) -> MeasureNeeds:
-        return MeasureNeeds(parameters=True)
-
-    def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        hidden = None if learner.architecture is None else learner.architecture.structure().hidden_layers
-        layers = 0 if hidden is None else len(hidden.next_variances)
-        return (Index("layer", np.arange(1.0, layers + 1)),)
-
-    def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        net = learner.architecture
-        hidden = None if net is None else net.structure().hidden_layers
-        return "the learner is a dense net" if hidden is None else None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         return 3 * batch * signals

@@ -34,13 +34,9 @@ class Job:
         self._sweep, self._notify, self._store, self._threads = sweep, notify, store, threads
         self._pacing, self._stopped = Pacing(ROUND_SECONDS), threading.Event()
         self._outcome: Future[Results] = Future()
-        self._begun: Results | None = None
-        threading.Thread(target=self._work, name="engine", daemon=True).start()
-
-    @property
-    def results(self) -> Results | None:
+        self.results: Results | None = None
         """Growing results; None before the run begins."""
-        return self._begun
+        threading.Thread(target=self._work, name="engine", daemon=True).start()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end up to `seconds`, or without a limit, and return whether the run has ended."""
@@ -70,5 +66,5 @@ class Job:
 
     def _receive(self, event: Event) -> None:
         if isinstance(event, Begun):
-            self._begun = event.results
+            self.results = event.results
         self._notify(event)

@@ -252,7 +252,7 @@ class KernelFit:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
-        """Return P for the examples so far, none of which has a unit row; P is allocated like L."""
+        """Return P for the examples so far. No row of P is a unit row, and P has the size of L."""
         seen = slice(self._k)
         eye = torch.eye(self._k, dtype=self._factor.dtype, device=self._factor.device)
         inverse = torch.linalg.solve_triangular(self._factor[:, seen, seen], eye, upper=False)

@@ -124,7 +124,7 @@ class Lack(NamedTuple):
 
 
 def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
-    """Return the remedy that adds measures to those that the run records."""
+    """Return the remedy that records further measures in the run."""
     recorded = experiment.run.measures
     missing = [measure for measure in measures if measure not in recorded]
     return Remedy("run.measures", msgspec.to_builtins([*recorded, *missing]), words)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hadamard_tui.charts.drawing.raster import paint_series
 from hadamard_tui.charts.series import is_line
-from hadamard_tui.colours.palette import STEPS, colour_map
+from hadamard_tui.colours.palette import colour_map
 from hadamard_tui.sharing.svg import BAND, CURVE, LINE, REGION, THIN
 from hadamard_tui.sharing.svg_page import dash_pattern
 
@@ -43,14 +43,14 @@ def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -
         for turn, number in enumerate(group)
     }
     for number, drawn in enumerate(series):
-        opacity = FAINT if drawn.faint else 1.0
         if drawn.band is not None:
             shade = REGION if drawn.is_region else BAND
             ax.fill_between(drawn.x, *drawn.band, color=drawn.colour, alpha=shade, linewidth=0)
         if drawn.is_region:
             continue
         width = THIN if drawn.faint else LINE if is_line(drawn) else CURVE
-        style: dict[str, Any] = {"color": drawn.colour, "alpha": opacity, "linewidth": width}
+        style: dict[str, Any] = {"color": drawn.colour, "alpha": FAINT if drawn.faint else 1.0}
+        style["linewidth"] = width
         if drawn.style == "points":
             style |= {"linestyle": "none", "marker": "o", "markersize": DOT}
         else:
@@ -71,7 +71,7 @@ def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
 
     low, high = heat.scale.limits
     norm = (LogNorm if heat.scale.log else Normalize)(low, high)
-    colours = ListedColormap(colour_map(dark_is_more=True).colours[:STEPS] / 255)
+    colours = ListedColormap(colour_map(dark_is_more=True).colours / 255)
     mesh = ax.pcolormesh(heat.x, heat.y, heat.z, cmap=colours, norm=norm, shading="nearest")
     for contour in heat.contours:
         ax.plot(*contour.path.T, color="black", linestyle=_dashes(contour.style), label=contour.name)

@@ -36,7 +36,7 @@ class BufferCache(Generic[T]):
         self._entries: dict[Key, tuple[weakref.ref[object], T]] = {}
 
     def of(self, array: np.ndarray) -> T:
-        """Return the value for the buffer of which an array is a slice. It is computed once per buffer."""
+        """Return the value for the buffer behind an array, computed once per buffer."""
         buffer = array if array.base is None else array.base
         key = id(buffer), array.__array_interface__["data"][0], array.strides[0]
         if key not in self._entries:
