@@ -14,11 +14,17 @@ if not torch.cuda.is_available():
     pytest.skip("this machine has no CUDA device", allow_module_level=True)
 
 
-@crossed(name=traits(GENTLE), problem=["hadamard", "gaussian"], dtype=["float32", "float64"])
-def test_cuda_equals_cpu(name, problem, dtype):
-    words = {"learners": {name: GENTLE[name]}, "d": 16, "replicas": 2, "dtype": dtype, "seed": 1}
-    on_cpu = losses(experiment(problem, "all", device="cpu", **words))[name]
-    on_cuda = losses(experiment(problem, "all", device="cuda", **words))[name]
+@crossed(learner_name=traits(GENTLE), problem=["hadamard", "gaussian"], dtype=["float32", "float64"])
+def test_cuda_equals_cpu(learner_name, problem, dtype):
+    words = {
+        "learners": {learner_name: GENTLE[learner_name]},
+        "d": 16,
+        "replicas": 2,
+        "dtype": dtype,
+        "seed": 1,
+    }
+    on_cpu = losses(experiment(problem, "all", device="cpu", **words))[learner_name]
+    on_cuda = losses(experiment(problem, "all", device="cuda", **words))[learner_name]
     np.testing.assert_allclose(on_cuda, on_cpu, rtol=0, atol=1e-4 * on_cpu.max())
 
 
