@@ -58,7 +58,7 @@ class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursi
     def value(self, at: At) -> Floats:
         signals = signals_at(at)
         rows = at.drawn.data.instances.rows[:, :2].double()
-        products = (rows @ rows.mT / rows.shape[-1]).flatten(1).numpy()
+        products = (rows @ rows.mT / rows.shape[-1]).flatten(1).cpu().numpy()
         digits = ROUNDING[at.drawn.data.instances.rows.dtype.itemsize]
         different, counts = np.unique(products.round(digits), axis=0, return_counts=True)
         first = signals.cb[0] + signals.cw[0] * different.reshape(-1, 2, 2)
