@@ -122,8 +122,18 @@ def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64
 class Comparison:
     """Coupled runs of a learner on data, and of its counterpart on changed data."""
 
-    def __init__(self, experiment: Setup, learner: Learner, other: Learner) -> None:
+    def __init__(
+        self, experiment: Setup, learner: Learner, other: Learner, relative_to_movement: bool = False
+    ) -> None:
+        """Compare `learner` on the data of an experiment with `other` on changed data.
+
+        Changes are relative to the largest prediction, or to the largest movement of a prediction from its
+        start.
+        """
         self._experiment, self._learners = experiment, (learner, other)
+        self._relative_to_movement = relative_to_movement
+        self.size = 0.0
+        """Largest prediction, or largest movement, in the last comparison."""
         self.streams = Streams([experiment.run.seed], single=experiment.run.streams == "single")
         data = draw(experiment.problem, self.streams, "float64", "cpu").dense()
         self.data = data.with_variants(len(rates_of(learner)))
@@ -136,10 +146,18 @@ class Comparison:
         turns = (torch.from_numpy(matrix) for matrix in transformations)
         return self._change((on_transformed(inputs, begin, turn) for turn in turns), going)
 
-    def perturbations(self) -> Iterator[torch.Tensor]:
-        """Yield random signs times the size of rounding, [replicas, n, d] each, without end."""
+    def under_scalings(self, factors: Sequence[NDArray[np.float64]]) -> float:
+        """Return the largest change when every feature is multiplied by a factor of its own, [d] each."""
+        begin, inputs = self._experiment.protocol.training_run, self._inputs()
+        scalings = [torch.from_numpy(np.diag(of_features)) for of_features in factors]
+        return self._change(
+            on_transformed(inputs, begin, scaling, torch.diag(1 / scaling.diag())) for scaling in scalings
+        )
+
+    def perturbations(self, rounding: float = PERTURBATION) -> Iterator[torch.Tensor]:
+        """Yield random signs times the relative size of rounding, [replicas, n, d] each, without end."""
         rows, draws = self.data.instances.rows, self.streams("rounding")
-        size = PERTURBATION * rows.square().mean(-1, keepdim=True).sqrt()
+        size = rounding * rows.square().mean(-1, keepdim=True).sqrt()
         while True:
             yield size * torch.from_numpy(draws.signs(*rows.shape[1:]))
 
@@ -155,7 +173,9 @@ class Comparison:
     def _loss(self) -> Cost:
         return self._experiment.loss.of_targets(self.data.targets)
 
-    def _change(self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going) -> float:
+    def _change(
+        self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going = lambda done: None
+    ) -> float:
         """Return the largest |Δŷ| divided by the largest |ŷ|, at all finite records of the first replica.
 
         A training run on the unchanged data advances together with the others, which end when it ends.
@@ -170,6 +190,7 @@ class Comparison:
         limits = None if schedule.clips_at is None else (0.0, schedule.clips_at)
         compared = [_predictions(run, its.instances, records, going, limits) for its, run in transformed]
         change = size = torch.zeros((), dtype=torch.float64)
+        origin: torch.Tensor | float | None = None if self._relative_to_movement else 0.0
         with torch.no_grad():
             for before in _predictions(straight, data.instances, records, going, limits, ends):
                 if not before.isfinite().all():
@@ -183,7 +204,9 @@ class Comparison:
                 if not compared:
                     break
                 change = torch.stack([change, *((after - before).abs().max() for _, after in together)]).max()
-                size = torch.maximum(size, before.abs().max())
+                origin = before if origin is None else origin
+                size = torch.maximum(size, (before - origin).abs().max())
+        self.size = float(size)
         return float(change / size) if size else float(change)
 
 

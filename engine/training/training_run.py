@@ -105,11 +105,18 @@ def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tu
     return data, begin(replace(inputs, data=data, measures=()))
 
 
-def on_transformed(inputs: TrainingInputs, begin: Begin, turn: torch.Tensor) -> tuple[Data, TrainingRun]:
-    """Return the instances g x, and the training run on them from the start that corresponds to x."""
+def on_transformed(
+    inputs: TrainingInputs, begin: Begin, turn: torch.Tensor, of_start: torch.Tensor | None = None
+) -> tuple[Data, TrainingRun]:
+    """Return the instances g x, and the training run on them from the start that corresponds to x.
+
+    Args:
+        turn: g [d, d].
+        of_start: g⁻ᵀ, if g is not orthogonal.
+    """
     data, training_run = on_instances(inputs, begin, inputs.data.instances.rows @ turn.T)
     if isinstance(training_run.hypothesis, Turnable):
-        training_run.hypothesis.rotate(turn)
+        training_run.hypothesis.rotate(turn if of_start is None else of_start)
     return data, training_run
 
 

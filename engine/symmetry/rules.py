@@ -1,0 +1,243 @@
+"""Symmetries of update rules by measurement: which transformations of the inputs change nothing.
+
+A linear neuron and a tanh net are trained on instances x, and with a coupled start on transformed T x: the
+first layer W starts at W T⁻¹, so that both begin with the same predictions. For a rule with the symmetry,
+predictions stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+
+from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED, Group
+from engine.core.lazy import torch
+from engine.core.parts import BadInput, Verdict
+from engine.core.texts import listed
+from engine.problems.instances import element
+from engine.spec import reading
+from engine.spec.experiment import Experiment
+from engine.symmetry.certificate import MAGNIFIED, PAIRS, PERTURBATION, Comparison
+from engine.symmetry.verdict import verdict
+from engine.updates import Update
+
+GROUPS: dict[str, Group | None] = {
+    "rotations": ROTATIONS,
+    "permutations": PERMUTATIONS,
+    "sign flips": SIGN_FLIPS,
+    "scalings": None,
+}
+"""Groups of transformations of the inputs; a scaling multiplies every input by a number of its own."""
+
+ROWS, FEATURES, UNITS, STEPS = 24, 8, 6, 20
+"""Sizes of the data and of the hidden layer, and number of steps: enough for every rule to have its state."""
+
+NEURON, NET = "linear", {"kind": "dense", "widths": [UNITS], "activation": "tanh"}
+"""Models that are trained; the net has a bias per unit."""
+
+LOSSES = "square", "mistake"
+"""Losses, of which a rule takes the first that it accepts; labels of the second are ±1."""
+
+LOWER_MAGNIFIED = 4
+"""Multiple of the change by rounding that rounding may explain in a precision below float64.
+
+The perturbation is as large as all rounding of a step, and too large to be magnified much further.
+"""
+
+LARGEST_FACTOR = 2.0
+"""Scalings multiply inputs by factors between 1/2 and 2."""
+
+
+class Symmetry(NamedTuple):
+    """Outcome of a measurement."""
+
+    group: str
+    """Name of the transformations, a key of GROUPS."""
+
+    change: float
+    """Largest difference of predictions, as a multiple of how far the predictions moved from their start."""
+
+    by_rounding: float
+    """The same, when the inputs change by the size of rounding."""
+
+    precisions: tuple[str, ...]
+    """Floating-point types below float64 that the rule computes in."""
+
+    @property
+    def word(self) -> str:
+        """Verdict: `invariant`, `not invariant`, or `unstable` if rounding may explain the change.
+
+        In a precision below float64, a change that rounding explains counts as none.
+        """
+        if self.change < UNCHANGED:
+            return "invariant"
+        if self.change > magnified(self.precisions) * self.by_rounding:
+            return "not invariant"
+        return "invariant" if self.precisions else "unstable"
+
+    @property
+    def sentence(self) -> str:
+        """Verdict with the numbers behind it."""
+        verdicts = {
+            "invariant": f"invariant under {self.group}",
+            "not invariant": f"not invariant under {self.group}",
+            "unstable": f"unstable, so that nothing can be said of {self.group}",
+        }
+        measured = f"predictions change by {self.change:.1g} of their movement"
+        rounded = f"by {self.by_rounding:.1g} if the inputs are rounded"
+        inside = f"; it computes in {listed(self.precisions)}" if self.precisions else ""
+        return f"{verdicts[self.word]}: {measured}, {rounded}{inside}"
+
+
+def magnified(precisions: Sequence[str]) -> float:
+    """Return the multiple of the change by rounding up to which a change may be rounding."""
+    return LOWER_MAGNIFIED if precisions else MAGNIFIED
+
+
+def symmetries(update: Update, groups: Sequence[str] = tuple(GROUPS), seed: int = 0) -> list[Symmetry]:
+    """Measure which groups of transformations of the inputs change nothing that a rule learns.
+
+    A linear neuron and a net are trained in float64 with full batches, and with two random elements of every
+    group. Random numbers of the rule are the same in all runs. Where it computes in a lower precision,
+    rounding is that of this precision.
+
+    Raises: BadInput for a rule that trains no linear neuron, or that moves nothing; ValueError for an unknown
+    group.
+    """
+    if unknown := [group for group in groups if group not in GROUPS]:
+        raise ValueError(f"there is no group {unknown[0]!r}; the groups are {listed(GROUPS)}")
+    models = [_Model(setup) for setup in setups(update, seed)]
+    return [max((model.symmetry(group) for model in models), key=_severity) for group in groups]
+
+
+def _severity(measured: Symmetry) -> tuple[int, float]:
+    """Return a key by which the worse of two outcomes is larger."""
+    return ("invariant", "unstable", "not invariant").index(measured.word), measured.change
+
+
+def declared(update: Update) -> list[Verdict]:
+    """Return the verdicts by structure on the models of `symmetries`, the neuron first. Raises: BadInput."""
+    return [verdict(setup.learners[0], setup) for setup in setups(update)]
+
+
+def contradictions(update: Update, measured: Iterable[Symmetry]) -> list[str]:
+    """Return what a measurement found against the verdicts by structure, in words. Raises: BadInput."""
+    verdicts = declared(update)
+    contradicted = []
+    for symmetry in measured:
+        group = GROUPS[symmetry.group]
+        if group is None:
+            continue
+        promised = all(group <= of_model.group for of_model in verdicts)
+        if promised and symmetry.word == "not invariant":
+            contradicted.append(f"structure promises invariance under {symmetry.group}")
+        decided = any(of_model.invariant is False and not of_model.undecided for of_model in verdicts)
+        if group == ROTATIONS and decided and symmetry.word == "invariant":
+            contradicted.append(f"structure promises no invariance under {symmetry.group}")
+    return contradicted
+
+
+def setups(update: Update, seed: int = 0) -> list[Experiment]:
+    """Return experiments with a rule on the neuron, and on the net if it trains nets. Raises: BadInput."""
+    neuron, refused = None, None
+    for loss in LOSSES:
+        try:
+            neuron = _setup(update, NEURON, loss, seed)
+            break
+        except BadInput as error:
+            refused = refused or error
+    if neuron is None:
+        assert refused is not None, "it is set for every loss that is refused"
+        raise refused
+    try:
+        return [neuron, _setup(update, NET, neuron.protocol.loss, seed)]
+    except BadInput:
+        return [neuron]
+
+
+def _setup(update: Update, architecture: Any, loss: str, seed: int) -> Experiment:
+    labels = {"noise": 0.1} if loss == "square" else {"labels": "sign"}
+    return reading.parse(
+        {
+            "problem": {
+                "matrix": {"kind": "gaussian", "n": ROWS, "d": FEATURES},
+                "target": {"kind": "sparse", "r": 3},
+                **labels,
+            },
+            "protocol": {"kind": "steps", "loss": loss, "steps": STEPS, "records": STEPS},
+            "run": {"device": "cpu", "dtype": "float64", "replicas": 1, "seed": seed},
+            "learners": [
+                {"name": "rule", "architecture": architecture, "update": msgspec.to_builtins(update)}
+            ],
+        }
+    )
+
+
+class _Model:
+    """Runs of a rule on a model: on one set of data, and on changed ones."""
+
+    def __init__(self, setup: Experiment) -> None:
+        learner = setup.learners[0]
+        self._comparison = Comparison(setup, learner, learner, relative_to_movement=True)
+        precisions: set[str] = set()
+        with _precisions(precisions):
+            self._comparison.on_changed([torch.zeros((), dtype=torch.float64)])
+        if self._comparison.size == 0:
+            raise BadInput("", "the rule does not move the model")
+        self._precisions = tuple(sorted(precisions))
+        self._perturbations = self._comparison.perturbations(self._rounding)
+        self._pairs, self._by_rounding = 0, 0.0
+
+    def symmetry(self, group: str) -> Symmetry:
+        """Return the outcome for two random elements of a group."""
+        change = self._change(group)
+        self._perturb(change)
+        return Symmetry(group, change, self._by_rounding, self._precisions)
+
+    def _change(self, group: str) -> float:
+        """Return the largest change under two random elements of a group."""
+        comparison, stream = self._comparison, self._comparison.streams("rotation")
+        if (orthogonal := GROUPS[group]) is None:
+            exponents = [2 * stream.uniform(FEATURES)[0] - 1 for _ in range(2)]
+            return comparison.under_scalings([LARGEST_FACTOR**factors for factors in exponents])
+        return comparison.under([element(orthogonal, stream, FEATURES, sign) for sign in (1, -1)])
+
+    def _perturb(self, change: float) -> None:
+        """Measure the change by rounding, for as many perturbations as may be needed to explain a change."""
+        while self._pairs == 0 or (
+            self._pairs < PAIRS and change > max(UNCHANGED, magnified(self._precisions) * self._by_rounding)
+        ):
+            by_pair = self._comparison.on_changed(islice(self._perturbations, 2))
+            self._by_rounding = max(self._by_rounding, by_pair)
+            self._pairs += 1
+
+    @property
+    def _rounding(self) -> float:
+        """Size of rounding in the lowest precision of the rule."""
+        epsilons = [torch.finfo(getattr(torch, precision)).eps for precision in self._precisions]
+        return 4 * max(epsilons) if epsilons else float(PERTURBATION)
+
+
+def _precisions(seen: set[str]) -> Any:
+    """Return a context that adds the floating-point types below float64 that operations return to `seen`.
+
+    Numbers alone, such as counts of steps, are no part of a computation.
+    """
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    class Precisions(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(
+            self, operation: Any, types: Any, arguments: Iterable[Any] = (), more: Any = None
+        ) -> Any:
+            output = operation(*arguments, **(more or {}))
+            tensors = (leaf for leaf in tree_leaves(output) if isinstance(leaf, torch.Tensor))
+            arrays = (tensor for tensor in tensors if tensor.is_floating_point() and tensor.numel() > 1)
+            seen.update(str(array.dtype).removeprefix("torch.") for array in arrays)
+            seen.discard("float64")
+            return output
+
+    return Precisions()
