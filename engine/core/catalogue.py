@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from types import ModuleType
-from typing import Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union
 
 import msgspec
 
@@ -75,9 +75,26 @@ def file_names(package: str) -> tuple[str, ...]:
     return tuple(sorted(file.name.replace("_", "-") for file in files if not file.ispkg))
 
 
-def union(family: str) -> Any:
-    """Return the tagged union of a family's members, which is the type of the family's field in a preset."""
-    return Union[tuple(members(family).values())]  # noqa: UP007 - the members are known at run time only
+if TYPE_CHECKING:
+    T = TypeVar("T")
+    MemberOf = Annotated[T, "a member of the family"]
+    ChoiceOf = Annotated[T, "one of the choices"]
+else:
+    # Annotations of Structs are text that msgspec evaluates when a class is first used, so that parts from
+    # outside may be loaded after the class is defined.
+
+    class MemberOf:
+        """Type of a field for a part: `MemberOf[Update]` is the tagged union of all update rules."""
+
+        def __class_getitem__(cls, base: type[Part]) -> Any:
+            family = next(name for name, folder in FOLDERS.items() if folder == base.__module__)
+            return Union[tuple(members(family).values())]  # noqa: UP007 - known at run time only
+
+    class ChoiceOf:
+        """Type of a field for a word: `ChoiceOf[words]` allows those that the function `words` returns."""
+
+        def __class_getitem__(cls, words: Callable[[], Iterable[str]]) -> Any:
+            return Literal[tuple(words())]
 
 
 def defaults(family: str) -> tuple[Any, ...]:
