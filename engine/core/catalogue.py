@@ -1,4 +1,7 @@
-"""The catalogue of all parts: every file in the folder of a family is a member of that family."""
+"""The catalogue of all parts: every file in the folder of a family is a member of that family.
+
+Parts from outside are members of the family whose base they derive from.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union
 
 import msgspec
 
-from engine.core.parts import Part, is_member, kind_of
+from engine.core.outside import classes_in, outside
+from engine.core.parts import BadInput, Part, is_member, kind_of
 
 FOLDERS = {
     "matrices": "engine.problems.matrices",
@@ -32,7 +36,8 @@ FOLDERS = {
 def members(family: str) -> dict[str, type[Part]]:
     """Return the members of a family by kind, in alphabetical order.
 
-    Raises: KeyError for a family that is not in FOLDERS; ValueError if two members claim the same kind.
+    Raises: KeyError for a family that is not in FOLDERS; ValueError if two members claim the same kind;
+        BadInput if a part from outside does, or cannot be loaded.
     """
     package = importlib.import_module(FOLDERS[family])
     members_by_kind: dict[str, type[Part]] = {}
@@ -41,15 +46,21 @@ def members(family: str) -> dict[str, type[Part]]:
             if kind in members_by_kind:
                 raise ValueError(f"two {family} are called {kind!r}: {members_by_kind[kind]} and {member}")
             members_by_kind[kind] = member
+    for module in outside.modules():
+        for kind, member in _members_in(module):
+            if all(base.__module__ != package.__name__ for base in member.__mro__):
+                continue
+            if kind in members_by_kind:
+                fault = f"{member.__name__}: the {family} have a kind {kind!r} already; give it another tag"
+                raise BadInput(str(module.__file__), fault)
+            members_by_kind[kind] = member
     return dict(sorted(members_by_kind.items()))
 
 
 def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:
-    """Yield the members that a file defines, with their kinds."""
-    for member in vars(module).values():
-        if not (isinstance(member, type) and issubclass(member, Part)):
-            continue
-        if member.__module__ == module.__name__ and is_member(member):
+    """Yield the members that a module defines, with their kinds."""
+    for member in classes_in(module):
+        if issubclass(member, Part) and is_member(member):
             yield kind_of(member), member
 
 
@@ -77,8 +88,8 @@ def file_names(package: str) -> tuple[str, ...]:
 
 if TYPE_CHECKING:
     T = TypeVar("T")
-    MemberOf = Annotated[T, "a member of the family"]
-    ChoiceOf = Annotated[T, "one of the choices"]
+    MemberOf = Annotated[T, None]
+    ChoiceOf = Annotated[T, None]
 else:
     # Annotations of Structs are text that msgspec evaluates when a class is first used, so that parts from
     # outside may be loaded after the class is defined.
