@@ -167,9 +167,9 @@ def test_a_digest_is_of_what_is_computed_and_not_of_words(tmp_path: Path):
     assert digests[0] != digests[2]
 
 
-@pytest.mark.parametrize("name", ["hadamard-128", "shaped-start", "plane-cells"])
-def test_a_field_with_its_default_leaves_the_stored_curves_and_another_value_does_not(name: str):
-    document = presets.document(name)
+@pytest.mark.parametrize("preset_name", ["hadamard-128", "shaped-start", "plane-cells"])
+def test_a_field_with_its_default_leaves_the_stored_curves_and_another_value_does_not(preset_name: str):
+    document = presets.document(preset_name)
     short = {**without_defaults(Experiment, document), "pictures": document["pictures"]}
     assert len(str(short)) < len(str(document))
     points, points_of_short = (sweep_of(described).points for described in (document, short))

@@ -6,7 +6,9 @@ from collections import Counter
 
 import pytest
 
-from tests.names import NEVER, limits, names_by_room, vague
+from tests.names import NEVER, TOPS, limits, names_by_room, vague
+
+LARGEST_SHARE = 0.015
 
 
 @pytest.fixture(scope="module")
@@ -28,3 +30,13 @@ def test_no_room_has_more_vague_names_than_before(rooms: dict[str, Counter[str]]
         if vague(names) > allowed.get(room, 0)
     }
     assert risen == {}, "say what the new names hold (tests/names.py has the words), or measure the room anew"
+
+
+@pytest.mark.parametrize("tops", [("engine", "hadamard_tui"), TOPS])
+def test_no_word_is_a_large_share_of_all_names(rooms: dict[str, Counter[str]], tops: tuple[str, ...]) -> None:
+    counts = Counter[str]()
+    for room, names in rooms.items():
+        if room.partition("/")[0] in tops:
+            counts.update(names)
+    shares = {word: count / counts.total() for word, count in counts.items() if len(word) >= 3}
+    assert {word: share for word, share in shares.items() if share > LARGEST_SHARE} == {}

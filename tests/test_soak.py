@@ -63,11 +63,11 @@ def test_a_file_that_is_cut_is_torn(tmp_path: Path):
         "chart.svg": b"<svg></svg>\n",
         "result.json": b'{"pictures": [{"curves": [1]}], "points": [1]}\n',
     }
-    for name, content in contents.items():
-        (tmp_path / name).write_bytes(content)
-        assert torn(tmp_path / name) == ""
-        (tmp_path / name).write_bytes(content[:-2])
-        assert torn(tmp_path / name)
+    for file_name, content in contents.items():
+        (tmp_path / file_name).write_bytes(content)
+        assert torn(tmp_path / file_name) == ""
+        (tmp_path / file_name).write_bytes(content[:-2])
+        assert torn(tmp_path / file_name)
 
 
 def test_of_every_thread_the_innermost_calls_are_told():

@@ -442,12 +442,12 @@ def at_values(view: View, apart: Apart) -> View:
     return msgspec.structs.replace(view, curves=curves, lines=lines)
 
 
-def heat_of(view: View, learner: str) -> HeatView:
+def heat_of(view: View, learner_name: str) -> HeatView:
     """Return the heat map of a learner. Raises: KeyError."""
     for heat in view.heats:
-        if heat.learner == learner:
+        if heat.learner == learner_name:
             return heat
-    raise KeyError(learner)
+    raise KeyError(learner_name)
 
 
 def negligible(view: View) -> float:

@@ -49,7 +49,7 @@ def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
     """
     steps = PictureSteps(picture, sweep.axes)
     one_curve = steps.along_rates or steps.over_rates  # whatever the number of rates
-    ranks = {learner: rank for rank, learner in enumerate(sweep.learners)}
+    ranks = {learner_name: rank for rank, learner_name in enumerate(sweep.learners)}
     value_ranks: dict[Apart, int] = {}
     kinds: dict[CurveKey, LearnerKind] = {}
     for point in sweep.points:
@@ -238,7 +238,7 @@ def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
 
 def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
     """Return the number of every curve, counted by values of the axes that split curves, then by learner."""
-    places = {learner: place for place, learner in enumerate(results.sweep.learners)}
+    places = {learner_name: place for place, learner_name in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
     ranks: dict[Key, tuple[int, int]] = {}
     for number, trace in sorted(results.traces.items()):
@@ -279,7 +279,7 @@ def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
     """Return the condition of the picture's measure that the curve's learner does not meet; empty if none."""
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
-    return {learner: where for learner, where in conditions.items() if where is not None}
+    return {learner_name: where for learner_name, where in conditions.items() if where is not None}
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
@@ -450,9 +450,9 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
     is_known: dict[str, bool] = {}
     for stretches in gathered(plain, results, steps).curves.values():
         replicas = Replicas(steps, [(stretch.point, stretch.samples) for stretch in stretches])
-        learner, count = stretches[0].curve.learner, len(stretches[0].samples.values)
-        is_known[learner] = is_known.get(learner, True) and _is_known(replicas, count)
-    return frozenset(learner for learner, has_all in is_known.items() if has_all)
+        learner_name, count = stretches[0].curve.learner, len(stretches[0].samples.values)
+        is_known[learner_name] = is_known.get(learner_name, True) and _is_known(replicas, count)
+    return frozenset(learner_name for learner_name, has_all in is_known.items() if has_all)
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:

@@ -123,7 +123,7 @@ def expected_to_diverge(experiment: Experiment) -> set[str]:
     """Return the learners that diverge according to a claim."""
     names = (learner.name for learner in experiment.learners)
     claimed = [claim.curve for claim in experiment.claims if claim.kind == "diverges"]
-    return {learner for learner in names if learner in claimed or None in claimed}
+    return {learner_name for learner_name in names if learner_name in claimed or None in claimed}
 
 
 def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:

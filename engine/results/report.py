@@ -276,7 +276,7 @@ def _theorem(line: TheoryLine) -> dict[str, Any]:
         "measure": line.statement.measure,
         "reasons": {
             "problem": line.on_problem.reason,
-            **{learner: finding.reason for learner, finding in line.on_learners.items()},
+            **{learner_name: finding.reason for learner_name, finding in line.on_learners.items()},
         },
         "formula": line.statement.formula,
         "source": line.statement.source,

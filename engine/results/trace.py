@@ -409,7 +409,7 @@ class TheoryLine:
         """Names of the learners that the line binds here."""
         if not self.on_problem.holds:
             return []
-        return [learner for learner, finding in self.on_learners.items() if finding.holds]
+        return [learner_name for learner_name, finding in self.on_learners.items() if finding.holds]
 
     def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
         """Return the line of each curve so far, by name; empty if the line is the same for all."""
@@ -431,7 +431,7 @@ class Trace:
     lines: list[TheoryLine]
     planned: dict[str, Floats]
     x_label: str
-    environment: dict[str, str]
+    environment: dict[str, Any]
     compared_by: str
     """Measure by which the rates of a learner are compared."""
     side_curves: list[Curve] = field(default_factory=list)

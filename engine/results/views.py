@@ -94,7 +94,7 @@ def view(picture: Picture, results: Results) -> View:
         without = [point for number, point in points.items() if number not in results.traces]
         y = _if_known(picture, steps, x, y, without)
         of_some = partial(_of_some, picture.summary, values) if len(values) > 1 else None
-        applies = dict.fromkeys(learner for _, _, line in pieces for learner in line.applies_to)
+        applies = dict.fromkeys(learner_name for _, _, line in pieces for learner_name in line.applies_to)
         statement = pieces[0][2].statement
         shown.lines.append(
             LineView(

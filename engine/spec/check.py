@@ -419,10 +419,10 @@ def _check_values(
     apart = [axes[named] for named in picture.split_by]
     labels = (map(axis.label, axis.grid) for axis in apart)
     ends = [", ".join(words) for words in product(*labels)] if apart else []
-    curves = {*learners, *(f"{learner}, {label}" for learner in learners for label in ends)}
+    curves = {*learners, *(f"{learner_name}, {label}" for learner_name in learners for label in ends)}
     for field in claim.curve_fields:
         named = str(getattr(claim, field))
-        if named not in curves and any(named.startswith(f"{learner}, ") for learner in learners):
+        if named not in curves and any(named.startswith(f"{learner_name}, ") for learner_name in learners):
             choices = "; ".join(map(_values, apart)) or "the picture has one curve per learner"
             raise BadInput(f"{where}.{field}", f"there is no curve {named!r}; {choices}")
 
@@ -440,7 +440,10 @@ def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool)
         named = getattr(claim, field)
         if named is None:
             continue
-        curve = any(named == learner or (apart and named.startswith(f"{learner}, ")) for learner in learners)
+        curve = any(
+            named == learner_name or (apart and named.startswith(f"{learner_name}, "))
+            for learner_name in learners
+        )
         curve = curve and (field == "curve" or named != claim.curve)
         if field in claim.curve_fields and curve:
             continue
@@ -450,7 +453,7 @@ def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool)
         if field == "curve":
             fault = f"there is no {named!r} among {listed(map(repr, learners))}"
         elif field in claim.curve_fields:
-            rest = listed(repr(learner) for learner in learners if learner != claim.curve)
+            rest = listed(repr(learner_name) for learner_name in learners if learner_name != claim.curve)
             fault = f"there is no {named!r} among the other learners, {rest}"
             fault += f", and the lines {listed(lines)}" if field in claim.line_fields else ""
         else:

@@ -69,11 +69,11 @@ def proof(kind: str) -> str:
     return "\n".join(filter(None, texts))
 
 
-def standing(line: TheoryLine, learner: str) -> Standing:
+def standing(line: TheoryLine, learner_name: str) -> Standing:
     """Return whether a line binds a learner here, is a line to beat, or does not apply."""
     if not line.on_problem.holds:
         return Standing("not applicable", "dim", line.on_problem.reason)
-    finding = line.on_learners[learner]
+    finding = line.on_learners[learner_name]
     if finding.holds:
         return Standing("applies", "green", line.on_problem.reason)
     words = "the line to beat" if line.statement.direction in FROM_BELOW else "does not apply"

@@ -229,24 +229,24 @@ class EditableExperiment:
         else:
             self.put(f"{place}.kind", kind)
 
-    def put_method(self, learner: int, kind: str) -> None:
+    def put_method(self, learner_number: int, kind: str) -> None:
         """Make a learner follow an update rule (`kind` = "gradient") or solve ("solver")."""
-        changed = self.learners[learner]
+        changed = self.learners[learner_number]
         if kind == "solver":
             changed |= {"architecture": None, "update": None, "solver": {"kind": "lls"}}
         else:
             changed |= {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
         self._check()
 
-    def add_learner(self, learner: int) -> int:
+    def add_learner(self, learner_number: int) -> int:
         """Add gradient descent on a linear neuron after a learner, and return its place."""
         parts = {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
-        return self._insert(learner + 1, {"name": self._free_name("GD"), **parts})
+        return self._insert(learner_number + 1, {"name": self._free_name("GD"), **parts})
 
-    def copy_learner(self, learner: int) -> int:
+    def copy_learner(self, learner_number: int) -> int:
         """Add a copy of a learner after it, with a new name, and return the place of the copy."""
-        twin = copy.deepcopy(self.learners[learner])
-        return self._insert(learner + 1, twin | {"name": self._free_name(twin["name"])})
+        twin = copy.deepcopy(self.learners[learner_number])
+        return self._insert(learner_number + 1, twin | {"name": self._free_name(twin["name"])})
 
     def _free_name(self, wanted: str) -> str:
         """Return an unused learner name; a copy of "GD 2" becomes "GD 3" if "GD" exists."""
@@ -265,35 +265,39 @@ class EditableExperiment:
         self._check()
         return place
 
-    def remove_learner(self, learner: int) -> int:
+    def remove_learner(self, learner_number: int) -> int:
         """Remove a learner unless it is the last active one, and return the place of its neighbour."""
-        if learner in self.off or len(self.learners) - len(self.off) > 1:
+        if learner_number in self.off or len(self.learners) - len(self.off) > 1:
             self._names.forget()
-            del self.learners[learner], self.letters[learner]
-            self.off.pop(learner, None)
-            self.off = {other - (other > learner): values for other, values in self.off.items()}
+            del self.learners[learner_number], self.letters[learner_number]
+            self.off.pop(learner_number, None)
+            self.off = {other - (other > learner_number): values for other, values in self.off.items()}
             self._check()
-        return min(learner, len(self.learners) - 1)
+        return min(learner_number, len(self.learners) - 1)
 
-    def switch_learner(self, learner: int) -> bool:
+    def switch_learner(self, learner_number: int) -> bool:
         """Switch a learner on or off. Return False for the last active learner, which stays on."""
-        if learner in self.off:
-            del self.off[learner]
+        if learner_number in self.off:
+            del self.off[learner_number]
         elif len(self.learners) - len(self.off) > 1:
-            self.off[learner] = self.learners[learner]
+            self.off[learner_number] = self.learners[learner_number]
         else:
             return False
         self._check()
         return True
 
-    def place_in_run(self, learner: int) -> int | None:
+    def place_in_run(self, learner_number: int) -> int | None:
         """Return the position of the learner among the active ones, or None if it is switched off."""
-        return None if learner in self.off else learner - sum(place < learner for place in self.off)
+        return (
+            None
+            if learner_number in self.off
+            else learner_number - sum(place < learner_number for place in self.off)
+        )
 
-    def refused(self, learner: int) -> bool:
+    def refused(self, learner_number: int) -> bool:
         """Return whether the set-up cannot run because of this learner."""
         where = "" if self.error is None else self.error.where
-        return where == f"learners[{learner}]" or where.startswith(f"learners[{learner}].")
+        return where == f"learners[{learner_number}]" or where.startswith(f"learners[{learner_number}].")
 
     def add(self, part: str) -> int:
         """Add an axis, a picture or a claim, and return its place in `part` of the document."""

@@ -162,18 +162,20 @@ def jobs() -> list[Job]:
 
 
 def all_targets(
-    learner: str, d: int = 1024, examples: int | None = None, matrix: str = "hadamard"
+    learner_name: str, d: int = 1024, examples: int | None = None, matrix: str = "hadamard"
 ) -> Experiment:
     """Return job J2: all features of a matrix as targets, with the loss after every example."""
     protocol = {"kind": "one-pass", "examples": examples}
-    return described(d, "all", protocol, {learner: ALL_TARGETS[learner]}, matrix)
+    return described(d, "all", protocol, {learner_name: ALL_TARGETS[learner_name]}, matrix)
 
 
-def million(learner: str, examples: int, d: int = 1 << 20) -> Experiment:
+def million(learner_name: str, examples: int, d: int = 1 << 20) -> Experiment:
     """Return job J3: one target among 2²⁰ features."""
     gd = {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / (2 * d)}}
     protocol = {"kind": "one-pass", "examples": examples}
-    return described(d, {"kind": "feature", "index": 3}, protocol, {learner: {"GD": gd, **MILLION}[learner]})
+    return described(
+        d, {"kind": "feature", "index": 3}, protocol, {learner_name: {"GD": gd, **MILLION}[learner_name]}
+    )
 
 
 def learning_curve(replicas: int, d: int = 128) -> Experiment:

@@ -51,17 +51,17 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
     return text
 
 
-def _measured(certificates: CertificateWorker | None, learner: str) -> Text:
+def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text:
     """Return the certificate, or the state of its measurement."""
     if certificates is None:
         return Text("once the run has finished", "italic")
-    if learner in certificates.failed:
-        return Text(f"failed: {certificates.failed[learner]}", "bold red")
-    judged = certificates.judged.get(learner)
+    if learner_name in certificates.failed:
+        return Text(f"failed: {certificates.failed[learner_name]}", "bold red")
+    judged = certificates.judged.get(learner_name)
     if judged is None and certificates.stopped:
         return Text("not measured: it was stopped; choose the panel again to measure", "italic")
     if judged is None:
-        at_work = certificates.at == learner
+        at_work = certificates.at == learner_name
         return Text(f"measuring … {certificates.percent} %" if at_work else "waiting its turn", "italic")
     text = Text(f"{judged.measurement}\n  invariant  {judged.answer}")
     if judged.conflict:

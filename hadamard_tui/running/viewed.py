@@ -106,7 +106,7 @@ class Retraining:
     certificates: CertificateWorker | None = None
     snapshots: SnapshotWorker | None = None
 
-    def measure_certificates(self, learner: str, again: bool = False) -> None:
+    def measure_certificates(self, learner_name: str, again: bool = False) -> None:
         """Measure the certificates of all learners once, the certificate of `learner` next.
 
         With `again`, a stopped measurement restarts.
@@ -117,14 +117,14 @@ class Retraining:
         if self.run is not None and (self.certificates is None or (again and is_stopped)):
             self.certificates = CertificateWorker(*self.run)
         if self.certificates is not None:
-            self.certificates.request(learner)
+            self.certificates.request(learner_name)
 
-    def take_snapshots(self, learner: str, target: int | None) -> None:
+    def take_snapshots(self, learner_name: str, target: int | None) -> None:
         """Take snapshots of all learners once, starting with `learner`."""
         from hadamard_tui.running.workers import SnapshotWorker
 
         if self.run is not None and self.snapshots is None:
-            self.snapshots = SnapshotWorker(*self.run, target, learner)
+            self.snapshots = SnapshotWorker(*self.run, target, learner_name)
 
     @property
     def is_at_work(self) -> bool:

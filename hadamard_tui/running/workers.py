@@ -45,9 +45,9 @@ class CertificateWorker:
         """Value that changes with every new result."""
         return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
 
-    def request(self, learner: str) -> None:
+    def request(self, learner_name: str) -> None:
         """Measure this learner next."""
-        self._first = learner
+        self._first = learner_name
 
     def stop(self) -> None:
         """Stop after the current record; finished measurements remain."""

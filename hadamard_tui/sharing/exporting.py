@@ -115,17 +115,17 @@ def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] =
     return with_picture(shown, 0)
 
 
-def with_picture(shown: Shown, number: int, learner: str | None = None) -> Shown:
+def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> Shown:
     """Return `shown` with the numbered picture as the chart, or no chart if that picture does not exist."""
     assert shown.pictures is not None, "an experiment without pictures has none to choose"
     results = shown.pictures.results
     try:
-        return with_look(shown, Look(view(drawn(results.sweep.experiment)[number], results)), learner)
+        return with_look(shown, Look(view(drawn(results.sweep.experiment)[number], results)), learner_name)
     except BadInput:
         return replace(shown, series=(), axes=None)
 
 
-def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
+def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Shown:
     """Return `shown` with a look as the chart; of several heat maps, the one of `learner` or the first."""
     results = None if shown.pictures is None else shown.pictures.results
     shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes, results))
@@ -133,12 +133,12 @@ def with_look(shown: Shown, look: Look, learner: str | None = None) -> Shown:
         if look.view.heats:
             assert shown.pictures is not None, "a heat map is a picture"
             heats = look.view.heats
-            chosen = next((heat for heat in heats if heat.learner == learner), heats[0])
+            chosen = next((heat for heat in heats if heat.learner == learner_name), heats[0])
             heat = heat_map(look, chosen)
             return replace(shown, axes=None, pictures=replace(shown.pictures, heat=heat))
         drawing = difference(look) if is_difference(look) else plot(look)
         is_split = look.options.multiples and has_multiples(look) and not is_difference(look)
-        apart = multiples(look, len(look.view.curves), learner or "")[0] if is_split else ()
+        apart = multiples(look, len(look.view.curves), learner_name or "")[0] if is_split else ()
     return replace(shown, series=drawing.series, axes=drawing.axes, multiples=apart)
 
 

@@ -196,22 +196,22 @@ def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
     return f"  {clock} {number(place)}/{end}", f" {number(place)}/{end}", more
 
 
-def _machine(session: Session, learner: str) -> tuple[str, str, str]:
+def _machine(session: Session, learner_name: str) -> tuple[str, str, str]:
     """Return device and backend, as a long and a short text, and the speed."""
     trace, point = session.trace, session.point
     if trace is None:
         device = f"  {session.experiment.run.device}"
         return device, device, ""
-    device = _computed(trace, learner)
+    device = _computed(trace, learner_name)
     unit = UNITS.get(session.experiment.protocol.clock, "steps")
     speed = session.engine_time.speed(point.x_at(max(trace.frontier, 0)))
     per_second = f"  {_short(speed)} {unit}/s" if unit and point.last else ""
     return f"  {device}", f"  {device.partition(',')[0].partition(' ')[0]}", per_second
 
 
-def _computed(trace: Trace, learner: str) -> str:
+def _computed(trace: Trace, learner_name: str) -> str:
     """Return the device and backend of a learner's curves."""
-    backend = next((curve.backend for curve in trace.curves if curve.learner == learner), "")
+    backend = next((curve.backend for curve in trace.curves if curve.learner == learner_name), "")
     return ", ".join(filter(None, (trace.environment["device"], backend)))
 
 
@@ -334,9 +334,9 @@ class SelectionBar(Horizontal):
     def _choices(self) -> Sequence[PartWord | PresetWord]:
         return [child for child in self.children if isinstance(child, PartWord | PresetWord)]
 
-    def show(self, editable: EditableExperiment, learner: int) -> None:
+    def show(self, editable: EditableExperiment, learner_number: int) -> None:
         """Show the parts of a set-up, with this learner selected."""
-        raw, chosen = editable.raw, editable.learners[learner]
+        raw, chosen = editable.raw, editable.learners[learner_number]
         is_solved = chosen.get("solver") is not None
         role = "solver" if is_solved else "architecture"
         matrix, part, protocol = raw["problem"]["matrix"], chosen[role], raw["protocol"]
@@ -347,16 +347,18 @@ class SelectionBar(Horizontal):
         )
         preset = presets.name_of(editable.preset) if editable.preset else "your own"
         preset = f"{preset}*" if editable.changed and editable.preset else preset
-        shown = preset, size, names, learner, role, _kind(part), _kind(protocol)
+        shown = preset, size, names, learner_number, role, _kind(part), _kind(protocol)
         if shown == self._shown or not self.children:
             return
         self._shown = shown
         self.query_one(PresetWord).words = preset
         self._choice("matrix").show(size, _kind(matrix), "problem.matrix", "matrices")
-        self._choice("learner").show(names[learner][0], str(learner))
+        self._choice("learner").show(names[learner_number][0], str(learner_number))
         self._choice("learner").choices = (*names, ("add a learner", ADD))
         self._choice("architecture").label = role
-        self._choice("architecture").show(_kind(part), _kind(part), f"learners[{learner}].{role}", f"{role}s")
+        self._choice("architecture").show(
+            _kind(part), _kind(part), f"learners[{learner_number}].{role}", f"{role}s"
+        )
         self._choice("protocol").show(_kind(protocol), _kind(protocol), "protocol", "protocols")
         self._fit()
 

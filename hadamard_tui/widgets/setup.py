@@ -209,9 +209,9 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._history.amend(self.editable)
         self._changed()
 
-    async def show(self, editable: EditableExperiment, learner: int = 0) -> None:
+    async def show(self, editable: EditableExperiment, learner_number: int = 0) -> None:
         """Show another set-up, with this learner selected."""
-        self.editable, self._learner, self._stale = editable, learner, True
+        self.editable, self._learner, self._stale = editable, learner_number, True
         await self._renew()
         self._changed()
 
@@ -556,9 +556,9 @@ class SetupPane(VerticalScroll, can_focus=False):
         else:
             self.notify("An experiment needs at least one learner.", severity="warning")
 
-    def _go_to(self, learner: int) -> None:
+    def _go_to(self, learner_number: int) -> None:
         """Select a learner that was added or replaced, and show its fields as `pick` does."""
-        self._learner = learner
+        self._learner = learner_number
         self._leaving.update(self.query(LearnerForm))
         self._changed()
         self.post_message(self.Picked())

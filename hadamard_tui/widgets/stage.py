@@ -275,7 +275,7 @@ class Stage(Vertical):
         self._drawn = None
         self._fit_table()
 
-    def _show_picture(self, look: Look, learner: str, refused: str) -> None:
+    def _show_picture(self, look: Look, learner_name: str, refused: str) -> None:
         """Draw a picture or a learner's heat map, or the reason why it cannot be drawn."""
         switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
         if self._law is not None and self.has_law_chosen:
@@ -286,7 +286,7 @@ class Stage(Vertical):
         if heats and not refused:
             switcher.current = HEAT
             self.query_one(f"#{HEAT}", HeatMapView).show(
-                heat_map(look, heats.get(learner, look.view.heats[0]))
+                heat_map(look, heats.get(learner_name, look.view.heats[0]))
             )
             return
         if is_difference(look) and not refused:
@@ -296,7 +296,7 @@ class Stage(Vertical):
         if look.options.multiples and has_multiples(look) and not refused:
             switcher.current = MULTIPLES
             grid = self.query_one(MultiplesView)
-            plots, more = multiples(look, grid.room, learner)
+            plots, more = multiples(look, grid.room, learner_name)
             grid.show(plots, _draw, f"{more} more where there is room" if more else "")
             return
         switcher.current = "loss"

@@ -261,7 +261,7 @@ async def test_the_palette_and_the_help_page_have_every_action(app: HadamardApp)
         actions = {action.label for action in ACTIONS if not TRIALS[action.id].tour}
         walks = {f"Path: {path.title}" for path in paths().values()}
         added = {"Add axis", "Add picture", "Add claim"}
-        assert offered == actions | walks | added | {f"Tab: {WORDS[name]}" for name in ABOUT}
+        assert offered == actions | walks | added | {f"Tab: {WORDS[panel_name]}" for panel_name in ABOUT}
         await pilot.press("question_mark")
         await until(
             pilot, lambda: "What am I seeing" in screen_text(app) or "Each curve is" in screen_text(app)

@@ -154,8 +154,8 @@ def test_an_error_elsewhere_is_an_error_and_no_claim_goes_for_it(talk: EditableE
 
 
 def test_a_learner_that_is_renamed_letter_by_letter_is_renamed_in_claims(talk: EditableExperiment):
-    for name in ("G", "", "E", "EG", "EGU", "EGU ", "EGU 2"):
-        talk.put("learners[0].name", name)
+    for learner_name in ("G", "", "E", "EG", "EGU", "EGU ", "EGU 2"):
+        talk.put("learners[0].name", learner_name)
     assert talk.error is None
     assert not talk.left_out
     curves = [claim["curve"] for claim in talk.document["claims"]]

@@ -361,7 +361,8 @@ def test_quitting_gives_up_a_file_that_takes_too_long_and_says_so(tmp_path: Path
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, cwd=tmp_path
     )
     errors = "".join(
-        f"{name} was not written: the program ended before it was made\n" for name in ("x.csv", "y.csv")
+        f"{file_name} was not written: the program ended before it was made\n"
+        for file_name in ("x.csv", "y.csv")
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", errors)
     assert not list(tmp_path.iterdir())

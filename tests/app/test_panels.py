@@ -144,19 +144,22 @@ def test_what_panels_draw_has_colours_that_stand_out_from_the_ground(look: str, 
         drawn = {panel.name: panel.show(many) for panel in PANELS if panel.lacks(many.experiment) is None}
     finally:
         palette.use(before)
-    plots = {name: shown.series for name, shown in drawn.items() if isinstance(shown, Plot)}
+    plots = {panel_name: shown.series for panel_name, shown in drawn.items() if isinstance(shown, Plot)}
     assert {"rank", "svd", "weights"} <= plots.keys()
-    for name, shown in plots.items():
+    for panel_name, shown in plots.items():
         for series_of_panel in shown:
             assert contrast(series_of_panel.colour, colours.ground) >= 3, (
-                name
+                panel_name
             )  # WCAG 1.4.11, graphical objects
 
 
 def test_every_panel_has_a_number_and_says_what_it_shows():
     numbers = {action.keys: action.help for action in ACTIONS if action.name.startswith("panel(")}
     assert list(numbers) == [str(number % 10) for number in range(1, min(len(ABOUT), DIGITS) + 1)]
-    assert list(numbers.values()) == [f"{WORDS[name]}: {about}" for name, about in ABOUT.items()][:DIGITS]
+    assert (
+        list(numbers.values())
+        == [f"{WORDS[panel_name]}: {about}" for panel_name, about in ABOUT.items()][:DIGITS]
+    )
 
 
 def test_weights_have_the_target_on_top(one_target: PanelContext):

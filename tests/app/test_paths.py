@@ -26,21 +26,21 @@ PATHS = [*tours.paths()]
 
 
 @cache
-def stops(name: str) -> list[Stop]:
-    path_stops = tours.stops_of(name)
+def stops(talk_name: str) -> list[Stop]:
+    path_stops = tours.stops_of(talk_name)
     assert path_stops is not None
     return path_stops
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", tours.shipped_talks())
-def test_every_stop_has_a_preset_a_panel_and_a_break_that_exist(name: str) -> None:
-    assert len(stops(name)) > 5
+@pytest.mark.parametrize("talk_name", tours.shipped_talks())
+def test_every_stop_has_a_preset_a_panel_and_a_break_that_exist(talk_name: str) -> None:
+    assert len(stops(talk_name)) > 5
 
 
-@pytest.mark.parametrize("name", PATHS)
-def test_every_stop_of_a_path_has_four_steps_on_presets_that_exist(name: str) -> None:
-    path = tours.talks()[name]
+@pytest.mark.parametrize("talk_name", PATHS)
+def test_every_stop_of_a_path_has_four_steps_on_presets_that_exist(talk_name: str) -> None:
+    path = tours.talks()[talk_name]
     assert 6 <= len(path.stops) <= 9
     for stop in path.stops:
         assert stop.preset in presets.names()
@@ -50,9 +50,11 @@ def test_every_stop_of_a_path_has_four_steps_on_presets_that_exist(name: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in tours.shipped_talks() if name != tours.ESSENTIALS])
-def test_every_stop_but_those_of_the_essentials_asks_for_a_prediction(name: str) -> None:
-    assert [stop.preset for stop in stops(name) if not stop.predict] == []
+@pytest.mark.parametrize(
+    "talk_name", [talk_name for talk_name in tours.shipped_talks() if talk_name != tours.ESSENTIALS]
+)
+def test_every_stop_but_those_of_the_essentials_asks_for_a_prediction(talk_name: str) -> None:
+    assert [stop.preset for stop in stops(talk_name) if not stop.predict] == []
 
 
 def test_a_stop_without_a_question_takes_that_of_another_talk_only_if_its_own_talk_asks(
@@ -70,22 +72,24 @@ def test_a_stop_without_a_question_takes_that_of_another_talk_only_if_its_own_ta
 
 def test_every_stop_of_a_talk_but_one_has_a_break() -> None:
     stops = {stop.preset: stop for read in tours.talks().values() for stop in read.stops}
-    without = [name for name, stop in stops.items() if not (stop.break_ or tours.break_at(name))]
+    without = [
+        talk_name for talk_name, stop in stops.items() if not (stop.break_ or tours.break_at(talk_name))
+    ]
     assert without == ["digits-rotated"], "no rule that was tried learns digits better along their pixels"
 
 
 BREAKS = [
-    pytest.param(name, number, id=f"{name}-{stop.preset}")
-    for name, read in tours.talks().items()
+    pytest.param(talk_name, number, id=f"{talk_name}-{stop.preset}")
+    for talk_name, read in tours.talks().items()
     for number, stop in enumerate(read.stops)
     if stop.break_ is not None
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "number"), BREAKS)
-def test_a_break_does_what_its_words_say(name: str, number: int) -> None:
-    stop = stops(name)[number]
+@pytest.mark.parametrize(("talk_name", "number"), BREAKS)
+def test_a_break_does_what_its_words_say(talk_name: str, number: int) -> None:
+    stop = stops(talk_name)[number]
     assert stop.breaks is not None
     done = computed(stop.preset, broken(stop, stop.breaks), Console(quiet=True), fresh=True)
     assert [(outcome.holds, outcome.detail) for outcome in done.outcomes if not outcome.holds] == []

@@ -73,7 +73,12 @@ async def test_the_picture_of_an_experiment_is_shown_and_grows_with_its_points()
         await until(
             pilot,
             lambda: (
-                [len(shown(app)[name].x) for name in ("GD", "LLS") if name in shown(app)] == [3, 2]
+                [
+                    len(shown(app)[learner_name].x)
+                    for learner_name in ("GD", "LLS")
+                    if learner_name in shown(app)
+                ]
+                == [3, 2]
                 and "finished" in screen_text(app)
             ),
         )
@@ -245,7 +250,9 @@ async def test_a_picture_along_runs_goes_with_the_playhead_and_tells_every_run_a
         results = session_of(app).point.results
         assert results is not None
         drawn = view(session_of(app).sweep.experiment.pictures[0], results)
-        expected = [drawn.curve(name).y[3] for name in ("GD, size = 4", "GD, size = 8", "GD, size = 16")]
+        expected = [
+            drawn.curve(curve_name).y[3] for curve_name in ("GD, size = 4", "GD, size = 8", "GD, size = 16")
+        ]
         shown = {cells(app, row)["learner"]: cells(app, row)["error"] for row in range(5)}
         for size, error in zip((4, 8, 16), expected, strict=True):
             assert shown[f"GD, size = {size}"] == f"{error:.5f}"

@@ -387,7 +387,9 @@ async def a_refused_learner_is_marked_in_the_list_and_named_with_the_reason(
 async def test_choosing_a_preset_loads_all_of_it(app: HadamardApp):
     names = ["edge-of-stability", "hard-64"]
     if crossing.all_combinations:
-        names = list({presets.load(name).protocol.kind: name for name in presets.names()}.values())
+        names = list(
+            {presets.load(preset_name).protocol.kind: preset_name for preset_name in presets.names()}.values()
+        )
     async with opened(app, WIDE) as pilot:
         for name in names:
             app.laboratory.query_one("#preset", Choice).value = name

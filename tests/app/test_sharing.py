@@ -68,18 +68,18 @@ async def test_the_export_page_writes_the_file(app: HadamardApp, tmp_path: Path)
     async with opened(app, SMALL) as pilot:
         await pilot.press("r", "f")
         await until(pilot, lambda: session_of(app).state == "finished")
-        for size, name in ((SMALL, "curves.csv"), (SMALL, "result.json"), (WIDE, "chart.svg")):
+        for size, file_name in ((SMALL, "curves.csv"), (SMALL, "result.json"), (WIDE, "chart.svg")):
             if app.size != size:
                 await pilot.resize_terminal(*size)
             await pilot.press("e")
             await until(pilot, lambda: isinstance(app.screen, Export))
             field = app.screen.query_one(Input)
             assert field.value == "hadamard-128.svg"
-            field.value = name
+            field.value = file_name
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, Laboratory))
-            assert (tmp_path / name).stat().st_size > 100
-            told = str(tmp_path / name)
+            assert (tmp_path / file_name).stat().st_size > 100
+            told = str(tmp_path / file_name)
             await until(pilot, lambda told=told: any(told in note.message for note in app._notifications))
 
 
@@ -116,10 +116,10 @@ async def test_what_is_exported_does_not_grow_with_the_run(app: HadamardApp):
 @pytest.mark.slow
 async def test_no_file_is_replaced_unless_it_is_named(app: HadamardApp, tmp_path: Path):
     async with opened(app, WIDE) as pilot:
-        for name in ("hadamard-128.toml", "hadamard-128-2.toml", "hadamard-128-3.toml"):
-            assert not (tmp_path / name).exists()
+        for file_name in ("hadamard-128.toml", "hadamard-128-2.toml", "hadamard-128-3.toml"):
+            assert not (tmp_path / file_name).exists()
             await pilot.press("S", "enter")
-            await until(pilot, lambda name=name: (tmp_path / name).exists())
+            await until(pilot, lambda name=file_name: (tmp_path / name).exists())
         await pilot.press("S", *"mine.toml", "enter")
         await until(pilot, lambda: (tmp_path / "mine.toml").exists())
         await pilot.press("S", *"mine.toml", "enter")
@@ -150,12 +150,12 @@ async def test_the_set_up_is_saved_as_it_is_and_the_curves_as_they_were_run(app:
         await finished(app, pilot)
         before = app.laboratory.editable.experiment
         app.laboratory.editable.put("run.seed", 7)
-        for name in ("set-up.toml", "curves.json"):
+        for file_name in ("set-up.toml", "curves.json"):
             await pilot.press("e")
             await until(pilot, lambda: isinstance(app.screen, Export))
-            app.screen.query_one(Input).value = name
+            app.screen.query_one(Input).value = file_name
             await pilot.press("enter")
-            await until(pilot, lambda name=name: (tmp_path / name).exists())
+            await until(pilot, lambda name=file_name: (tmp_path / name).exists())
         assert presets.load("set-up.toml").run.seed == 7
         ran = json.loads((tmp_path / "curves.json").read_text())["experiment"]
         assert ran["resolved"]["run"]["seed"] == ran["given"]["run"]["seed"] == before.run.seed

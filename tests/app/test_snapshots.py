@@ -29,7 +29,7 @@ Compare = Callable[..., bool]
 def _no_experimental_panels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave experimental panels out, so that work on one changes no picture."""
     experimental = {panel.name for panel in PANELS if panel.experimental}
-    shown = {name: about for name, about in ABOUT.items() if name not in experimental}
+    shown = {panel_name: about for panel_name, about in ABOUT.items() if panel_name not in experimental}
     monkeypatch.setattr(stage, "ABOUT", shown)
 
 

@@ -133,8 +133,8 @@ def test_the_stored_law_is_that_of_the_theory():
     curves = {series.name: series for series in pictures.law.series}
     assert curves["GD"].x == (32, 512)  # a straight line between
     np.testing.assert_allclose(np.array(curves["GD"].y, float), [29, 461], atol=1)  # the first k > 0.9 d
-    for name in ("EGU", "EGU±", "spindly"):
-        y = np.array(curves[name].y, float)
+    for learner_name in ("EGU", "EGU±", "spindly"):
+        y = np.array(curves[learner_name].y, float)
         assert y[-1] - y[0] < 4 * np.log2(512 / 32)
 
 

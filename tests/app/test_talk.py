@@ -44,10 +44,10 @@ def written(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize("name", tours.shipped_talks())
+@pytest.mark.parametrize("talk_name", tours.shipped_talks())
 @pytest.mark.parametrize("width", [55, 90])
-def test_every_line_of_a_shipped_talk_is_told_whole(name: str, width: int):
-    for stop in tours.talks()[name].stops:
+def test_every_line_of_a_shipped_talk_is_told_whole(talk_name: str, width: int):
+    for stop in tours.talks()[talk_name].stops:
         broken = "" if stop.break_ is None else stop.break_.text
         for words in (stop.line, stop.predict, broken):
             assert fitting("20 of 20 · predict  59 min", words, width) == words

@@ -222,9 +222,12 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
         options = app.screen.query_one(OptionList)
         offered = [option.id for option in options.options if option.id]
         assert (offered, len(FIRST), len(paths())) == ([*FIRST, *paths(), NEW], 3, 7)
-        await until(pilot, lambda: all(talks()[name].title in screen_text(app) for name in paths()))
+        await until(pilot, lambda: all(talks()[talk_name].title in screen_text(app) for talk_name in paths()))
         await until(
-            pilot, lambda: (text := screen_text(app)) and all(loaded(name).title in text for name in FIRST)
+            pilot,
+            lambda: (
+                (text := screen_text(app)) and all(loaded(preset_name).title in text for preset_name in FIRST)
+            ),
         )
         await pilot.press("down", "down", "enter")
         await until(pilot, lambda: at(app, FIRST[2]))

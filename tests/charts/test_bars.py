@@ -19,8 +19,8 @@ def document(learners, replicas):
         "protocol": {"kind": "steps", "steps": 2},
         "run": {"replicas": replicas, "dtype": "float64"},
         "learners": [
-            {"name": name, "architecture": "linear", "update": {"kind": "gd", "lr": rate}}
-            for name, rate in learners.items()
+            {"name": learner_name, "architecture": "linear", "update": {"kind": "gd", "lr": rate}}
+            for learner_name, rate in learners.items()
         ],
     }
 

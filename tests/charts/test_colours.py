@@ -96,12 +96,12 @@ def hue(colour: str) -> float:
 
 def shipped_pictures() -> Iterator[tuple[str, list[KindPlace]]]:
     """Curves of all pictures of all presets, except heat maps."""
-    for name in presets.names():
-        sweep = presets.sweep_of(name, presets.document(name))
+    for preset_name in presets.names():
+        sweep = presets.sweep_of(preset_name, presets.document(preset_name))
         pictures = list(drawn(sweep.experiment)) or [of_run(sweep.experiment)]
         for number, picture in enumerate(pictures):
             if picture.y is None:
-                yield f"{name}, picture {number + 1}", list(kinds_in(picture, sweep).values())
+                yield f"{preset_name}, picture {number + 1}", list(kinds_in(picture, sweep).values())
 
 
 @pytest.mark.parametrize(
@@ -143,20 +143,22 @@ def test_curves_that_meet_in_a_shipped_picture_differ_for_every_sight_by_colour_
         assert not near, look.theme.name
 
 
-@looped("name", COLOUR_THEMES)
+@looped("theme_name", COLOUR_THEMES)
 @looped("sight", SIGHTS)
-def test_one_curve_of_every_kind_and_lines_of_the_theory_differ(name: str, sight: str) -> None:
-    look = COLOUR_THEMES[name].palette
+def test_one_curve_of_every_kind_and_lines_of_the_theory_differ(theme_name: str, sight: str) -> None:
+    look = COLOUR_THEMES[theme_name].palette
     alone = [look.of(KindPlace(kind)) for kind in look.kinds]
     assert min(distance(*pair, sight) for pair in combinations(alone, 2)) > LEAST
     for line in (look.theory, look.unproved):
         assert min(distance(line, colour, sight) for colour in look.of_learners) > NOTICED
 
 
-@looped("name", COLOUR_THEMES)
+@looped("theme_name", COLOUR_THEMES)
 @looped("kind", HUES)
-def test_a_kind_has_one_hue_in_every_theme_and_six_shades_away_from_the_ground(name: str, kind: str) -> None:
-    look: Palette = COLOUR_THEMES[name].palette
+def test_a_kind_has_one_hue_in_every_theme_and_six_shades_away_from_the_ground(
+    theme_name: str, kind: str
+) -> None:
+    look: Palette = COLOUR_THEMES[theme_name].palette
     low, high = HUES[kind]
     shades = look.kinds[kind]  # type: ignore[index]
     assert len({*shades}) == SHADES
@@ -166,9 +168,9 @@ def test_a_kind_has_one_hue_in_every_theme_and_six_shades_away_from_the_ground(n
     assert ratios == sorted(ratios)
 
 
-@looped("name", COLOUR_THEMES)
-def test_lines_and_text_in_colour_stand_out_from_the_ground_and_faint_lines_less(name: str) -> None:
-    look = COLOUR_THEMES[name]
+@looped("theme_name", COLOUR_THEMES)
+def test_lines_and_text_in_colour_stand_out_from_the_ground_and_faint_lines_less(theme_name: str) -> None:
+    look = COLOUR_THEMES[theme_name]
     assert look.theme.background == look.palette.ground
     assert look.theme.surface is not None
     before = palette.current()

@@ -144,6 +144,9 @@ def test_of_several_learners_a_map_says_whose_it_is():
         *[False] * 2,
         1e-5,
     )
-    heats = [HeatView(name, np.array([1.0]), np.array([1.0]), np.ones((1, 1)), None) for name in ("a", "b")]
+    heats = [
+        HeatView(learner_name, np.array([1.0]), np.array([1.0]), np.ones((1, 1)), None)
+        for learner_name in ("a", "b")
+    ]
     map_view.heats.extend(heats)
     assert [heat_map(Look(map_view), heat).title for heat in heats] == ["Map: a", "Map: b"]

@@ -95,8 +95,10 @@ def test_lines_of_learners_say_by_letter_whose_they_are_before_words_are_cut():
 def test_lines_lose_the_values_of_axes_before_their_words_are_guesses():
     kinds = ("gaussian", "rademacher")
     curves = [
-        curve([at], name=f"{name}, matrix = {kind}", mark="ABCD"[at])
-        for at, (name, kind) in enumerate((name, kind) for kind in kinds for name in ("least squares", "EGU"))
+        curve([at], name=f"{learner_name}, matrix = {kind}", mark="ABCD"[at])
+        for at, (learner_name, kind) in enumerate(
+            (learner_name, kind) for kind in kinds for learner_name in ("least squares", "EGU")
+        )
     ]
     names = ("bound on isotropic rows", "linear-in-labels bound")
     bounds = [
@@ -110,7 +112,7 @@ def test_lines_lose_the_values_of_axes_before_their_words_are_guesses():
 
 
 def test_a_line_that_is_equal_for_several_learners_is_named_once_without_them():
-    curves = [curve([9], name=name, mark=mark) for name, mark in (("GD", "A"), ("EGU", "B"))]
+    curves = [curve([9], name=curve_name, mark=mark) for curve_name, mark in (("GD", "A"), ("EGU", "B"))]
     for heights, names in (((1, 1), ["bound"]), ((1, 1.001), ["bound of GD", "bound of EGU"])):
         bounds = [
             curve([height, 2], name=f"bound of {learner_curve.name}", style="dashed")
@@ -162,7 +164,7 @@ def test_at_last_lines_that_differ_by_values_alone_are_told_once_and_nothing_is_
 def test_of_a_sweep_each_learner_is_named_once_before_the_letters_of_its_curves():
     learners = ("GD", "least squares", "EGU", "EGU±, slow", "spindly")
     names = [f"{learner}, d = {d}" for d in (32, 64, 128, 256, 512) for learner in learners]
-    curves = [curve([n], name=name, mark=chr(65 + n)) for n, name in enumerate(names)]
+    curves = [curve([n], name=curve_name, mark=chr(65 + n)) for n, curve_name in enumerate(names)]
     bounds = [curve([n], name=f"invariant bound, d = {n}", style="dashed") for n in range(5)]
     rows = legend([*curves, *bounds], 78, 2, most_lines=2)
     assert [" ".join(piece.text for piece in row) for row in rows] == [
@@ -176,7 +178,7 @@ def test_of_a_sweep_each_learner_is_named_once_before_the_letters_of_its_curves(
 def test_the_last_remark_of_a_note_goes_before_the_names_of_curves():
     names = ("GD, standardised", "GD, LayerNorm of the input", "Adam, cosine", "Adam, rates by layer",
              "GD, clipped by value", "GD, L1 decay")  # fmt: skip
-    curves = [curve([n], name=name, mark=chr(65 + n)) for n, name in enumerate(names)]
+    curves = [curve([n], name=curve_name, mark=chr(65 + n)) for n, curve_name in enumerate(names)]
     note = "stored · r computes it · 4 points not drawn (0 up to rounding)"
     pieces = [piece for row in legend(curves, 78, 2, note) for piece in row]
     assert pieces[-1].text == "stored · r computes it"
@@ -258,9 +260,12 @@ def test_the_own_line_of_a_curve_that_follows_it_does_not_repeat_its_name():
 
 def test_lines_that_several_curves_run_along_are_named_once():
     names = [f"net, cw = {number}" for number in range(4)]
-    series = [curve([number], name=name, mark=chr(65 + number)) for number, name in enumerate(names)]
+    series = [
+        curve([number], name=curve_name, mark=chr(65 + number)) for number, curve_name in enumerate(names)
+    ]
     series += [
-        curve([number], name=f"recursion of {name}", style="dashed") for number, name in enumerate(names)
+        curve([number], name=f"recursion of {curve_name}", style="dashed")
+        for number, curve_name in enumerate(names)
     ]
     groups = [(0, 4), (1, 5), (2, 3, 6, 7)]
     rows = legend(series, 120, 3, groups=groups)

@@ -61,7 +61,8 @@ def along(*names: str, y: np.ndarray | None = None) -> View:
     """View of a picture along an axis."""
     picture = Picture(x="alpha", measure=catalogue.make("measures", "excess-risk"))
     curves = [
-        curve(name, (at + 1) * RATES if y is None else y, RATES, number=at) for at, name in enumerate(names)
+        curve(curve_name, (at + 1) * RATES if y is None else y, RATES, number=at)
+        for at, curve_name in enumerate(names)
     ]
     return view_of(picture, "alpha", "excess risk", True, True, 1e-11, curves=curves)
 
@@ -88,7 +89,9 @@ def test_a_name_that_all_curves_share_and_a_line_that_is_the_same_for_all_stand_
 
 
 def test_a_line_that_several_curves_have_as_their_own_is_drawn_once_and_not_said_to_be_of_one():
-    curves = [curve(name, RATES * size, RATES, number=size) for size, name in enumerate(("u", "v"))]
+    curves = [
+        curve(curve_name, RATES * size, RATES, number=size) for size, curve_name in enumerate(("u", "v"))
+    ]
 
     def names(height: float) -> list[str]:
         lines = [
@@ -277,7 +280,8 @@ def bounded(end: float, moved: bool = False, place: float = np.inf) -> Look:
     """View of GD on its bound, which falls from 1 to `end`, and of a net at a tenth of it."""
     height = 1 - (1 - end) * K / K[-1]
     curves = [
-        played(name, y, 1.0, 0, at) for at, (name, y) in enumerate({"GD": height, "net": height / 10}.items())
+        played(learner_name, y, 1.0, 0, at)
+        for at, (learner_name, y) in enumerate({"GD": height, "net": height / 10}.items())
     ]
     line = LineView(name="ri", kind="ri", direction="lower", formula="", applies_to=("GD",), x=K, y=height)
     view = of_runs(*curves, measure="loss", lines=[line], x_of=lambda point, clock: min(clock, K[-1]))
@@ -591,7 +595,7 @@ def ended(name: str, x: np.ndarray, y: np.ndarray, number: int, **more: object) 
 def test_curves_that_do_not_go_from_end_to_end_of_an_axis_are_said_to():
     complete = ended("whole", RATES, RATES, 0)
     view = replace(along("x"), places_of=lambda any_view: RATES)
-    few = [ended(name, RATES[:2], RATES[:2], at) for at, name in enumerate(("b", "c"), start=1)]
+    few = [ended(curve_name, RATES[:2], RATES[:2], at) for at, curve_name in enumerate(("b", "c"), start=1)]
     late = ended("late", RATES[2:], RATES[2:], 3)
     lost = ended("lost", RATES, np.array([1, 1, 1, np.nan]), 4, lost=np.array([0, 0, 1, 4]))
     at_work = curve("at work", RATES[:2], RATES[:2], number=5, planned=4)

@@ -51,7 +51,10 @@ def test_paragraphs_of_the_help_fill_their_lines_and_arguments_have_brackets_onc
 def test_every_preset_is_listed_with_title_and_source(call: Call) -> None:
     code, out, _ = call("presets")
     assert code == 0
-    loaded, listed = {name: presets.load(name) for name in presets.names()}, squeezed(out)
+    loaded, listed = (
+        {preset_name: presets.load(preset_name) for preset_name in presets.names()},
+        squeezed(out),
+    )
     for name, preset in loaded.items():
         for text in (name, preset.title, preset.source, first_sentence(preset.story)):
             assert squeezed(text) in listed

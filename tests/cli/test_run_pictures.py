@@ -225,7 +225,8 @@ def test_numbers_of_a_table_are_not_broken_and_errors_have_no_power_of_ten_below
     curves = [
         curve_view(
             name=f"learner {n}", number=n, learner=f"learner {n}", x=x, y=x + 255.1234, stderr=0 * x + error,
-            replicas=3, over=lambda replicas: x, lost=np.zeros(12, int), diverged=0, diverged_at=None,
+            replicas=3, over=lambda replicas: x,
+            lost=np.zeros(12, int), diverged=0, diverged_at=None,
             complete=True,
         )
         for n, error in enumerate((62.3, 0.00612, 0.00612, 0.00612, 0.00612, 0.00612))
@@ -242,12 +243,15 @@ def test_a_heading_gives_way_before_a_number_is_parted_from_its_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     x = np.arange(12.0)
+    errors = {"GD": 0.01, "net": 0.01, "EGU±": 3e-4, "spindly±": 3e-4}
     curves = [
         curve_view(
-            name=name, number=n, learner=name, x=x, y=0.00390612 + 0 * x, stderr=0 * x + error, replicas=3,
-            over=lambda replicas: x, lost=np.zeros(12, int), diverged=0, diverged_at=None, complete=True,
+            name=learner, number=n, learner=learner,
+            x=x, y=0.00390612 + 0 * x, stderr=0 * x + error,
+            replicas=3, over=lambda replicas: x,
+            lost=np.zeros(12, int), diverged=0, diverged_at=None, complete=True,
         )
-        for n, (name, error) in enumerate({"GD": 0.01, "net": 0.01, "EGU±": 3e-4, "spindly±": 3e-4}.items())
+        for n, (learner, error) in enumerate(errors.items())
     ]  # fmt: skip
     picture = Picture(measure=catalogue.make("measures", "loss"))
     view = view_of(picture, "examples k", "loss", False, False, 1e-11, curves=curves)

@@ -29,7 +29,7 @@ def test_without_a_name_demo_lists_paths_and_talks(call: Call) -> None:
     code, out, _ = call("demo")
     assert code == 0
     assert out.index("gradient-descent") < out.index("parities") < out.index("alt2021")
-    assert all(name in out for name in talks())
+    assert all(talk_name in out for talk_name in talks())
 
 
 def test_a_sheet_asks_first_and_answers_on_a_page_of_its_own(small: Path, call: Call) -> None:

@@ -276,11 +276,11 @@ async def test_a_message_that_is_too_long_ends_its_viewer_alone():
 
 
 @pytest.mark.parametrize(
-    "name", ["curves.csv", "../../etc/cron.d/x", 'a"; filename=evil.exe', "a\r\nSet-Cookie: b", "µ.csv"]
+    "file_name", ["curves.csv", "../../etc/cron.d/x", 'a"; filename=evil.exe', "a\r\nSet-Cookie: b", "µ.csv"]
 )
-async def test_files_are_downloads_with_a_plain_name(name: str):
+async def test_files_are_downloads_with_a_plain_name(file_name: str):
     async with site(ECHO) as served, served.page() as page:
-        await page.socket.send_json(["stdin", f"file {name}"])
+        await page.socket.send_json(["stdin", f"file {file_name}"])
         kind, offer = json.loads(await page.socket.receive_str(timeout=60))
         assert kind == "open_url"
         status, text, fields = await served.ask(f"/{served.server.token}/{offer['url']}")

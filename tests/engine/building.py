@@ -63,7 +63,10 @@ def raw(
     of the labels, without noise. A solver that needs signs gets them too.
     """
     matrix = part(matrix)
-    learners = {name: _whole(learner) for name, learner in (learners or {"GD": {"update": "gd"}}).items()}
+    learners = {
+        learner_name: _whole(learner)
+        for learner_name, learner in (learners or {"GD": {"update": "gd"}}).items()
+    }
     if loss is None and (needed := _needed(learners)):
         loss, noise, labels = needed, 0.0, "sign"
     if d is not None:
@@ -74,10 +77,10 @@ def raw(
         "run": {"dtype": "float64", "device": "cpu", **settings},
         "learners": [
             {
-                "name": name,
+                "name": learner_name,
                 **{role: words if role in WORDS else part(words) for role, words in learner.items()},
             }
-            for name, learner in learners.items()
+            for learner_name, learner in learners.items()
         ],
         "claims": claims or [],
     }

@@ -408,9 +408,9 @@ class AGD(GD):
         shapes = sum(_spread(g) ** 2 for g in gradients.values()) / len(sizes)
         a = first.loss_scale * first.l2_penalty * shapes / len(sizes)
         rate = first.rate(sum(sizes) / len(sizes), a) / len(sizes)
-        for name, g in gradients.items():
+        for tensor_name, g in gradients.items():
             if _frobenius(g):
-                rules[name].w = rules[name].w - rate * _spread(g) / _frobenius(g) * g
+                rules[tensor_name].w = rules[tensor_name].w - rate * _spread(g) / _frobenius(g) * g
 
 
 class AGDLayerwise(AGD):
@@ -418,10 +418,12 @@ class AGDLayerwise(AGD):
 
     @staticmethod
     def step_together(rules: dict[str, AGD], gradients: dict[str, Array]) -> None:
-        for name, g in gradients.items():
+        for tensor_name, g in gradients.items():
             if size := _frobenius(g):
-                rate = rules[name].rate(rules[name].loss_scale * _spread(g) * size, 0.0) / len(gradients)
-                rules[name].w = rules[name].w - rate * _spread(g) / size * g
+                rate = rules[tensor_name].rate(rules[tensor_name].loss_scale * _spread(g) * size, 0.0) / len(
+                    gradients
+                )
+                rules[tensor_name].w = rules[tensor_name].w - rate * _spread(g) / size * g
 
 
 class AGDMomentum(AGD):
@@ -433,9 +435,11 @@ class AGDMomentum(AGD):
 
     @staticmethod
     def step_together(rules: dict[str, AGDMomentum], gradients: dict[str, Array]) -> None:
-        for name, g in gradients.items():
-            rules[name].V = rules[name].momentum * rules[name].V + (1 - rules[name].momentum) * g
-        AGD.step_together(rules, {name: rule.V for name, rule in rules.items()})
+        for tensor_name, g in gradients.items():
+            rules[tensor_name].V = (
+                rules[tensor_name].momentum * rules[tensor_name].V + (1 - rules[tensor_name].momentum) * g
+            )
+        AGD.step_together(rules, {tensor_name: rule.V for tensor_name, rule in rules.items()})
 
 
 def _signs(v: Array) -> Array:
@@ -458,7 +462,7 @@ class Coordinate(GD):
 
     @staticmethod
     def step_together(rules: dict[str, Coordinate], gradients: dict[str, Array]) -> None:
-        entries = [(name, j) for name, g in gradients.items() for j in np.ndindex(g.shape)]
+        entries = [(tensor_name, j) for tensor_name, g in gradients.items() for j in np.ndindex(g.shape)]
         largest = max(abs(gradients[name][j]) for name, j in entries)
         name, j = next(
             entry for entry in entries if abs(gradients[entry[0]][entry[1]]) >= (1 - 1e-13) * largest
@@ -472,8 +476,8 @@ class Polyak(GD):
     @staticmethod
     def step_together(rules: dict[str, Polyak], gradients: dict[str, Array]) -> None:
         square = sum(x * x for g in gradients.values() for x in g.flat)
-        for name, rule in rules.items() if square > 0 else ():
-            rule.w -= rule.lr * gradients[name] / square
+        for tensor_name, rule in rules.items() if square > 0 else ():
+            rule.w -= rule.lr * gradients[tensor_name] / square
 
 
 class Lion(GD):
@@ -591,10 +595,10 @@ class Muon(GD):
 
     @staticmethod
     def step_together(rules: dict[str, Muon], gradients: dict[str, Array]) -> None:
-        layers = [name for name, g in gradients.items() if g.shape[-1] > 1]
-        for name, g in gradients.items():
-            rule = rules[name]
-            if rule.hidden and (name not in layers or name in (layers[0], layers[-1])):
+        layers = [tensor_name for tensor_name, g in gradients.items() if g.shape[-1] > 1]
+        for tensor_name, g in gradients.items():
+            rule = rules[tensor_name]
+            if rule.hidden and (tensor_name not in layers or tensor_name in (layers[0], layers[-1])):
                 rule.adam.step(g)
                 rule.w = rule.adam.w
             else:
@@ -908,21 +912,25 @@ class Dense:
         factors_by_name = dict.fromkeys(params, 1.0)
         first, last = self._layers(params)[0], self._layers(params)[-1]
         if self.parametrisation in ("mean-field", "mup"):
-            for name, value in params.items():
-                if name == last:
+            for tensor_name, value in params.items():
+                if tensor_name == last:
                     inputs = value.shape[1]
-                    factors_by_name[name] = inputs if self.parametrisation == "mean-field" else 1 / inputs
-                elif name == first or name.startswith("b"):
-                    factors_by_name[name] = value.shape[0]
-                elif name.startswith("W"):
-                    factors_by_name[name] = value.shape[0] / value.shape[1]
+                    factors_by_name[tensor_name] = (
+                        inputs if self.parametrisation == "mean-field" else 1 / inputs
+                    )
+                elif tensor_name == first or tensor_name.startswith("b"):
+                    factors_by_name[tensor_name] = value.shape[0]
+                elif tensor_name.startswith("W"):
+                    factors_by_name[tensor_name] = value.shape[0] / value.shape[1]
         return factors_by_name
 
     def _signals(self, params: dict[str, Array], x: Array) -> list[Array]:
         signals, value = [], x
-        for number, name in enumerate(self._layers(params)):
-            factor, bias = self._factor(params, number), params.get(name.replace("W", "b"))
-            sums = [factor * sum(w * v for w, v in zip(row, value, strict=True)) for row in params[name]]
+        for number, layer_name in enumerate(self._layers(params)):
+            factor, bias = self._factor(params, number), params.get(layer_name.replace("W", "b"))
+            sums = [
+                factor * sum(w * v for w, v in zip(row, value, strict=True)) for row in params[layer_name]
+            ]
             signals.append(np.array(sums) + (0 if bias is None else bias[:, 0]))
             value = np.array([self.transfer(z) for z in signals[-1]])
         return signals
@@ -958,11 +966,18 @@ class Linearised(Dense):
     """A dense net to first order in the distance from where it starts."""
 
     def _started(self, params: dict[str, Array]) -> dict[str, Array]:
-        return {name.removeprefix("start "): value for name, value in params.items() if "start " in name}
+        return {
+            tensor_name.removeprefix("start "): value
+            for tensor_name, value in params.items()
+            if "start " in tensor_name
+        }
 
     def predict(self, params: dict[str, Array], x: Array) -> float:
         start, change = self._started(params), self.gradient(params, x, 1.0)
-        moved = sum(float((change[name] * (params[name] - start[name])).sum()) for name in change)
+        moved = sum(
+            float((change[tensor_name] * (params[tensor_name] - start[tensor_name])).sum())
+            for tensor_name in change
+        )
         return super().predict(start, x) + moved
 
     def through(self, params: dict[str, Array], x: Array, sent: float) -> dict[str, tuple[Array, Array]]:
@@ -1078,12 +1093,12 @@ class Factorised:
     def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
         """The product is linear in every entry: its slope is the product with 1 there, and 0 around it."""
         gradients = {}
-        for name, factor in params.items():
-            gradients[name] = np.zeros(factor.shape)
+        for tensor_name, factor in params.items():
+            gradients[tensor_name] = np.zeros(factor.shape)
             for place in np.ndindex(*factor.shape):
                 alone = np.zeros(factor.shape)
                 alone[place] = 1.0
-                gradients[name][place] = slope * self._product({**params, name: alone}, x)
+                gradients[tensor_name][place] = slope * self._product({**params, tensor_name: alone}, x)
         return gradients
 
 
@@ -1169,9 +1184,9 @@ class Conv:
 
     def gradient(self, params: dict[str, Array], x: Array, slope: float) -> dict[str, Array]:
         d, gradients = len(x), {}
-        for name in params:
-            rest = self.convolve([value for other, value in params.items() if other != name], d)
-            gradients[name] = np.array(
+        for tensor_name in params:
+            rest = self.convolve([value for other, value in params.items() if other != tensor_name], d)
+            gradients[tensor_name] = np.array(
                 [slope * sum(x[i] * rest[(i - j) % d] for i in range(d)) for j in range(d)]
             )
         return gradients
@@ -1328,8 +1343,8 @@ def follow(rules: dict[str, object], gradients: dict[str, Array]) -> None:
     if hasattr(first, "step_together"):
         first.step_together(rules, gradients)
         return
-    for name, rule in rules.items():
-        rule.step(gradients[name])
+    for tensor_name, rule in rules.items():
+        rule.step(gradients[tensor_name])
 
 
 def one_pass(
@@ -1342,12 +1357,12 @@ def one_pass(
     value, slope = LOSSES[loss]
 
     def average() -> float:
-        params = {**{name: rule.w for name, rule in rules.items()}, **(fixed or {})}
+        params = {**{tensor_name: rule.w for tensor_name, rule in rules.items()}, **(fixed or {})}
         return sum(value(net.predict(params, x), label) for x, label in zip(X, y, strict=True)) / len(X)
 
     losses = [average()]
     for x, label in zip(X, y, strict=True):
-        params = {**{name: rule.w for name, rule in rules.items()}, **(fixed or {})}
+        params = {**{tensor_name: rule.w for tensor_name, rule in rules.items()}, **(fixed or {})}
         prediction = net.predict(params, x)
         gradients = net.gradient(params, x, slope(prediction, label))
         if hasattr(first := next(iter(rules.values())), "observe"):
@@ -1355,7 +1370,7 @@ def one_pass(
                 rules[name].observe(*seen)
         follow(rules, gradients)
         losses.append(average())
-    return np.array(losses), {name: rule.w for name, rule in rules.items()}
+    return np.array(losses), {tensor_name: rule.w for tensor_name, rule in rules.items()}
 
 
 def least_squares(X: Array, y: Array) -> Array:

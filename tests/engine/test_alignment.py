@@ -174,7 +174,7 @@ def described(learner=None, **words):
 def test_the_share_of_the_gradient_is_that_of_a_net_written_out():
     planned = described()
     hypothesis, data = beginning(planned)
-    first, second = (hypothesis.tensors[name].numpy() for name in ("W1", "W2"))
+    first, second = (hypothesis.tensors[tensor_name].numpy() for tensor_name in ("W1", "W2"))
     expected = []
     for replica, (rows, labels) in enumerate(
         zip(data.instances.rows.numpy(), data.labels.numpy(), strict=True)

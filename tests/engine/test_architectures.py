@@ -64,8 +64,10 @@ def test_identity_spindly_falls_below_the_bound_and_dense_spindly_does_not():
     )
     bound = 1 - np.arange(d + 1) / d
     measured = losses(described)
-    means = {name: values.mean(1) for name, values in measured.items()}
-    errors = {name: values.std(1, ddof=1) / np.sqrt(replicas) for name, values in measured.items()}
+    means = {learner_name: values.mean(1) for learner_name, values in measured.items()}
+    errors = {
+        learner_name: values.std(1, ddof=1) / np.sqrt(replicas) for learner_name, values in measured.items()
+    }
     cracked, followed = "identity-spindly", "dense-spindly"
     assert (means[cracked][8:24] + 4 * errors[cracked][8:24] < bound[8:24]).all()
     assert (means[followed] + 4 * errors[followed] + EXACT >= bound).all()
@@ -109,7 +111,7 @@ def test_the_weights_of_a_convolutional_net_are_the_convolution_of_its_filters(d
 def test_identity_filters_start_as_a_multiplication():
     start = starts(6, [0], kind="conv", depth=3, init="identity", scale=0.5)
     w = architecture_of(kind="conv", depth=3).weights(
-        {name: torch.from_numpy(value) for name, value in start.items()}
+        {tensor_name: torch.from_numpy(value) for tensor_name, value in start.items()}
     )
     np.testing.assert_allclose(w.numpy(), 0.125 * np.eye(1, 6), atol=EXACT)
 
@@ -156,7 +158,7 @@ def test_absent_edges_stay_absent_whatever_the_rule():
 def test_a_weight_without_an_edge_means_nothing():
     net = architecture_of(kind="sparse-input", width=6, connectivity=2, activation="tanh")
     start = starts(8, [0], kind="sparse-input", width=6, connectivity=2)
-    params = {name: torch.from_numpy(value) for name, value in start.items()}
+    params = {tensor_name: torch.from_numpy(value) for tensor_name, value in start.items()}
     data = beginning(experiment("gaussian", d=8))[1]
     moved = {**params, "W1": params["W1"] + 3 * (1 - params["edges"])}
     assert torch.equal(net.predict(moved, data.instances), net.predict(params, data.instances))
@@ -223,20 +225,20 @@ def test_a_zero_start_at_a_kink_is_refused_with_what_to_take(kind, activation):
 
 def test_the_kinked_activations_are_those_whose_slope_jumps_at_zero():
     jumps = set()
-    for name in activations.TABLE:
+    for activation_name in activations.TABLE:
         z = torch.tensor([-1e-7, 1e-7], dtype=torch.float64, requires_grad=True)
-        (slopes,) = torch.autograd.grad(activations.transfer(name, z).sum(), z)
+        (slopes,) = torch.autograd.grad(activations.transfer(activation_name, z).sum(), z)
         if abs(slopes[1] - slopes[0]) > 1e-3:
-            jumps.add(name)
+            jumps.add(activation_name)
     assert jumps == set(activations.KINKED)
 
 
-@pytest.mark.parametrize("name", activations.TABLE)
-def test_activations_are_those_of_the_naive_table(name):
+@pytest.mark.parametrize("activation_name", activations.TABLE)
+def test_activations_are_those_of_the_naive_table(activation_name):
     assert set(activations.TABLE) == set(naive.TRANSFERS)
     z = torch.linspace(-5, 5, 41, dtype=torch.float64)
-    expected = [naive.TRANSFERS[name][0](number) for number in z.tolist()]
-    np.testing.assert_allclose(activations.transfer(name, z), expected, atol=EXACT)
+    expected = [naive.TRANSFERS[activation_name][0](number) for number in z.tolist()]
+    np.testing.assert_allclose(activations.transfer(activation_name, z), expected, atol=EXACT)
 
 
 def test_a_neuron_with_the_identity_is_the_linear_neuron():

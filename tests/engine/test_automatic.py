@@ -39,7 +39,7 @@ def described(steps=4, **architecture):
 def gradients_of_the_mean(setup, replica, penalty=0.0):
     """Mean square over rows and outputs with its penalty, the layers and their gradients, by numpy."""
     hypothesis, data = beginning(setup)
-    w1, w2 = (hypothesis.params[name][replica].numpy() for name in ("W1", "W2"))
+    w1, w2 = (hypothesis.params[tensor_name][replica].numpy() for tensor_name in ("W1", "W2"))
     x, y = data.instances.rows[replica].numpy(), data.labels.view(2, 3, -1)[replica].numpy()
     hidden = np.maximum(0, w1 @ x.T)
     off = w2 @ hidden - y
@@ -64,8 +64,8 @@ def test_sizes_of_layers_and_gradients_are_those_of_the_mean_over_rows_and_outpu
             ranks.append(np.linalg.norm(g) / np.linalg.svd(g)[1][0])
         assert curve.values("gradient-summary")[0, replica] == pytest.approx(np.mean(sizes) ** 2, rel=1e-9)
         assert curve.values("objective")[0, replica] == pytest.approx(cost, rel=1e-9)
-        for name, expected in (("layer-norms", norms), ("gradient-rank", ranks)):
-            np.testing.assert_allclose(curve.array(name).values[0, replica], expected, rtol=1e-9)
+        for measure_name, expected in (("layer-norms", norms), ("gradient-rank", ranks)):
+            np.testing.assert_allclose(curve.array(measure_name).values[0, replica], expected, rtol=1e-9)
 
 
 def test_a_net_for_each_target_has_no_such_lines():

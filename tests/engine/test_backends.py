@@ -27,7 +27,7 @@ from engine.updates.gd import GD
 
 pytestmark = pytest.mark.slow
 
-TRAINED = {name: words for name, words in GENTLE.items() if "solver" not in words}
+TRAINED = {learner_name: words for learner_name, words in GENTLE.items() if "solver" not in words}
 
 
 @crossed_groups(few(TRAINED))
@@ -60,8 +60,10 @@ def test_every_backend_serves_some_of_these_learners_and_not_all():
         for protocol in ("one-pass", "erm")
     ]
     served = {
-        name: [refusal(backend, learner, setup) is None for setup in described for learner in setup.learners]
-        for name, backend in FAST.items()
+        backend_name: [
+            refusal(backend, learner, setup) is None for setup in described for learner in setup.learners
+        ]
+        for backend_name, backend in FAST.items()
     }
     assert all(any(these) for these in served.values())
     assert served["by-rows"] == served["one-by-one"], "on orthogonal instances"
@@ -212,9 +214,9 @@ def test_products_of_rows_are_shared_where_there_are_several_weight_vectors():
 def test_numpy_takes_the_steps_of_torch_on_any_matrix(matrix, labels):
     words = {"matrix": {"d": 16, **UNSTRUCTURED[matrix]}, "replicas": 2, "labels": labels}
     served = {
-        name: learner
-        for name, learner in BY_NUMPY.items()
-        if "numpy" in serving(experiment(learners={name: learner}, **words))
+        learner_name: learner
+        for learner_name, learner in BY_NUMPY.items()
+        if "numpy" in serving(experiment(learners={learner_name: learner}, **words))
     }
     for name, is_served in {
         "gd linear": True,
@@ -305,14 +307,18 @@ class Halved(GD, frozen=True, tag="halved"):
     """Gradient descent with half a step."""
 
     def step(self, params, gradients, rates, state):
-        return super().step(params, {name: g / 2 for name, g in gradients.items()}, rates, state)
+        return super().step(
+            params, {tensor_name: g / 2 for tensor_name, g in gradients.items()}, rates, state
+        )
 
 
 class Shrinking(EGU, frozen=True, tag="shrinking"):
     """EGU whose weights shrink by themselves."""
 
     def multiply(self, params, factors, state):
-        return super().multiply(params, {name: 0.99 * factor for name, factor in factors.items()}, state)
+        return super().multiply(
+            params, {tensor_name: 0.99 * factor for tensor_name, factor in factors.items()}, state
+        )
 
 
 @pytest.mark.parametrize("rule", [Halved(), Shrinking()], ids=["halved", "shrinking"])
@@ -392,8 +398,8 @@ def test_a_file_in_the_folder_is_a_backend(tmp_path, monkeypatch):
 
 def test_names_of_backends_are_those_of_their_files_and_of_the_forms():
     assert tuple(sorted(backends())) == catalogue.file_names("engine.backends")
-    for name, backend in backends().items():
-        assert experiment(path=name).run.path == backend.name == name
+    for backend_name, backend in backends().items():
+        assert experiment(path=backend_name).run.path == backend.name == backend_name
 
 
 def test_a_backend_is_taken_only_if_it_pays(monkeypatch):
@@ -418,10 +424,10 @@ def looking_into(name, **more):
 
 def looked_into():
     """Learners with the backends that serve them."""
-    for name, (backend, its) in itertools.product(LOOKED_INTO, FAST.items()):
-        described = looking_into(name)
+    for backend_name, (backend, its) in itertools.product(LOOKED_INTO, FAST.items()):
+        described = looking_into(backend_name)
         if refusal(its, described.learners[0], described) is None:
-            yield name, backend
+            yield backend_name, backend
 
 
 @pytest.mark.parametrize(("name", "backend"), looked_into())

@@ -62,7 +62,9 @@ def is_continuous(learner):
     return update is None or catalogue.make("updates", update).structure().continuous
 
 
-CONTINUOUS = {name: learner for name, learner in EVERY_GENTLE.items() if is_continuous(learner)}
+CONTINUOUS = {
+    learner_name: learner for learner_name, learner in EVERY_GENTLE.items() if is_continuous(learner)
+}
 
 
 @crossed_groups(few(CONTINUOUS), problem=PROBLEMS)
@@ -86,21 +88,26 @@ def test_the_same_seed_gives_the_same_bits(learners, dtype):
     first, again, other = (
         losses(experiment("gaussian", seed=seed, noise=0.1, **words)) for seed in (7, 7, 8)
     )
-    for name in learners:
-        assert first[name].tobytes() == again[name].tobytes(), name
-        if name != "path-rule":  # to which no label follows from others here, whatever the seed
-            assert first[name].tobytes() != other[name].tobytes(), name
+    for learner_name in learners:
+        assert first[learner_name].tobytes() == again[learner_name].tobytes(), learner_name
+        if learner_name != "path-rule":  # to which no label follows from others here, whatever the seed
+            assert first[learner_name].tobytes() != other[learner_name].tobytes(), learner_name
 
 
 @pytest.mark.parametrize("kind", catalogue.members("losses"))
 def test_every_loss_is_batched_like_one_by_one(kind):
-    learners = {name: GENTLE[name] for name in ("gd linear", "gd dense activation=relu", "lls")}
+    learners = {
+        learner_name: GENTLE[learner_name]
+        for learner_name in ("gd linear", "gd dense activation=relu", "lls")
+    }
     words = {**problem_for(kind), "learners": learners, "loss": kind, "d": 8}
     measured = losses(experiment(**words, replicas=2, seed=3))
     for number in range(2):
         alone = losses(experiment(**words, seed=3 + number))
-        for name in learners:
-            np.testing.assert_allclose(alone[name][:, 0], measured[name][:, number], atol=EXACT)
+        for learner_name in learners:
+            np.testing.assert_allclose(
+                alone[learner_name][:, 0], measured[learner_name][:, number], atol=EXACT
+            )
 
 
 EACH = few(GENTLE)
@@ -108,9 +115,9 @@ EACH = few(GENTLE)
 
 def test_learners_side_by_side_equal_learners_alone():
     trace = run(experiment(learners=EACH, d=4, seed=9))
-    for name in EACH:
-        alone = run(experiment(learners={name: EACH[name]}, d=4, seed=9)).curves[0]
-        assert np.array_equal(trace.curve(name).mean("loss"), alone.mean("loss"))
+    for learner_name in EACH:
+        alone = run(experiment(learners={learner_name: EACH[learner_name]}, d=4, seed=9)).curves[0]
+        assert np.array_equal(trace.curve(learner_name).mean("loss"), alone.mean("loss"))
 
 
 @pytest.mark.parametrize("cache", [instances.CACHE, 0])
@@ -170,7 +177,7 @@ LARGE = {
 def test_the_same_bits_in_rounds_of_any_size_where_records_share_a_product(words, monkeypatch):
     monkeypatch.setattr(instances, "CACHE", 0)
     monkeypatch.setattr(evaluators, "SHARE", 1)
-    learners = {name: GENTLE[name] for name in ("gd linear", "egu-pm linear")}
+    learners = {learner_name: GENTLE[learner_name] for learner_name in ("gd linear", "egu-pm linear")}
     described = experiment(
         **{"d": 20, "learners": learners, "dtype": "float32", "matrix": "rademacher", **words}
     )
@@ -203,7 +210,10 @@ def test_losses_by_a_moment_are_those_of_the_predictions_in_double_precision(noi
 @pytest.mark.parametrize("words", ODD.values(), ids=ODD)
 def test_the_same_bits_in_rounds_of_any_size(words):
     """Odd numbers of records and rows leave remainders of SIMD blocks, which round otherwise."""
-    learners = {name: GENTLE[name] for name in ("gd linear", "egu-pm linear", "gd dense activation=relu")}
+    learners = {
+        learner_name: GENTLE[learner_name]
+        for learner_name in ("gd linear", "egu-pm linear", "gd dense activation=relu")
+    }
     described = experiment(**{"d": 20, "learners": learners, "dtype": "float32", "train_loss": True, **words})
     in_one_round = run(described)
     for records in (1, 3, 7):
@@ -222,7 +232,8 @@ def test_the_same_bits_in_rounds_of_any_size(words):
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_a_matrix_that_no_cache_holds_gives_the_same_losses_and_mistakes(replicas, targets, monkeypatch):
     learners = {
-        name: GENTLE[name] for name in ("gd linear", "gd dense activation=relu", "egu-pm linear", "lls")
+        learner_name: GENTLE[learner_name]
+        for learner_name in ("gd linear", "gd dense activation=relu", "egu-pm linear", "lls")
     }
     described = experiment("rademacher", targets, learners, d=8, replicas=replicas, seed=9, train_loss=True)
     by_default = run(described)

@@ -973,7 +973,9 @@ def test_no_rank_is_above_its_lines(matrix):
     adam = [] if matrix == "hadamard01" else ["Adam"]  # on signs the entries of a gradient are of one size
     assert about["rank-span"].applies_to == ["GD", "momentum", *adam]
     assert about["rank-two-layer"].applies_to == ["net"]
-    assert about["rank-doubling"].applies_to == [name for name in learners if name != "net"]
+    assert about["rank-doubling"].applies_to == [
+        learner_name for learner_name in learners if learner_name != "net"
+    ]
     by_name = {curve.name: spectrum_of(curve).rank for curve in trace.curves}
     assert (by_name["EGU"] > about["rank-span"].values[: len(by_name["EGU"])]).any()
 

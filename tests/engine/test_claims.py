@@ -233,7 +233,7 @@ def test_a_claim_of_the_error_needs_signs():
 
 def pair(loss, other):
     """A trace with the curve of `it` and that of `other`."""
-    curves = [Curve(name, D + 1, 1, Verdict(True, "made by hand")) for name in ("it", "other")]
+    curves = [Curve(curve_name, D + 1, 1, Verdict(True, "made by hand")) for curve_name in ("it", "other")]
     for curve, values in zip(curves, (loss, other), strict=True):
         curve.append({"k": np.arange(len(values), dtype=float)}, {"loss": np.asarray(values)[:, None]})
     return Trace(curves, [], {"k": np.arange(D + 1.0)}, "k", {}, "loss")

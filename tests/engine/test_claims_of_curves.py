@@ -482,8 +482,8 @@ def test_outcomes_call_curves_what_legends_call_them():
             "problem": {"matrix": {"kind": "gaussian", "n": 8, "d": 4}, "target": "feature"},
             "protocol": {"kind": "steps", "steps": 4},
             "learners": [
-                {"name": name, "architecture": "linear", "update": {"kind": "gd", "lr": rate}}
-                for name, rate in learners.items()
+                {"name": learner_name, "architecture": "linear", "update": {"kind": "gd", "lr": rate}}
+                for learner_name, rate in learners.items()
             ],
             "run": {"device": "cpu"},
             "pictures": [{"x": "step", "measure": "loss", "curves": "turned"}],

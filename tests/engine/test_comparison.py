@@ -24,8 +24,17 @@ CHANGE = "rate η of EGU 0.15 → 0.05"
 def losses(measure: str = "loss", complete: bool = True, **curves: np.ndarray) -> View:
     picture = Picture(measure=catalogue.make("measures", measure))
     drawn = [
-        curve_view(name=name, learner=name, x=K, y=y, stderr=None, over=y.take, complete=complete, clock=K)
-        for name, y in curves.items()
+        curve_view(
+            name=curve_name,
+            learner=curve_name,
+            x=K,
+            y=y,
+            stderr=None,
+            over=y.take,
+            complete=complete,
+            clock=K,
+        )
+        for curve_name, y in curves.items()
     ]
     return replace(view_of(picture, "examples k", measure, False, False, 1e-11, curves=drawn), clock="k")
 
@@ -46,8 +55,8 @@ def test_twice_as_many_features_cost_gd_twice_the_examples_and_egu_a_few():
         "d 128 → 256: GD 116 → 231 examples, EGU 30 → 35 until loss stays below a tenth"
     )
     for seen, places in zip(views, ((116, 30), (231, 35)), strict=True):
-        for name, place in zip(("GD", "EGU"), places, strict=True):
-            y = seen.curve(name).y
+        for learner_name, place in zip(("GD", "EGU"), places, strict=True):
+            y = seen.curve(learner_name).y
             assert y[place - 1] >= 0.1
             assert (y[place:] < 0.1).all()
 
@@ -81,7 +90,7 @@ def test_of_another_measure_the_values_at_the_end_are_compared():
 
 def test_of_many_curves_the_slowest_and_the_fastest_are_compared():
     curves = {f"net {rate}": falling(rate) for rate in (20, 9, 30, 12)}
-    moved = {name: y**2 for name, y in curves.items()}
+    moved = {curve_name: y**2 for curve_name, y in curves.items()}
     assert comparison(CHANGE, losses(**curves), losses(**moved)) == (
         f"{CHANGE}: net 30 70 → 35 examples, net 9 21 → 11 until loss stays below a tenth"
     )

@@ -24,8 +24,14 @@ DOCUMENT = {
     "protocol": "at-init",
     "run": {"device": "cpu", "dtype": "float64", "replicas": 6},
     "learners": [
-        {"name": name, "architecture": {"kind": "dense", "depth": DEPTH, "width": 40, "cw": "cw", **words}}
-        for name, words in {"relu": {"activation": "relu"}, "tanh": {"activation": "tanh", "cb": 0.1}}.items()
+        {
+            "name": talk_name,
+            "architecture": {"kind": "dense", "depth": DEPTH, "width": 40, "cw": "cw", **words},
+        }
+        for talk_name, words in {
+            "relu": {"activation": "relu"},
+            "tanh": {"activation": "tanh", "cb": 0.1},
+        }.items()
     ],
     "pictures": [
         {"name": "map", "x": "layer", "y": "cw", "measure": "layer-variance", "contours": [CONTOUR]},
@@ -73,13 +79,13 @@ NAIVE = {
 }
 
 
-@pytest.mark.parametrize("name", NAIVE)
-def test_a_contour_has_the_line_of_its_learner_at_every_place(results, name):
-    heat = heat_of(view(results.sweep.experiment.pictures[0], results), name)
+@pytest.mark.parametrize("learner_name", NAIVE)
+def test_a_contour_has_the_line_of_its_learner_at_every_place(results, learner_name):
+    heat = heat_of(view(results.sweep.experiment.pictures[0], results), learner_name)
     contour = heat.contour("chi-perp")
     assert contour.values.shape == heat.z.shape == (len(CW), DEPTH)
     assert (contour.name, contour.direction, contour.level) == ("recursion of χ⊥ = 1", "asymptotic", 1)
-    cb, transfer, slope = NAIVE[name]
+    cb, transfer, slope = NAIVE[learner_name]
     for row, cw in enumerate(CW):
         np.testing.assert_allclose(contour.values[row], naive_chi(cw, cb, transfer, slope), rtol=2e-5)
 

@@ -56,7 +56,7 @@ def by_hand(setup, lrs):
         for replica in range(data.replicas):
             x, y = data.instances.rows[replica, :5], data.labels[replica, :5]
             for lr in lrs:
-                w = [hypothesis.params[name][replica] for name in hypothesis.params]
+                w = [hypothesis.params[tensor_name][replica] for tensor_name in hypothesis.params]
                 course = [w]
                 for _ in range(3):
                     leaves = [layer.clone().requires_grad_() for layer in w]
@@ -135,8 +135,8 @@ def test_products_with_a_hessian_are_changes_of_the_gradient(kind, path):
     shares = torch.full((1, 4), 0.25, dtype=torch.float64)
     generator = torch.Generator().manual_seed(1)
     start = {
-        name: tensor + 0.1 * torch.randn(tensor.shape, generator=generator, dtype=torch.float64)
-        for name, tensor in hypothesis.tensors.items()
+        tensor_name: tensor + 0.1 * torch.randn(tensor.shape, generator=generator, dtype=torch.float64)
+        for tensor_name, tensor in hypothesis.tensors.items()
     }
 
     def at(tensors):
@@ -144,11 +144,14 @@ def test_products_with_a_hessian_are_changes_of_the_gradient(kind, path):
 
     at_start = at(start)
     vectors = torch.randn(2, at_start.size, generator=generator, dtype=torch.float64)
-    lengths = [start[name][0].numel() for name in hypothesis.architecture.layers]
+    lengths = [start[layer_name][0].numel() for layer_name in hypothesis.architecture.layers]
     parts = dict(zip(hypothesis.architecture.layers, torch.split(vectors, lengths, 1), strict=True))
 
     def moved(by):
-        changed = {name: start[name] + by * part.view_as(start[name]) for name, part in parts.items()}
+        changed = {
+            tensor_name: start[tensor_name] + by * part.view_as(start[tensor_name])
+            for tensor_name, part in parts.items()
+        }
         return at({**start, **changed}).gradient
 
     difference = (moved(step) - moved(-step)) / (2 * step)
@@ -184,8 +187,8 @@ def test_the_sharpness_of_a_linear_neuron_is_twice_the_largest_eigenvalue_of_the
 
 def test_before_the_first_example_there_is_no_training_loss():
     curve = run(described("linear", pictures=OF_ANY, protocol="one-pass")).curves[0]
-    for name in ("sharpness", "gradient-norm"):
-        assert np.array_equal(np.isnan(curve.values(name)), [[True, True], *[[False, False]] * 6])
+    for measure_name in ("sharpness", "gradient-norm"):
+        assert np.array_equal(np.isnan(curve.values(measure_name)), [[True, True], *[[False, False]] * 6])
 
 
 @pytest.mark.filterwarnings("error")
@@ -212,8 +215,8 @@ def test_the_sharpness_is_the_same_on_every_backend():
     }
     fast, naive = (run(setup).curves[0] for setup in setups.values())
     assert (fast.backend, naive.backend) == ("structured", "dense")
-    for name in ("sharpness", "gradient-norm"):
-        np.testing.assert_allclose(fast.values(name), naive.values(name), rtol=1e-9)
+    for measure_name in ("sharpness", "gradient-norm"):
+        np.testing.assert_allclose(fast.values(measure_name), naive.values(measure_name), rtol=1e-9)
     layers, same = (curve.array("layer-variance").values for curve in (fast, naive))
     np.testing.assert_allclose(layers, same, rtol=1e-9)
 
@@ -397,7 +400,9 @@ class Moved(Measure, frozen=True, tag="moved"):
         return MeasureNeeds(parameters=True, start=True)
 
     def value(self, probe):
-        gaps = [(probe.parameters[name] - start).flatten(1) for name, start in probe.start.items()]
+        gaps = [
+            (probe.parameters[tensor_name] - start).flatten(1) for tensor_name, start in probe.start.items()
+        ]
         return probe.data.over_targets(torch.cat(gaps, 1).norm(dim=1)[None])[0]
 
 

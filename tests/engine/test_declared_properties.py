@@ -123,9 +123,11 @@ def test_features_start_alike_where_that_is_declared():
             if architecture.structure().starts_alike:
                 declared.add(kind)
                 start = architecture.start(Streams(range(3))("init"), D)
-                for name in architecture.layers:
-                    assert architecture.layout(D).shapes[name] == (D,), architecture
-                    np.testing.assert_array_equal(start[name], start[name][:1, :1].repeat(D, 1).repeat(3, 0))
+                for layer_name in architecture.layers:
+                    assert architecture.layout(D).shapes[layer_name] == (D,), architecture
+                    np.testing.assert_array_equal(
+                        start[layer_name], start[layer_name][:1, :1].repeat(D, 1).repeat(3, 0)
+                    )
     assert declared >= {"linear", "neuron", "spindly", "two-weight"}
 
 
@@ -264,7 +266,10 @@ class Signed(GD, frozen=True, tag="signed"):
     """A step by signs."""
 
     def step(self, params, gradients, rates, state):
-        return {name: w - rates[name] * gradients[name].sign() for name, w in params.items()}, state
+        return {
+            tensor_name: w - rates[tensor_name] * gradients[tensor_name].sign()
+            for tensor_name, w in params.items()
+        }, state
 
 
 class Halved(Adam, frozen=True, tag="halved", kw_only=True):
@@ -421,7 +426,10 @@ def of_signs(adaptive):
         lr: float = 0.1
 
         def step(self, params, gradients, rates, state):
-            return {name: w - rates[name] * gradients[name].sign() for name, w in params.items()}, state
+            return {
+                tensor_name: w - rates[tensor_name] * gradients[tensor_name].sign()
+                for tensor_name, w in params.items()
+            }, state
 
     return Signed(shared=True)
 
@@ -436,7 +444,7 @@ def test_a_multiplicative_rule_with_a_step_of_its_own_takes_that_step():
         """Half of the weights, whatever the gradient."""
 
         def step(self, params, gradients, rates, state):
-            return {name: w / 2 for name, w in params.items()}, state
+            return {tensor_name: w / 2 for tensor_name, w in params.items()}, state
 
     assert EGU().structure().by_factors
     assert Winnow().structure().by_factors
@@ -449,7 +457,7 @@ def test_a_rule_with_a_start_of_its_own_may_replace_weights_unless_it_says_that_
         """Gradient descent from 1."""
 
         def start(self, params):
-            return {name: torch.ones_like(w) for name, w in params.items()}, {}
+            return {tensor_name: torch.ones_like(w) for tensor_name, w in params.items()}, {}
 
     replaced = [rule.structure().own_start for rule in (GD(), Adam(), EGU(), Ones())]
     assert replaced == [False, False, True, True]

@@ -45,10 +45,10 @@ def test_the_others_finish_as_if_it_were_not_there(wild):
     assert curve.ended
     assert not curve.complete
     alone = run(experiment("gaussian", learners=GOOD, d=32, seed=2))
-    for name in GOOD:
-        assert trace.curve(name).complete
-        assert trace.curve(name).diverged_at is None
-        assert np.array_equal(trace.curve(name).mean("loss"), alone.curve(name).mean("loss"))
+    for learner_name in GOOD:
+        assert trace.curve(learner_name).complete
+        assert trace.curve(learner_name).diverged_at is None
+        assert np.array_equal(trace.curve(learner_name).mean("loss"), alone.curve(learner_name).mean("loss"))
     assert [type(event) for event in events] == [Loaded, Diverged, Finished]
     assert (events[1].learner, events[1].x) == ("wild", curve.diverged_at)
     assert unexpected_divergence(described, trace) == ["wild"]

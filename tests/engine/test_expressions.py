@@ -399,8 +399,14 @@ def test_a_preset_means_the_same_with_another_d(name, d):
 
 @pytest.mark.parametrize("d", [16, 64, 256, 1024])
 def test_no_number_of_a_preset_keeps_it_from_another_d(d):
-    for name in ("hadamard-128", "hadamard-1024", "hadamard-4096-all-targets", "threshold-64", "rank-64"):
-        experiment = presets.load(name, [f"problem.matrix.d={d}"])
+    for preset_name in (
+        "hadamard-128",
+        "hadamard-1024",
+        "hadamard-4096-all-targets",
+        "threshold-64",
+        "rank-64",
+    ):
+        experiment = presets.load(preset_name, [f"problem.matrix.d={d}"])
         assert experiment.problem.matrix.d == d
         assert experiment.claims
 
@@ -421,9 +427,9 @@ def test_every_claim_of_the_first_experiment_holds_on_twice_the_features():
 
 @pytest.mark.parametrize("d", [32, 256])
 def test_presets_of_128_features_are_good_with_others_too(d):
-    for name in presets.names():
-        if name.endswith("-128"):
-            assert presets.load(name, [f"problem.matrix.d={d}"]).problem.matrix.d == d
+    for preset_name in presets.names():
+        if preset_name.endswith("-128"):
+            assert presets.load(preset_name, [f"problem.matrix.d={d}"]).problem.matrix.d == d
 
 
 OF_TWO = (

@@ -33,12 +33,18 @@ def test_the_card_refuses_what_a_card_refuses():
 
 
 @pytest.mark.parametrize("problem", ["hadamard", "gaussian"])
-@pytest.mark.parametrize("name", covering_names(traits(GENTLE)))
-def test_every_learner_computes_on_a_card_what_it_does_on_the_processor(name, problem):
-    words = {"learners": {name: GENTLE[name]}, "d": 8, "replicas": 2, "dtype": "float64", "seed": 1}
-    on_cpu = losses(experiment(problem, "all", device="cpu", **words))[name]
+@pytest.mark.parametrize("learner_name", covering_names(traits(GENTLE)))
+def test_every_learner_computes_on_a_card_what_it_does_on_the_processor(learner_name, problem):
+    words = {
+        "learners": {learner_name: GENTLE[learner_name]},
+        "d": 8,
+        "replicas": 2,
+        "dtype": "float64",
+        "seed": 1,
+    }
+    on_cpu = losses(experiment(problem, "all", device="cpu", **words))[learner_name]
     with fake_cuda():
-        on_card = losses(experiment(problem, "all", device="cuda", **words))[name]
+        on_card = losses(experiment(problem, "all", device="cuda", **words))[learner_name]
     np.testing.assert_allclose(on_card, on_cpu, rtol=0, atol=1e-9 * on_cpu.max())
 
 

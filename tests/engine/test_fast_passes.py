@@ -24,7 +24,11 @@ from engine.training import evaluators
 
 pytestmark = pytest.mark.slow
 
-LINEAR = {name: words for name, words in GENTLE.items() if words.get("architecture") == {"kind": "linear"}}
+LINEAR = {
+    learner_name: words
+    for learner_name, words in GENTLE.items()
+    if words.get("architecture") == {"kind": "linear"}
+}
 TARGETS = {"one": "feature", "all": "all", "sparse": {"kind": "sparse", "r": 3}}
 
 
@@ -37,20 +41,20 @@ def compiles(words):
     return rule.multiplicative_step(architecture) is not None and rule.refuses_loss(Square()) is None
 
 
-COMPILES = {name: words for name, words in GENTLE.items() if compiles(words)}
+COMPILES = {learner_name: words for learner_name, words in GENTLE.items() if compiles(words)}
 SCALAR = {rule: {"update": {"kind": rule, "lr": 0.02}} for rule in ("gd", "sgd", "adagrad")}
 
 
 def test_the_rules_that_multiply_compile():
     multiply = {"egu linear", "egu-pm linear", "hypentropy linear", "private-rates linear"}
     spindly = {f"{rule} {net}" for rule in ("gd", "sgd") for net in ("spindly", "identity-spindly")}
-    assert {" ".join(name.split()[:2]) for name in COMPILES} == multiply | spindly
+    assert {" ".join(learner_name.split()[:2]) for learner_name in COMPILES} == multiply | spindly
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
-@pytest.mark.parametrize("name", COMPILES)
-def test_a_compiled_pass_is_that_of_the_matrix(name, target):
-    words = {"learners": {name: COMPILES[name]}, "target": target, "d": 16, "replicas": 2}
+@pytest.mark.parametrize("learner_name", COMPILES)
+def test_a_compiled_pass_is_that_of_the_matrix(learner_name, target):
+    words = {"learners": {learner_name: COMPILES[learner_name]}, "target": target, "d": 16, "replicas": 2}
     [(curve, twin)] = twins("compiled", **words)
     assert_twins(curve, twin)
     [(curve, twin)] = twins("compiled", "float32", **words)
@@ -106,8 +110,10 @@ def test_threads_and_pauses_change_nothing_of_a_compiled_pass(monkeypatch):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         for step in (1, 7, 1000):
             curve = run(described, gate=lambda step=step: step).curves[0]
-            for name in ("loss", "error"):
-                assert np.array_equal(curve.values(name), expected.values(name), equal_nan=True)
+            for measure_name in ("loss", "error"):
+                assert np.array_equal(
+                    curve.values(measure_name), expected.values(measure_name), equal_nan=True
+                )
             assert np.array_equal(curve.weights, expected.weights, equal_nan=True)
 
 

@@ -96,7 +96,7 @@ STARTED = {
     ),
     "conv": (
         {"kind": "conv", "scale": 0.6},
-        lambda numbers: {name: 0.3 * numbers.standard_normal(4) for name in ("w1", "w2")},
+        lambda numbers: {tensor_name: 0.3 * numbers.standard_normal(4) for tensor_name in ("w1", "w2")},
     ),
 }
 

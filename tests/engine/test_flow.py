@@ -48,7 +48,10 @@ def ending(learner, protocol, **words):
     )
     with torch.no_grad():
         learner_run.training_run.advance(10**6)
-    return {name: tensor.numpy() for name, tensor in learner_run.training_run.hypothesis.params.items()}
+    return {
+        tensor_name: tensor.numpy()
+        for tensor_name, tensor in learner_run.training_run.hypothesis.params.items()
+    }
 
 
 @pytest.mark.parametrize("method", ["dop853", "rk45", "bdf", "radau"])
@@ -94,9 +97,9 @@ CLOSED = {
 }
 
 
-@pytest.mark.parametrize("name", CLOSED)
-def test_on_orthogonal_rows_weights_follow_logistic_functions(name):
-    learner, solution = CLOSED[name]
+@pytest.mark.parametrize("learner_name", CLOSED)
+def test_on_orthogonal_rows_weights_follow_logistic_functions(learner_name):
+    learner, solution = CLOSED[learner_name]
     target = {"kind": "feature", "index": 3}
     curve, _ = measured(flow(), learner, "hadamard", target=target, path="dense")
     expected = [[solution(float(i == 3), time) for i in range(D)] for time in curve.x]
@@ -164,9 +167,9 @@ def mirrored():
 LEARNERS = dict(mirrored())
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_it_is_the_limit_of_steps_to_first_order_in_their_rate(name):
-    learner = LEARNERS[name]
+@pytest.mark.parametrize("learner_name", LEARNERS)
+def test_it_is_the_limit_of_steps_to_first_order_in_their_rate(learner_name):
+    learner = LEARNERS[learner_name]
     limit = ending(learner, flow(time=0.5), d=5, seed=3)
 
     def error(lr):
@@ -309,7 +312,7 @@ def test_the_derivative_of_the_field_equals_central_differences():
     described = experiment("gaussian", learners={"it": learner}, d=4)
     descent, data = learner_run.training_run.hypothesis, data_of(described)
     update, loss = described.learners[0].update, catalogue.make("losses", "square")
-    net = {name: tensor[:1] for name, tensor in descent.params.items()}
+    net = {tensor_name: tensor[:1] for tensor_name, tensor in descent.params.items()}
     field = GradientField(
         descent.architecture, update.mirror, speeds_of(described.learners[0], 4), net, {},
         data.instances, data.labels, loss,
@@ -446,13 +449,13 @@ def test_the_flow_of_classes_that_cross_entropy_couples_is_that_of_softmax_regre
         np.testing.assert_allclose(flow_weights[replica], exact.reshape(4, 3).T, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", COUPLED)
-def test_flows_of_cross_entropy_are_what_small_steps_do(name):
-    words = {"matrix": CLASSES, "target": "classes", "replicas": 2, "learners": {"it": COUPLED[name]}}
+@pytest.mark.parametrize("learner_name", COUPLED)
+def test_flows_of_cross_entropy_are_what_small_steps_do(learner_name):
+    words = {"matrix": CLASSES, "target": "classes", "replicas": 2, "learners": {"it": COUPLED[learner_name]}}
     smooth = run(experiment(**words, protocol=flow(time=2.0, records=2, loss="cross-entropy"))).curves[0]
     errors = []
     for steps in (200, 400):
-        learner = {**COUPLED[name], "update": {**COUPLED[name]["update"], "lr": 2.0 / steps}}
+        learner = {**COUPLED[learner_name], "update": {**COUPLED[learner_name]["update"], "lr": 2.0 / steps}}
         protocol = {"kind": "steps", "steps": steps, "records": 1, "loss": "cross-entropy"}
         stepped = run(experiment(**{**words, "learners": {"it": learner}}, protocol=protocol)).curves[0]
         errors.append(np.abs(stepped.values("loss")[-1] - smooth.values("loss")[-1]))

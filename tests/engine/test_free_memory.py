@@ -41,9 +41,9 @@ def test_a_limit_of_the_process_counts_as_memory_that_is_not_free(limit, used):
 
 
 def write(root, files):
-    for name, content in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(f"{content}\n")
+    for file_name, content in files.items():
+        (root / file_name).parent.mkdir(parents=True, exist_ok=True)
+        (root / file_name).write_text(f"{content}\n")
 
 
 SECOND = {

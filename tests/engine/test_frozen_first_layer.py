@@ -94,15 +94,23 @@ def moves_of_second_layer(rule, of_first):
     }
     after, state = rule.start(params)
     for _ in range(4):
-        gradients = {name: torch.from_numpy(rng.normal(size=w.shape)) for name, w in params.items()}
+        gradients = {
+            tensor_name: torch.from_numpy(rng.normal(size=w.shape)) for tensor_name, w in params.items()
+        }
         gradients["W1"] = of_first(gradients["W1"])
         if rule.structure().observes:
-            back = {name: torch.from_numpy(rng.normal(size=(1, w.shape[1], 5))) for name, w in params.items()}
+            back = {
+                tensor_name: torch.from_numpy(rng.normal(size=(1, w.shape[1], 5)))
+                for tensor_name, w in params.items()
+            }
             inputs = {
-                name: torch.from_numpy(rng.normal(size=(1, w.shape[2], 5))) for name, w in params.items()
+                tensor_name: torch.from_numpy(rng.normal(size=(1, w.shape[2], 5)))
+                for tensor_name, w in params.items()
             }
             back["W1"] = of_first(back["W1"])
-            signals = {name: LayerSignals(inputs[name], back[name]) for name in params}
+            signals = {
+                tensor_name: LayerSignals(inputs[tensor_name], back[tensor_name]) for tensor_name in params
+            }
             state = rule.observe(signals, torch.full((1, 1), 0.2, dtype=torch.float64), state)
         after, state = rule.step(after, gradients, dict.fromkeys(params, 0.1), state)
     return after["W2"]
@@ -134,7 +142,7 @@ def test_what_is_rounding_beside_shared_rates_does_not_depend_on_the_axes():
     second = torch.tensor([[[0.9 * least, 1.1 * least, -2 * least]]], dtype=torch.float64)
     for turned in (first, first @ torch.from_numpy(turn)):
         gradients = {"W1": turned, "W2": second}
-        zero = {name: torch.zeros_like(g) for name, g in gradients.items()}
+        zero = {tensor_name: torch.zeros_like(g) for tensor_name, g in gradients.items()}
         after, _ = rule.step(zero, gradients, dict.fromkeys(zero, 1.0), {})
         assert after["W2"].flatten().tolist() == [0.0, -1.0, 1.0]
 
@@ -156,7 +164,7 @@ def test_shared_steepest_steps_take_the_root_mean_square_of_a_unit_for_the_size_
     mean = (4 * sizes.sum() + abs(g2).sum()) / 15
     rule = catalogue.make("updates", "sign", steepest=True, shared=True)
     gradients = {"W1": torch.from_numpy(g1[None]), "W2": torch.from_numpy(g2[None])}
-    zero = {name: torch.zeros_like(g) for name, g in gradients.items()}
+    zero = {tensor_name: torch.zeros_like(g) for tensor_name, g in gradients.items()}
     after, _ = rule.step(zero, gradients, dict.fromkeys(zero, 0.5), {})
     np.testing.assert_allclose(after["W1"][0], -0.5 * mean * g1 / sizes, rtol=1e-12)
     np.testing.assert_allclose(after["W2"][0], -0.5 * mean * np.sign(g2), rtol=1e-12)

@@ -19,13 +19,13 @@ def outputs(tensors, x):
 def jacobian(tensors, x):
     """∂ŷ/∂θ [C, P] by central differences."""
     columns = []
-    for name in ("W1", "W2"):
-        for place in np.ndindex(tensors[name].shape):
+    for tensor_name in ("W1", "W2"):
+        for place in np.ndindex(tensors[tensor_name].shape):
             ends = []
             for sign in (1, -1):
-                nudged = tensors[name].copy()
+                nudged = tensors[tensor_name].copy()
                 nudged[place] += sign * NUDGE
-                ends.append(outputs({**tensors, name: nudged}, x))
+                ends.append(outputs({**tensors, tensor_name: nudged}, x))
             columns.append((ends[0] - ends[1]) / (2 * NUDGE))
     return np.array(columns).T
 
@@ -86,7 +86,7 @@ def test_the_parts_of_g_add_up_and_have_the_ranks_of_the_loop(described):
     classes = described.problem.matrix.row_numbers(streams).classes
     curve = run(described).curves[0]
     for replica in range(2):
-        tensors = {name: tensor[replica] for name, tensor in starts.items()}
+        tensors = {tensor_name: tensor[replica] for tensor_name, tensor in starts.items()}
         matrix, parts = parts_of(tensors, rows[replica], classes[replica])
         np.testing.assert_allclose(sum(parts), matrix, atol=1e-8 * np.linalg.norm(matrix))
         gap, *ranks, overlap = (curve.values(measure.name)[0, replica] for measure in described.run.measures)

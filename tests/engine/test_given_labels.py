@@ -118,7 +118,7 @@ def test_a_run_on_words_learns(tmp_path: Path) -> None:
 def test_words_in_a_file_of_their_own_are_classes(header: str, tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", ROWS)
     (tmp_path / "y.csv").write_text(header + "\n".join(TWO) + "\n")
-    matrix, target = ({"kind": "file", "path": str(tmp_path / name)} for name in ("X.npy", "y.csv"))
+    matrix, target = ({"kind": "file", "path": str(tmp_path / file_name)} for file_name in ("X.npy", "y.csv"))
     setup = experiment(matrix, target)
     np.testing.assert_array_equal(labels_of(setup)[:, 0], [1, -1, -1, 1, -1, 1])
     assert "labels y.csv: 6 rows × 1 column" in setup.problem.data_sentence
@@ -141,7 +141,9 @@ def test_the_number_of_instances_decides_whether_labels_have_a_header(
 ) -> None:
     np.save(tmp_path / "X.npy", ROWS[:count])
     (tmp_path / "y.csv").write_text(text)
-    setup = experiment(*({"kind": "file", "path": str(tmp_path / name)} for name in ("X.npy", "y.csv")))
+    setup = experiment(
+        *({"kind": "file", "path": str(tmp_path / file_name)} for file_name in ("X.npy", "y.csv"))
+    )
     assert len(labels_of(setup)) == count
     assert setup.problem.data_reports[1].header is header
 

@@ -59,10 +59,10 @@ def test_the_peak_of_nonnegative_weights_is_at_the_row_of_equal_entries(seed):
     (peak,) = np.flatnonzero((rows == rows[:, :1]).all(1))
     label = data.labels.numpy()[0, peak]
     measured = losses(described)
-    for name, prediction, target in (("EGU", 2.6, 0.6), ("spindly", 2.2, 0.7)):
-        steps = np.diff(measured[name][:, 0])
+    for learner_name, prediction, target in (("EGU", 2.6, 0.6), ("spindly", 2.2, 0.7)):
+        steps = np.diff(measured[learner_name][:, 0])
         assert np.flatnonzero(steps > 0.02).tolist() == [peak], "the only peak of its curve"
-        before, after = weights(described, names.index(name))[peak : peak + 2, 0]
+        before, after = weights(described, names.index(learner_name))[peak : peak + 2, 0]
         assert (before > 0).all()
         np.testing.assert_allclose(after / before, (after / before)[0], rtol=1e-9)
         assert (after < before).all()
@@ -127,29 +127,32 @@ LINEAR_LEARNERS = {
 }
 
 
-@pytest.mark.parametrize("name", LINEAR_LEARNERS)
-def test_parseval_the_loss_on_hadamard_is_the_squared_distance_of_the_weights(name):
+@pytest.mark.parametrize("learner_name", LINEAR_LEARNERS)
+def test_parseval_the_loss_on_hadamard_is_the_squared_distance_of_the_weights(learner_name):
     described = experiment(
-        target={"kind": "feature", "index": 5}, learners={name: LINEAR_LEARNERS[name]}, d=16, seed=6
+        target={"kind": "feature", "index": 5},
+        learners={learner_name: LINEAR_LEARNERS[learner_name]},
+        d=16,
+        seed=6,
     )
     unit = np.eye(16)[5]
     distance = ((weights(described)[:, 0] - unit) ** 2).sum(1)
-    np.testing.assert_allclose(losses(described)[name][:, 0], distance, rtol=1e-12, atol=EXACT)
+    np.testing.assert_allclose(losses(described)[learner_name][:, 0], distance, rtol=1e-12, atol=EXACT)
 
 
-@pytest.mark.parametrize("name", LINEAR_LEARNERS)
+@pytest.mark.parametrize("learner_name", LINEAR_LEARNERS)
 @pytest.mark.parametrize("family", ["gaussian", "rademacher"])
-def test_the_loss_is_the_quadratic_form_of_the_covariance(name, family):
+def test_the_loss_is_the_quadratic_form_of_the_covariance(learner_name, family):
     described = experiment(
         {"kind": family, "d": 12, "n": 20},
         {"kind": "feature", "index": 5},
-        {name: LINEAR_LEARNERS[name]},
+        {learner_name: LINEAR_LEARNERS[learner_name]},
         seed=6,
     )
     X = data_of(described).instances.rows[0].numpy()
     off = weights(described)[:, 0] - np.eye(12)[5]
     form = np.einsum("ki,ij,kj->k", off, X.T @ X / len(X), off)
-    np.testing.assert_allclose(losses(described)[name][:, 0], form, rtol=1e-11, atol=EXACT)
+    np.testing.assert_allclose(losses(described)[learner_name][:, 0], form, rtol=1e-11, atol=EXACT)
 
 
 def _egu_and_spindly(refinement: int, path) -> tuple[np.ndarray, np.ndarray]:

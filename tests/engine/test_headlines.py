@@ -34,7 +34,7 @@ def curve(name: str, y: np.ndarray) -> CurveView:
 
 def losses(**curves: np.ndarray) -> View:
     picture = Picture(measure=catalogue.make("measures", "loss"))
-    view_curves = [curve(name, y) for name, y in curves.items()]
+    view_curves = [curve(curve_name, y) for curve_name, y in curves.items()]
     return replace(view_of(picture, "examples k", "loss", False, False, 1e-11, curves=view_curves), clock="k")
 
 
@@ -74,11 +74,11 @@ def test_the_headline_of_hadamard_128_says_who_is_below_a_tenth_and_when():
     assert headline(seen, experiment, outcomes) == (
         "EGU, EGU± and spindly stay below a tenth after 30 examples, GD and least squares only after 116"
     )
-    for name, x in (("EGU±", 30), ("GD", 116)):
-        y = seen.curve(name).y
+    for learner_name, x in (("EGU±", 30), ("GD", 116)):
+        y = seen.curve(learner_name).y
         assert (y[x:] < 0.1).all()
-    assert max(y[29] for y in (seen.curve(name).y for name in ("EGU", "EGU±", "spindly"))) >= 0.1
-    assert min(y[115] for y in (seen.curve(name).y for name in ("GD", "least squares"))) >= 0.1
+    assert max(y[29] for y in (seen.curve(curve_name).y for curve_name in ("EGU", "EGU±", "spindly"))) >= 0.1
+    assert min(y[115] for y in (seen.curve(curve_name).y for curve_name in ("GD", "least squares"))) >= 0.1
     fails = [outcome._replace(holds=False) for outcome in outcomes]
     assert headline(seen, experiment, fails).startswith("Its claim fails: EGU, EGU± and spindly")
     unjudged = [Outcome(outcome.claim, None, None, "the set-up was changed") for outcome in outcomes]
@@ -95,8 +95,8 @@ def test_egu_is_below_a_tenth_after_about_log_d_examples_and_above_again_at_the_
     settings = ["run.device=cpu", "problem.matrix.d=512", "claims=[]", learners]
     experiment = presets.load("hadamard-128", settings)
     seen = view(of_run(experiment), of_one(experiment, run(experiment)))
-    for name, stays in (("EGU", 133), ("EGU±", 25)):
-        curve = seen.curve(name)
+    for learner_name, stays in (("EGU", 133), ("EGU±", 25)):
+        curve = seen.curve(learner_name)
         assert np.flatnonzero(curve.y < 0.1)[0] <= 25
         assert arrival(curve, 0.1) == stays, "only where positive and negative weights cancel it stays below"
 
@@ -178,8 +178,8 @@ ALL_FORMS: dict[str, list[dict[str, object]]] = {
     "everywhere": [{"curve": "GD", "below": 3}],
     "largest-gap": [{"curve": "GD", "at": 3}],
     "line": [
-        {"curve": name, form: "ri-signed", "within": 1e-3}
-        for name in ("GD", "EGU", "least squares")
+        {"curve": learner_name, form: "ri-signed", "within": 1e-3}
+        for learner_name in ("GD", "EGU", "least squares")
         for form in ("never_below", "never_above", "follows")
     ],
     "order": [{"curve": "EGU", "below": "GD"}, {"curve": "EGU", "below": "GD", "at": 3}],

@@ -24,8 +24,8 @@ CIFAR = np.concatenate([CLASSES[:, None], COLOURS], 1).tobytes()
 
 
 def write(folder, **contents):
-    for name, content in contents.items():
-        (folder / name).write_bytes(content)
+    for file_name, content in contents.items():
+        (folder / file_name).write_bytes(content)
     return {name: str(folder / name) for name in contents}
 
 
@@ -176,9 +176,9 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_wrong_file_of_images_is_named_with_its_field(tmp_path, name):
-    contents, field, reason = FAULTS[name]
+@pytest.mark.parametrize("file_name", FAULTS)
+def test_a_wrong_file_of_images_is_named_with_its_field(tmp_path, file_name):
+    contents, field, reason = FAULTS[file_name]
     with pytest.raises(BadInput) as caught:
         experiment({"kind": "digits", **write(tmp_path, **contents)}, "classes")
     assert caught.value.where == f"problem.matrix.{field}"

@@ -30,7 +30,12 @@ def jacobian(hypothesis, data, replica, count=TRAINED):
     first = hypothesis.tensors["W1"][replica]
 
     def predictions(weights):
-        tensors = {**{name: tensor[replica : replica + 1] for name, tensor in hypothesis.tensors.items()}}
+        tensors = {
+            **{
+                tensor_name: tensor[replica : replica + 1]
+                for tensor_name, tensor in hypothesis.tensors.items()
+            }
+        }
         tensors["W1"] = weights[None]
         rows = data.instances.of_replica(replica).at(slice(0, count))
         return hypothesis.architecture.predict(tensors, rows).flatten()

@@ -283,7 +283,10 @@ def test_a_part_that_says_nothing_of_rotations_is_undecided_and_bound_by_nothing
         """A rule that does not declare its behaviour under rotations."""
 
         def step(self, params, gradients, rates, state):
-            return {name: w - rates[name] * gradients[name] for name, w in params.items()}, state
+            return {
+                tensor_name: w - rates[tensor_name] * gradients[tensor_name]
+                for tensor_name, w in params.items()
+            }, state
 
     described = experiment(learners={"it": gd(0.1)}, d=D)
     (it,) = described.learners

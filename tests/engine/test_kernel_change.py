@@ -13,7 +13,7 @@ NUDGE = 1e-5
 
 def signals(tensors, x):
     """The activities of every layer for an input; the last is the prediction."""
-    activities, count = [x], sum(name.startswith("W") for name in tensors)
+    activities, count = [x], sum(tensor_name.startswith("W") for tensor_name in tensors)
     for number in range(1, count + 1):
         z = tensors.get(f"m{number}", 1.0) * tensors[f"W{number}"] @ activities[-1]
         activities.append(z if number == count else np.tanh(z))
@@ -23,13 +23,13 @@ def signals(tensors, x):
 def tangents(tensors, x, factors):
     """∂ŷ/∂W of every weight times the root of the factor of its rate, by central differences."""
     slopes = []
-    for name, factor in factors.items():
-        for place in np.ndindex(tensors[name].shape):
+    for tensor_name, factor in factors.items():
+        for place in np.ndindex(tensors[tensor_name].shape):
             ends = []
             for sign in (1, -1):
-                nudged = tensors[name].copy()
+                nudged = tensors[tensor_name].copy()
                 nudged[place] += sign * NUDGE
-                ends.append(signals({**tensors, name: nudged}, x)[-1].item())
+                ends.append(signals({**tensors, tensor_name: nudged}, x)[-1].item())
             slopes.append(np.sqrt(factor) * (ends[0] - ends[1]) / (2 * NUDGE))
     return np.array(slopes)
 
@@ -41,10 +41,10 @@ def stepped(tensors, factors, rows, labels):
         for x, y in zip(rows, labels, strict=True):
             gradient += 2 / N * (signals(tensors, x)[-1].item() - y) * tangents(tensors, x, factors)
         moved, first = dict(tensors), 0
-        for name, factor in factors.items():
-            step = gradient[first : first + tensors[name].size].reshape(tensors[name].shape)
-            moved[name] = tensors[name] - RATE * np.sqrt(factor) * step
-            first += tensors[name].size
+        for tensor_name, factor in factors.items():
+            step = gradient[first : first + tensors[tensor_name].size].reshape(tensors[tensor_name].shape)
+            moved[tensor_name] = tensors[tensor_name] - RATE * np.sqrt(factor) * step
+            first += tensors[tensor_name].size
         tensors = moved
     return tensors
 
@@ -66,8 +66,8 @@ def before_and_after(measure, parametrisation, widths):
     pairs = []
     for replica in range(2):
         tensors = {
-            name: tensor[replica].item() if name.startswith("m") else tensor[replica]
-            for name, tensor in starts.items()
+            tensor_name: tensor[replica].item() if tensor_name.startswith("m") else tensor[replica]
+            for tensor_name, tensor in starts.items()
         }
         rows, labels = drawn.instances.rows[replica].numpy(), drawn.labels[replica].numpy()
         pairs.append((tensors, stepped(tensors, factors, rows, labels), rows, factors))

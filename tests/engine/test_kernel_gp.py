@@ -22,7 +22,7 @@ PLACES = np.linspace(-1, 2, 101)
 
 
 def described(solvers, matrix=INTERVAL, picture=None, **more):
-    learners = {name: {"solver": solver} for name, solver in solvers.items()}
+    learners = {learner_name: {"solver": solver} for learner_name, solver in solvers.items()}
     words = raw(matrix, SINE, learners, replicas=3, noise=0.2, protocol="at-init", dtype="float64", **more)
     words["pictures"] = [picture or {"x": "input", "measure": "function"}]
     return reading.parse(words)
@@ -57,7 +57,7 @@ def test_the_function_of_a_net_is_what_it_predicts_there():
     words["run"]["dtype"] = "float64"
     it = reading.parse(words)
     fit, _ = beginning(it)
-    first, second = (fit.tensors[name].numpy() for name in ("W1", "W2"))
+    first, second = (fit.tensors[tensor_name].numpy() for tensor_name in ("W1", "W2"))
     expected = np.einsum("bhd,bhe->bde", first, second.reshape(len(first), 4, 1))[:, 0, 0, None] * PLACES
     np.testing.assert_allclose(functions(it, "net"), expected, atol=1e-12)
 

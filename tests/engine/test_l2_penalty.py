@@ -31,9 +31,9 @@ def test_a_net_follows_the_gradient_of_the_loss_and_its_penalty_and_the_loss_mea
     hypothesis, data = beginning(setup)
     for replica in range(2):
         labels, x = data.labels.view(2, 3, -1)[replica], data.instances.rows[replica]
-        tensors = {name: tensor[replica].clone() for name, tensor in hypothesis.params.items()}
+        tensors = {tensor_name: tensor[replica].clone() for tensor_name, tensor in hypothesis.params.items()}
         for record in range(4):
-            leaves = {name: tensor.requires_grad_() for name, tensor in tensors.items()}
+            leaves = {tensor_name: tensor.requires_grad_() for tensor_name, tensor in tensors.items()}
             with torch.enable_grad():
                 cost = penalised(leaves, x[:6], labels[:, :6], loss)
                 gradients = torch.autograd.grad(cost, list(leaves.values()))
@@ -42,8 +42,8 @@ def test_a_net_follows_the_gradient_of_the_loss_and_its_penalty_and_the_loss_mea
             length = float(torch.cat([gradient.flatten() for gradient in gradients]).norm())
             assert curve.values("gradient-norm")[record, replica] == pytest.approx(length, rel=EXACT)
             tensors = {
-                name: (leaf - 0.1 * gradient).detach()
-                for (name, leaf), gradient in zip(leaves.items(), gradients, strict=True)
+                tensor_name: (leaf - 0.1 * gradient).detach()
+                for (tensor_name, leaf), gradient in zip(leaves.items(), gradients, strict=True)
             }
 
 

@@ -66,7 +66,10 @@ def test_the_law_is_said_of_what_is_read_off_along_an_axis_and_of_nothing_else()
     assert words.startswith("GD and least squares ∝ d^1.00 (0.91 d); EGU, EGU± and spindly ∝ log d: ")
     assert words.endswith(" more examples per doubling of d")
     numbers = [float(number) for number in re.findall(r"\d\.\d", words.split("log d: ")[1])]
-    slopes = [fitted_law(law.curve(name).x, law.curve(name).y).slope for name in ("EGU", "EGU±", "spindly")]
+    slopes = [
+        fitted_law(law.curve(curve_name).x, law.curve(curve_name).y).slope
+        for curve_name in ("EGU", "EGU±", "spindly")
+    ]
     assert numbers == pytest.approx([min(slopes), max(slopes)], abs=0.05)
     assert len(words) <= 160
     assert laws_in_words(curves) == ""

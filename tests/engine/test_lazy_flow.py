@@ -102,5 +102,7 @@ def test_the_kernel_at_the_start_is_the_product_of_gradients_where_predictions_a
     inner = float((first.rows * second.rows).sum())
     parts = hypothesis.architecture.structure_at(5).kernel_at_start
     assert set(parts) == set(slopes[0])
-    for name, part in parts.items():
-        assert float((slopes[0][name] * slopes[1][name]).sum()) == pytest.approx(part * inner, rel=1e-12)
+    for tensor_name, part in parts.items():
+        assert float((slopes[0][tensor_name] * slopes[1][tensor_name]).sum()) == pytest.approx(
+            part * inner, rel=1e-12
+        )

@@ -187,7 +187,9 @@ def test_the_shapes_of_an_architecture_are_those_of_its_start(kind, d):
     for words in variants(catalogue.members("architectures")[kind]):
         architecture = catalogue.make("architectures", **words)
         start = architecture.start(Streams([1, 2])("init"), d)
-        assert architecture.layout(d).shapes == {name: values.shape[1:] for name, values in start.items()}
+        assert architecture.layout(d).shapes == {
+            tensor_name: values.shape[1:] for tensor_name, values in start.items()
+        }
         assert architecture.layout(d).size == sum(values.size for values in start.values()) / 2
 
 

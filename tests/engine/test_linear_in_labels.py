@@ -19,7 +19,7 @@ from engine.theory.tanh_lls_limit import unseen
 
 ERRORS = 4
 TANH = {"solver": "tanh-lls"}
-SOLVERS = {name: words for name, words in EVERY.items() if "solver" in words}
+SOLVERS = {learner_name: words for learner_name, words in EVERY.items() if "solver" in words}
 
 
 def predicted(described, number, data, labels):

@@ -62,7 +62,7 @@ def test_a_tent_composed_has_two_to_its_power_pieces(times):
 def test_the_net_of_tent_maps_starts_as_their_composition(times):
     net = catalogue.make("architectures", "tent", times=times)
     start = net.start(Streams([0, 1])("init"), 2)
-    tensors = {name: torch.as_tensor(tensor) for name, tensor in start.items()}
+    tensors = {tensor_name: torch.as_tensor(tensor) for tensor_name, tensor in start.items()}
     rows = np.random.default_rng(times).uniform(-1, 2, (2, 50, 2))
     expected = rows[:, :, 0]
     for _ in range(times):

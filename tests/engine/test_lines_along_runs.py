@@ -51,8 +51,10 @@ def of(kind, **fields):
 
 def row_gradients(hypothesis, data, member):
     """The gradient of the loss of every row of one member, [n, P], by one backward pass for each."""
-    net = {name: tensor[member : member + 1].clone() for name, tensor in hypothesis.tensors.items()}
-    leaves = [net[name].requires_grad_() for name in hypothesis.architecture.layers]
+    net = {
+        tensor_name: tensor[member : member + 1].clone() for tensor_name, tensor in hypothesis.tensors.items()
+    }
+    leaves = [net[layer_name].requires_grad_() for layer_name in hypothesis.architecture.layers]
     instances = data.instances.of_replica(member // (len(data.labels) // data.replicas))
     gradients = []
     with torch.enable_grad():
@@ -74,7 +76,9 @@ def test_row_gradients_and_theirs_with_the_weights_are_those_of_one_row_at_a_tim
     squares, products = [], []
     for member in range(len(data.labels)):
         gradients = row_gradients(hypothesis, data, member)
-        weights = [hypothesis.params[name][member].numpy().ravel() for name in hypothesis.params]
+        weights = [
+            hypothesis.params[tensor_name][member].numpy().ravel() for tensor_name in hypothesis.params
+        ]
         squares.append(np.square(gradients).sum(1).mean())
         products.append(np.concatenate(weights) @ gradients.mean(0))
     for measure, expected in zip(measures, (squares, products), strict=True):
@@ -226,8 +230,8 @@ def test_a_line_may_ask_for_another_learner_which_is_run_once_and_in_silence(mon
     assert told == [("wild", 2)], "it is told of the learner, and not of the run beside it"
     (line,) = trace.lines
     wild = trace.curves[1].values("loss").T
-    for name in learners:
-        values = line.by_curve(trace.curves)[name].values
+    for learner_name in learners:
+        values = line.by_curve(trace.curves)[learner_name].values
         np.testing.assert_array_equal(values, wild[:, : values.shape[1]])
 
 

@@ -67,7 +67,7 @@ def test_a_low_rank_target_that_does_not_fit_says_what_would():
 def start_of(**words):
     net = make("architectures", "factorised", factors=[3, 4], **words)
     start = net.start(Streams([1])("init"), 12)
-    return net, {name: torch.from_numpy(values) for name, values in start.items()}
+    return net, {tensor_name: torch.from_numpy(values) for tensor_name, values in start.items()}
 
 
 def test_an_orthogonal_start_is_0_and_its_kernel_tells_entries_apart():
@@ -78,7 +78,7 @@ def test_an_orthogonal_start_is_0_and_its_kernel_tells_entries_apart():
     for number in range(12):
         unit = torch.eye(12, dtype=torch.float64)[number][None]
         gradients = net.gradient(params, all_entries, lambda _, slope=unit: slope)
-        rows.append(torch.cat([gradients[name].flatten() for name in net.layers]))
+        rows.append(torch.cat([gradients[layer_name].flatten() for layer_name in net.layers]))
     jacobian = torch.stack(rows)
     torch.testing.assert_close(jacobian @ jacobian.T, 2 * 0.7**2 * torch.eye(12, dtype=torch.float64))
 
@@ -87,7 +87,7 @@ def test_an_orthogonal_start_is_0_and_its_kernel_tells_entries_apart():
 def test_an_identity_start_is_a_power_of_its_scale(depth):
     net = make("architectures", "factorised", init="identity", depth=depth, scale=0.5)
     start = net.start(Streams([1])("init"), 9)
-    weights = net.weights({name: torch.from_numpy(values) for name, values in start.items()})
+    weights = net.weights({tensor_name: torch.from_numpy(values) for tensor_name, values in start.items()})
     np.testing.assert_allclose(weights.view(3, 3).numpy(), 0.5**depth * np.eye(3))
     assert net.structure().keeps_determinant
     oblong = make("architectures", "factorised", init="identity", factors=[2, 3])
@@ -133,13 +133,13 @@ def test_errors_and_movements_are_relative_to_the_labels():
         "relative-error-unseen": slice(7, None),
     }
     predictions = hypothesis.predict(data.instances).numpy()
-    for name, rows in rows_by_name.items():
+    for measure_name, rows in rows_by_name.items():
         expected = np.linalg.norm((predictions - labels)[:, rows], axis=1) / np.linalg.norm(
             labels[:, rows], axis=1
         )
-        np.testing.assert_allclose(curve.values(name)[0], expected)
-    for name in ("movement", "movement-seen", "movement-unseen"):
-        assert (curve.values(name)[-1] > 0).all()
+        np.testing.assert_allclose(curve.values(measure_name)[0], expected)
+    for measure_name in ("movement", "movement-seen", "movement-unseen"):
+        assert (curve.values(measure_name)[-1] > 0).all()
     spectrum = curve.array("matrix-spectrum (factors = (3, 4))").values[0]
     weights = hypothesis.weights().view(2, 3, 4).numpy()
     sizes = np.linalg.svd(weights, compute_uv=False)

@@ -54,14 +54,17 @@ def test_a_product_of_matrices_has_its_weights_and_their_gradient(depth):
     net = Factorised(factors=(2, 4), depth=depth, width=3, scale=0.7)
     described = experiment(OUTER, learners={"it": gd(0.1, kind="factorised", factors=PAIR)})
     instances = data_of(described).instances
-    params = {name: torch.from_numpy(tensor) for name, tensor in net.start(Streams([1])("init"), 8).items()}
-    first, *later_factors = (params[name][0].numpy() for name in net.layers)
+    params = {
+        tensor_name: torch.from_numpy(tensor)
+        for tensor_name, tensor in net.start(Streams([1])("init"), 8).items()
+    }
+    first, *later_factors = (params[layer_name][0].numpy() for layer_name in net.layers)
     W = np.linalg.multi_dot([first.T, *later_factors])
     np.testing.assert_allclose(net.weights(params)[0].numpy(), W.ravel(), atol=1e-12)
     gradient = net.gradient(params, instances, lambda predictions: predictions - 1)
     expected = super(Factorised, net).gradient(params, instances, lambda predictions: predictions - 1)
-    for name in net.layers:
-        torch.testing.assert_close(gradient[name], expected[name])
+    for layer_name in net.layers:
+        torch.testing.assert_close(gradient[layer_name], expected[layer_name])
 
 
 LEARNERS = {
@@ -81,9 +84,9 @@ LEARNERS = {
 }
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-def test_the_verdict_names_the_group_and_the_certificate_measures_it(name):
-    words, group = LEARNERS[name]
+@pytest.mark.parametrize("learner_name", LEARNERS)
+def test_the_verdict_names_the_group_and_the_certificate_measures_it(learner_name):
+    words, group = LEARNERS[learner_name]
     described = experiment(OUTER, {"kind": "feature", "index": 5}, {"it": words})
     (learner,) = described.learners
     assert verdict(learner, described).group == group

@@ -63,7 +63,9 @@ def architectures():
 def test_two_draws_start_inputs_alike_where_an_architecture_declares_so(net):
     d = 6
     first, second = (net.start(Streams([seed])("init"), d) for seed in (1, 2))
-    of_inputs = [name for name in net.layers if net.layout(d).shapes[name][-1] == d] or list(net.layers[:1])
+    of_inputs = [
+        layer_name for layer_name in net.layers if net.layout(d).shapes[layer_name][-1] == d
+    ] or list(net.layers[:1])
     measured = all(np.array_equal(first[name], second[name]) for name in of_inputs)
     assert measured or not net.structure().fixed_input_start
     assert not (measured and getattr(net, "init", "") == "gaussian"), "the measurement can tell"

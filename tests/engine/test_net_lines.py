@@ -79,7 +79,9 @@ def test_layers_at_the_start_have_these_variances(words):
     (learner,) = described.learners
     architecture, data = learner.architecture, data_of(described)
     start = architecture.start(Streams(range(400))("start"), 8)
-    params = {name: torch.from_numpy(np.asarray(weights, float)) for name, weights in start.items()}
+    params = {
+        tensor_name: torch.from_numpy(np.asarray(weights, float)) for tensor_name, weights in start.items()
+    }
     signals = architecture.preactivations(params, data.instances)
     recursion = line_of_kind("layer-recursion").value(at(described, layer=np.arange(1.0, 4)))
     assert np.isnan(recursion[1:]).all()
@@ -95,7 +97,7 @@ class Restarted(GD, frozen=True, tag="restarted"):
     """Gradient descent from weights of its own."""
 
     def start(self, params):
-        return {name: torch.ones_like(w) for name, w in params.items()}, {}
+        return {tensor_name: torch.ones_like(w) for tensor_name, w in params.items()}, {}
 
 
 @pytest.mark.parametrize("kind", ["layer-recursion", "layer-recursion-finite", "chi-perp", "zaslavsky"])

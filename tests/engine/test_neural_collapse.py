@@ -35,7 +35,7 @@ def recorded():
 
 def at_start(starts, rows, replica):
     """Features of every row, predictions, and the weights of the output."""
-    tensors = {name: tensor[replica] for name, tensor in starts.items()}
+    tensors = {tensor_name: tensor[replica] for tensor_name, tensor in starts.items()}
     features = []
     for x in rows[replica]:
         first = np.maximum(tensors["W1"] @ x + tensors.get("b1", np.zeros((7, 1)))[:, 0], 0)

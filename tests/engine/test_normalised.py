@@ -32,7 +32,7 @@ def test_it_is_the_dense_net_on_rows_that_are_normalised_before(of):
     hypothesis, data = beginning(described(of))
     predictions = hypothesis.predict(data.instances).numpy()
     for replica, rows in enumerate(data.instances.rows.numpy()):
-        first, second = (hypothesis.tensors[name][replica].numpy() for name in ("W1", "W2"))
+        first, second = (hypothesis.tensors[tensor_name][replica].numpy() for tensor_name in ("W1", "W2"))
         expected = np.tanh(normalised(rows, of) @ first.T) @ second[0]
         np.testing.assert_allclose(predictions[replica], expected, atol=1e-12)
 

@@ -160,7 +160,7 @@ def test_kfac_magnifies_rounding_as_a_naive_program_does_where_there_are_few_row
         )  # fmt: skip
         hypothesis, data = beginning(setup)
         X, y = data.instances.rows[0].numpy(), data.labels[0].numpy()
-        W1, W2 = (hypothesis.tensors[name][0].numpy() for name in ("W1", "W2"))
+        W1, W2 = (hypothesis.tensors[tensor_name][0].numpy() for tensor_name in ("W1", "W2"))
         turn = element(ROTATIONS, Streams([seed])("rotation"), d, 1)
         before, after = kfac(X, y, W1, W2, 40, lr), kfac(X @ turn.T, y, W1 @ turn.T, W2, 40, lr)
         naive.append(abs(after - before).max() / abs(before).max())
@@ -288,20 +288,20 @@ def test_what_goes_through_layers_makes_the_gradients(biases, outputs):
 def test_sophia_knows_the_diagonal_of_the_gauss_newton_matrix():
     setup = described({"kind": "sophia", "beta2": 0.0}, batch=None)
     hypothesis, data = beginning(setup)
-    before = {name: w.clone() for name, w in hypothesis.params.items()}
+    before = {tensor_name: w.clone() for tensor_name, w in hypothesis.params.items()}
     hypothesis.learn(data.instances, data.labels)
-    for name, w in before.items():
+    for tensor_name, w in before.items():
         size, expected = 1e-6, torch.zeros_like(w)
         for place in np.ndindex(*w.shape):
             nudged = [w.clone(), w.clone()]
             nudged[0][place] += size
             nudged[1][place] -= size
             up, down = (
-                hypothesis.architecture.predict({**before, name: weights}, data.instances)
+                hypothesis.architecture.predict({**before, tensor_name: weights}, data.instances)
                 for weights in nudged
             )
             expected[place] = 2 * ((up - down) / (2 * size)).square().mean()
-        torch.testing.assert_close(hypothesis.state["h"][name], expected, rtol=1e-6, atol=1e-9)
+        torch.testing.assert_close(hypothesis.state["h"][tensor_name], expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("rule", ["kfac", "sophia"])

@@ -52,10 +52,12 @@ def by_hand(setup, replica, lr, loss):
     hypothesis, data = beginning(setup)
     rates = hypothesis.architecture.layout(4).rate_factors
     labels = data.labels.view(2, 3, -1)[replica]
-    tensors = {name: tensor[replica].clone() for name, tensor in hypothesis.tensors.items()}
+    tensors = {tensor_name: tensor[replica].clone() for tensor_name, tensor in hypothesis.tensors.items()}
     records = []
     for _ in range(4):
-        leaves = {name: tensors[name].requires_grad_() for name in hypothesis.architecture.layers}
+        leaves = {
+            layer_name: tensors[layer_name].requires_grad_() for layer_name in hypothesis.architecture.layers
+        }
         with torch.enable_grad():
             _, cost = objective(tensors, data.instances.rows[replica, :6], labels[:, :6], loss)
             gradients = torch.autograd.grad(cost, list(leaves.values()))
@@ -63,8 +65,8 @@ def by_hand(setup, replica, lr, loss):
         records.append(
             (measured_cost, torch.cat([gradient.flatten() for gradient in gradients]).norm(), predictions)
         )
-        for (name, leaf), gradient in zip(leaves.items(), gradients, strict=True):
-            tensors[name] = (leaf - lr * rates.get(name, 1.0) * gradient).detach()
+        for (tensor_name, leaf), gradient in zip(leaves.items(), gradients, strict=True):
+            tensors[tensor_name] = (leaf - lr * rates.get(tensor_name, 1.0) * gradient).detach()
     return records, labels
 
 
@@ -104,7 +106,7 @@ def test_the_sharpness_of_several_outputs_is_that_of_all_parameters_of_the_net(l
     setup = described(net(widths=[3], biases=True), ["sharpness"], loss=loss)
     curve = run(setup).curves[0]
     hypothesis, data = beginning(setup)
-    sizes = {name: tensor[0].shape for name, tensor in hypothesis.params.items()}
+    sizes = {tensor_name: tensor[0].shape for tensor_name, tensor in hypothesis.params.items()}
     for replica in range(2):
         x, labels = data.instances.rows[replica, :6], data.labels.view(2, 3, -1)[replica, :, :6]
 
@@ -126,7 +128,7 @@ def test_gradients_of_square_loss_add_up_over_outputs_in_the_layers_that_these_s
     together = shared.architecture.gradient(
         shared.tensors, data.instances, lambda predictions: loss.slope(predictions, data.labels)
     )
-    total = {name: torch.zeros_like(together[name]) for name in ("W1", "W2")}
+    total = {tensor_name: torch.zeros_like(together[tensor_name]) for tensor_name in ("W1", "W2")}
     for output in range(3):
         row = slice(output, output + 1)
         tensors = {**shared.tensors, "W3": shared.tensors["W3"][:, row]}
@@ -173,9 +175,11 @@ def test_replicas_and_rates_of_several_outputs_are_what_they_are_alone(protocol,
                 {**learner, "update": {"kind": update, **rate_of_curve}}, **words, replicas=1, seed=replica
             )
             (single,) = run(alone).curves
-            for name in ("loss", "error"):
-                expected = single.values(name)[:, 0]
-                np.testing.assert_allclose(curve.values(name)[:, replica], expected, rtol=EXACT, atol=EXACT)
+            for measure_name in ("loss", "error"):
+                expected = single.values(measure_name)[:, 0]
+                np.testing.assert_allclose(
+                    curve.values(measure_name)[:, replica], expected, rtol=EXACT, atol=EXACT
+                )
 
 
 def test_a_fresh_net_rests_when_the_mean_loss_of_its_outputs_is_small():
@@ -353,6 +357,8 @@ def test_one_net_for_all_targets_needs_the_memory_of_one():
 def test_every_start_has_a_row_of_the_last_layer_for_every_output(init):
     net_of_outputs = catalogue.make("architectures", "dense", widths=[6], init=init, outputs=4)
     start = net_of_outputs.start(Streams([0, 1])("init"), 5)
-    assert {name: value.shape[1:] for name, value in start.items()} == net_of_outputs.layout(5).shapes
+    assert {tensor_name: value.shape[1:] for tensor_name, value in start.items()} == net_of_outputs.layout(
+        5
+    ).shapes
     assert net_of_outputs.layout(5).shapes["W2"] == (4, 6)
     assert net_of_outputs.layout(5).size == 5 * 6 + 6 * 4

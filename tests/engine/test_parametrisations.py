@@ -124,7 +124,7 @@ def test_outputs_start_at_the_size_of_their_parametrisation(parametrisation, pow
     """E ŷ² of a linear net for ‖x‖² = d: C_w of every layer multiplied, over n where the output is small."""
     net = dense_net(widths=[n], cw=1.5, parametrisation=parametrisation)
     start = net.start(Streams(range(2000))("init"), 8)
-    params = {name: torch.from_numpy(value) for name, value in start.items()}
+    params = {tensor_name: torch.from_numpy(value) for tensor_name, value in start.items()}
     squares = net.predict(params, DenseInstances(torch.ones(2000, 1, 8, dtype=torch.float64))).numpy() ** 2
     off = (squares.mean() - 1.5**2 * n**power) / (squares.std() / np.sqrt(squares.size))
     assert abs(off) < ERRORS
@@ -151,7 +151,7 @@ def test_a_layer_rate_multiplies_that_of_the_parametrisation():
     shape = {**TANH, "widths": [6, 5]}
     n_rates = {"W1": 6.0, "W2": 5 / 6, "W3": 1 / 5}
     mup, _ = beginning(experiment(learners={"it": gd(0.5, **shape, parametrisation="mup")}, d=8))
-    assert mup.rates == {name: 0.5 * factor for name, factor in n_rates.items()}
+    assert mup.rates == {tensor_name: 0.5 * factor for tensor_name, factor in n_rates.items()}
     words = raw(learners={"it": gd(0.5, **shape, parametrisation="mup")}, d=8)
     words["learners"][0]["layer_rates"] = {"W1": 0.5}
     assert beginning(reading.parse(words))[0].rates["W1"] == 1.5
@@ -168,7 +168,10 @@ def trained(net, weights, X, y, steps, until=0.0):
         if (net.predict(params, rows) - labels).square().mean() < until:
             return params, step
         gradients = net.gradient(params, rows, lambda predictions: 2 * (predictions - labels) / len(y))
-        params |= {name: params[name] - 0.5 * rates[name] * g for name, g in gradients.items()}
+        params |= {
+            tensor_name: params[tensor_name] - 0.5 * rates[tensor_name] * g
+            for tensor_name, g in gradients.items()
+        }
     return params, steps
 
 
@@ -240,7 +243,7 @@ def test_preactivations_are_the_signals_of_the_naive_twin(kind):
     for words in HIDDEN.get(kind, [{}]):
         architecture = catalogue.make("architectures", kind, **words)
         start = architecture.start(Streams([1, 2])("init"), 8)
-        params = {name: torch.from_numpy(value) for name, value in start.items()}
+        params = {tensor_name: torch.from_numpy(value) for tensor_name, value in start.items()}
         X = np.random.default_rng(0).standard_normal((2, 3, 8))
         layers = architecture.preactivations(params, DenseInstances(torch.from_numpy(X)))
         if kind not in HIDDEN:
@@ -250,7 +253,7 @@ def test_preactivations_are_the_signals_of_the_naive_twin(kind):
         takes = {name: value for name, value in words.items() if name not in of_shape}
         net = naive.ARCHITECTURES[kind](**takes)
         for replica, row in np.ndindex(2, 3):
-            ours = {name: value[replica] for name, value in start.items()}
+            ours = {tensor_name: value[replica] for tensor_name, value in start.items()}
             signals = net._signals(ours, X[replica, row])
             hidden = [signals] if kind in ("sparse-input", "dense-spindly") else signals[:-1]
             for layer, other in zip(layers, hidden, strict=True):

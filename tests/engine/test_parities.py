@@ -110,7 +110,7 @@ def test_the_gradients_are_those_of_a_net_written_out(biases):
     of = {"kind": "label-gradient", "of": "biases" if biases else "weights"}
     setup = described(2, {"cb": 0.3} if biases else {}, of, replicas=3)
     hypothesis, data = beginning(setup)
-    tensors = {name: tensor.numpy() for name, tensor in hypothesis.tensors.items()}
+    tensors = {tensor_name: tensor.numpy() for tensor_name, tensor in hypothesis.tensors.items()}
     values = measured(setup)
     for replica, (rows, (labels,)) in enumerate(
         zip(data.instances.rows.numpy(), data.labels.view(3, 1, -1).numpy(), strict=True)

@@ -51,9 +51,9 @@ STATEMENTS = re.findall(r"^\| [^|]+ \| [^|]+ \| `([^`]+)` \| ([^|]+) \|$", PAGE,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", quicker(QUICK))
-def test_a_preset_runs_and_its_claims_hold(name):
-    results = run_sweep(sweep_of(presets.document(name, ["run.device=cpu"])))
+@pytest.mark.parametrize("preset_name", quicker(QUICK))
+def test_a_preset_runs_and_its_claims_hold(preset_name):
+    results = run_sweep(sweep_of(presets.document(preset_name, ["run.device=cpu"])))
     for outcome in judge(results):
         assert outcome.holds, f"{outcome.claim.text}: {outcome.detail}"
     if not results.sweep.axes:

@@ -244,7 +244,7 @@ def test_a_rate_that_diverges_stops_alone():
 def test_a_rate_of_its_own_freezes_a_layer():
     learner = {"architecture": {"kind": "dense", "widths": [5]}, "update": "gd", "layer_rates": {"W1": 0.0}}
     hypothesis, data = beginning(experiment("gaussian", learners={"it": learner}, d=D))
-    before = {name: w.clone() for name, w in hypothesis.params.items()}
+    before = {tensor_name: w.clone() for tensor_name, w in hypothesis.params.items()}
     hypothesis.learn(data.instances, data.labels)
     assert torch.equal(hypothesis.params["W1"], before["W1"])
     assert not torch.equal(hypothesis.params["W2"], before["W2"])

@@ -87,7 +87,7 @@ def test_a_repeated_row_changes_nothing_on_the_limit():
 def test_the_model_is_a_linear_one_and_a_quadratic_form():
     net = catalogue.make("architectures", "quadratic", epsilon=0.4, parameters=4)
     start = net.start(Streams([0, 1])("init"), 3)
-    tensors = {name: torch.as_tensor(tensor) for name, tensor in start.items()}
+    tensors = {tensor_name: torch.as_tensor(tensor) for tensor_name, tensor in start.items()}
     assert (tensors["theta"] == 0).all()
     theta = torch.linspace(-1, 1, 8, dtype=torch.float64).view(2, 4)
     weights = net.weights({**tensors, "theta": theta}).numpy()

@@ -117,7 +117,7 @@ TURNS = 1 if crossing.all_combinations else 5
 def those_for(problem: int) -> list[str]:
     """On every problem a fifth of all rules, architectures and shapes; and every learner on some problem."""
     everywhere = covering_names(traits(LEARNERS))
-    learners_in_turns = [name for name in LEARNERS if name not in everywhere]
+    learners_in_turns = [learner_name for learner_name in LEARNERS if learner_name not in everywhere]
     learners = [*NEAREST, *everywhere[problem % TURNS :: TURNS], *learners_in_turns[problem :: len(PROBLEMS)]]
     return list(dict.fromkeys(learners))
 
@@ -125,7 +125,10 @@ def those_for(problem: int) -> list[str]:
 @pytest.fixture(scope="module", params=PROBLEMS)
 def measured(request):
     words = {"d": 8, **PROBLEMS[request.param]}
-    learners = {name: LEARNERS[name] for name in those_for(list(PROBLEMS).index(request.param))}
+    learners = {
+        learner_name: LEARNERS[learner_name]
+        for learner_name in those_for(list(PROBLEMS).index(request.param))
+    }
     bare = experiment(learners=learners, **words)
     replicas = 200 // MANY.get(str(words.get("target")), 1)
     return run(experiment(learners=bound_somewhere(bare), replicas=replicas, seed=1000, **words))

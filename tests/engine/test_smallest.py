@@ -91,7 +91,7 @@ def test_every_learner_runs_on_a_single_row_and_a_single_feature(shape, folder):
     n, d = shape
     matrix = {"kind": "file", "path": str(folder / f"{n}x{d}.npy")}
     target = {"kind": "feature", "index": 0}
-    learners_of_shape = {name: EVERY[name] for name, its in LEARNING if its == shape}
+    learners_of_shape = {learner_name: EVERY[learner_name] for learner_name, its in LEARNING if its == shape}
     for loss in {loss_of(learner) for learner in learners_of_shape.values()}:
         learners = {name: learner for name, learner in learners_of_shape.items() if loss_of(learner) == loss}
         for group in in_turns(learners):

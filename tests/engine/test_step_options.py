@@ -99,17 +99,18 @@ def test_the_length_that_is_clipped_is_that_of_all_layers_of_each_learner_by_its
     words = {"replicas": 2, "target": "all", "protocol": {"kind": "one-pass", "batch": 3}}
     plain, data = beginning(described({**NET, "update": gd(1.0)["update"]}, **words))
     clipped, _ = beginning(described({**NET, "update": gd(1.0)["update"], "clip": {"norm": 3.0}}, **words))
-    start = {name: w.clone() for name, w in plain.params.items()}
+    start = {tensor_name: w.clone() for tensor_name, w in plain.params.items()}
     for hypothesis in (plain, clipped):
         hypothesis.learn(data.instances, data.labels)
     gradient, moved = (
-        {name: start[name] - w for name, w in hypothesis.params.items()} for hypothesis in (plain, clipped)
+        {tensor_name: start[tensor_name] - w for tensor_name, w in hypothesis.params.items()}
+        for hypothesis in (plain, clipped)
     )
     lengths = sum(g.flatten(1).square().sum(1) for g in gradient.values()).sqrt()
     assert lengths.min() < 3.0 < lengths.max()
-    for name, g in gradient.items():
+    for tensor_name, g in gradient.items():
         expected = g / lengths.clamp(min=3.0).view(-1, 1, 1) * 3.0
-        np.testing.assert_allclose(moved[name], expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(moved[tensor_name], expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("p", ["1", "2"])
@@ -236,7 +237,7 @@ def test_what_equals_an_invariant_rule_on_signs_does_so_no_longer_beside_noise()
 def test_fast_backends_leave_such_learners_alone(option):
     words = {"matrix": "hadamard", "d": 64, "protocol": "one-pass"}
     learner = {**gd(1 / 128), option: ALL[option]}
-    for path in [name for name, backend in backends().items() if not backend.needs.matrix]:
+    for path in [backend_name for backend_name, backend in backends().items() if not backend.needs.matrix]:
         with pytest.raises(BadInput) as caught:
             run(described(learner, **words, path=path))
         assert caught.value.where == "run.path"

@@ -28,7 +28,9 @@ def document(**words):
         "problem": {"matrix": {"kind": "hadamard", "d": "size"}, "target": "feature"},
         "protocol": "one-pass",
         "learners": LEARNERS,
-        "pictures": [{"x": "k", "measure": name, "curves": "size"} for name in ("loss", "error")],
+        "pictures": [
+            {"x": "k", "measure": measure_name, "curves": "size"} for measure_name in ("loss", "error")
+        ],
         "run": {"replicas": 2, "device": "cpu"},
         **words,
     }

@@ -593,15 +593,17 @@ def test_a_file_that_holds_no_table_is_refused_at_its_path_with_row_and_column(
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "chosen"),
+    ("file_name", "content", "chosen"),
     [("y.npy", npy(WORDS), {}), ("y.npz", npz(X=REALS, y=np.array(WORDS)[:, None]), {"array": "y"})],
     ids=["array", "archive"],
 )
 def test_an_array_of_words_is_classes(
-    name: str, content: bytes, chosen: dict[str, Any], tmp_path: Any
+    file_name: str, content: bytes, chosen: dict[str, Any], tmp_path: Any
 ) -> None:
-    (tmp_path / name).write_bytes(content)
-    table = read(Request(str(tmp_path / name), TableSettings(**chosen), is_target=True), "problem.target")
+    (tmp_path / file_name).write_bytes(content)
+    table = read(
+        Request(str(tmp_path / file_name), TableSettings(**chosen), is_target=True), "problem.target"
+    )
     assert table.labels is not None
     np.testing.assert_array_equal(table.labels.numbers, [[1], [-1], [1], [-1]])
     assert "4 rows × 1 column" in table.report.sentence

@@ -130,7 +130,7 @@ def test_a_line_of_every_curve_knows_its_rate(lines):
     described = experiment(learners={"GD": gd(0.05), "EGU": {"update": "egu"}}, d=D)
     rates_line = line(run(described), "rates")
     assert rates_line.applies_to == ["GD"]
-    assert {name: along.values.tolist() for name, along in rates_line.of_curves.items()} == {
+    assert {curve_name: along.values.tolist() for curve_name, along in rates_line.of_curves.items()} == {
         "GD": [[20.0] * (D + 1)]
     }
     with_two = experiment(learners={"GD": {"update": {"kind": "gd", "lr": [0.01, 0.02]}}}, d=D)
@@ -185,9 +185,9 @@ def test_a_claim_is_about_the_line_of_its_own_curve(lines, monkeypatch):
     described, trace = learned()
     loss_view = view(Picture(measure=AverageLoss()), of_one(described, trace))
     for planned in plan_run(described).learners:
-        for name, rate in planned.rates_by_curve.items() if planned.learner.name != "EGU" else ():
-            assert loss_view.line("halves", name).y[0] == (rate or 1.0) / 2
-            assert loss_view.line("halves", name).curve == name
+        for learner_name, rate in planned.rates_by_curve.items() if planned.learner.name != "EGU" else ():
+            assert loss_view.line("halves", learner_name).y[0] == (rate or 1.0) / 2
+            assert loss_view.line("halves", learner_name).curve == learner_name
     with pytest.raises(KeyError):
         loss_view.line("halves", "EGU")
 

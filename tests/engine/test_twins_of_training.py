@@ -85,7 +85,7 @@ def two_layers(described: Experiment) -> tuple[Array, Array]:
     is_ntk = described.learners[0].architecture.parametrisation == "ntk"
     losses, curvatures = [], []
     for first, second, (x,), (y,) in zip(
-        *(hypothesis.tensors[name].double().numpy() for name in ("W1", "W2")),
+        *(hypothesis.tensors[tensor_name].double().numpy() for tensor_name in ("W1", "W2")),
         data.instances.rows.double().numpy(),
         data.labels.double().numpy(),
         strict=True,
@@ -137,7 +137,7 @@ def junk(described: Experiment) -> Naive:
     bits = rows.shape[1]
     parities = np.array([[np.prod(row[list(chosen)]) for row in rows] for chosen in subsets(bits)])
     seen = float(np.sqrt(np.square(parities.mean(0)).mean()))
-    first, second = (hypothesis.tensors[name].double().numpy() for name in ("W1", "W2"))
+    first, second = (hypothesis.tensors[tensor_name].double().numpy() for tensor_name in ("W1", "W2"))
     draws, bounds = described.run.random_streams()("steps"), []
     bound = np.full(len(first), 0.5 - seen / 2)
     for _ in range(steps + 1):

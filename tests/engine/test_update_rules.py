@@ -215,7 +215,7 @@ def assert_a_pass_of_the_twin(hypothesis, data, measured, learner, loss):
     settings = {name: value for name, value in update.items() if name != "kind"}
     parts = catalogue.make("architectures", **architecture)
     fixed = {name: value[0] for name, value in parts.start(Streams([11])("init"), 8).items()}
-    start = {name: fixed.pop(name) for name in parts.layers}
+    start = {layer_name: fixed.pop(layer_name) for layer_name in parts.layers}
     rule = twin(update["kind"], "the update", naive.RULES)
     plain = twin(architecture["kind"], "the architecture", naive.ARCHITECTURES)
     takes = signature(plain).parameters
@@ -223,9 +223,9 @@ def assert_a_pass_of_the_twin(hypothesis, data, measured, learner, loss):
     fixed |= net.fitted(X) if hasattr(net, "fitted") else {}
     factors = net.rates(start) if hasattr(net, "rates") else {}
     rules = {}
-    for name, value in start.items():
-        rate = {"lr": settings["lr"] * factors.get(name, 1.0)} if "lr" in settings else {}
-        rules[name] = rule(value, **{**settings, **rate})
+    for tensor_name, value in start.items():
+        rate = {"lr": settings["lr"] * factors.get(tensor_name, 1.0)} if "lr" in settings else {}
+        rules[tensor_name] = rule(value, **{**settings, **rate})
     twin(loss, "the loss", naive.LOSSES)
 
     near = {"rtol": NEAR, "atol": NEAR, "err_msg": f"{name_of(update)} {name_of(architecture)}"}
@@ -233,9 +233,9 @@ def assert_a_pass_of_the_twin(hypothesis, data, measured, learner, loss):
     np.testing.assert_allclose(measured, expected, **near)
     for k in range(data.instances.n):
         hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-    for name, value in hypothesis.params.items():
-        np.testing.assert_allclose(value[0].numpy(), ending[name], **near)
-    moved = max(abs(ending[name] - value).max() for name, value in start.items())
+    for tensor_name, value in hypothesis.params.items():
+        np.testing.assert_allclose(value[0].numpy(), ending[tensor_name], **near)
+    moved = max(abs(ending[tensor_name] - value).max() for tensor_name, value in start.items())
     assert moved > 1e-4, f"{near['err_msg']} moved"
 
 
@@ -252,10 +252,10 @@ PLACES = 20 if crossing.all_combinations else 8
 
 
 @pytest.mark.slow
-@crossed(name=SHAPES_OF_ALL, loss=ELEMENTWISE)
-def test_gradients_equal_central_differences(name, loss):
+@crossed(layer_name=SHAPES_OF_ALL, loss=ELEMENTWISE)
+def test_gradients_equal_central_differences(layer_name, loss):
     """Over a batch of 2 replicas × 3 targets and all rows at once; relu is far from its kink at this seed."""
-    size, architecture = 1e-6, catalogue.make("architectures", **ARCHITECTURES[name])
+    size, architecture = 1e-6, catalogue.make("architectures", **ARCHITECTURES[layer_name])
     described = experiment(d=8, target="all", learners={"it": {"update": "gd"}}, replicas=2, seed=3)
     data, rule = data_of(described), catalogue.make("losses", loss)
     start = {
@@ -264,7 +264,10 @@ def test_gradients_equal_central_differences(name, loss):
     }
     random = np.random.default_rng(5)
     nudge = {name: torch.from_numpy(random.standard_normal(value.shape)) for name, value in start.items()}
-    params = {**start, **{name: start[name] + 0.1 * nudge[name] for name in architecture.layers}}
+    params = {
+        **start,
+        **{layer_name: start[layer_name] + 0.1 * nudge[layer_name] for layer_name in architecture.layers},
+    }
 
     def total(moved):
         return rule.value(architecture.predict(moved, data.instances), data.labels).sum(1)
@@ -274,16 +277,16 @@ def test_gradients_equal_central_differences(name, loss):
 
     gradients = architecture.gradient(params, data.instances, slope)
     assert tuple(gradients) == architecture.layers
-    for name in architecture.layers:
-        value = params[name]
+    for layer_name in architecture.layers:
+        value = params[layer_name]
         count = value[0].numel()
         for flat in random.choice(count, min(PLACES, count), replace=False):
             step = torch.zeros_like(value).view(len(value), -1)
             step[:, flat] = size
-            up = {**params, name: value + step.view_as(value)}
-            down = {**params, name: value - step.view_as(value)}
+            up = {**params, layer_name: value + step.view_as(value)}
+            down = {**params, layer_name: value - step.view_as(value)}
             measured = (total(up) - total(down)) / (2 * size)
-            promised = gradients[name].reshape(len(value), -1)[:, flat]
+            promised = gradients[layer_name].reshape(len(value), -1)[:, flat]
             scale = 1 + abs(promised).max()
             assert abs(measured - promised).max() <= 1e-6 * scale
 

@@ -559,7 +559,8 @@ def test_learners_keep_the_order_of_their_list_wherever_along_an_axis_each_begin
     )
     assert sweep.learners == ("from 8", "at 8", "always")
     traces = {
-        number: trace(*(curve(name, random) for name in names)) for number, names in names_by_point.items()
+        number: trace(*(curve(curve_name, random) for curve_name in names))
+        for number, names in names_by_point.items()
     }
     seen = view(Picture(measure=LOSS, **drawn), Results(sweep, traces, set(traces)))
     split = [f"{name}, size = {SIZES[number]}" for number, names in names_by_point.items() for name in names]

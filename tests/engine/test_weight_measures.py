@@ -46,7 +46,7 @@ def test_layers_move_by_the_length_of_the_difference(relative):
     described = experiment(matrix, learners={"it": net}, replicas=2, measures=[measure])
     moved = run(described).curves[0].array(catalogue.make("measures", **measure).name).values
     hypothesis, data = beginning(described)
-    before = {name: tensor.clone() for name, tensor in hypothesis.params.items()}
+    before = {tensor_name: tensor.clone() for tensor_name, tensor in hypothesis.params.items()}
     hypothesis.learn(data.instances.at(slice(0, 1)), data.labels[:, :1])
     for layer, name in enumerate(hypothesis.architecture.layers):
         for replica in range(2):
@@ -106,11 +106,13 @@ def test_measures_of_weights_equal_their_naive_twins(learner, target):
         "angle-error": naive.angle_error,
         **{f"norm-{p}": lambda w, _, p=p: naive.length(w, p) for p in LENGTHS},
     }
-    for name, twin in naively.items():
-        values, _ = recorded(name, learner, **words)
+    for measure_name, twin in naively.items():
+        values, _ = recorded(measure_name, learner, **words)
         for at, weights_of_record in enumerate(weights_by_record):
             expected = averaged([twin(w, star) for w, star in zip(weights_of_record, of_member, strict=True)])
-            np.testing.assert_allclose(values[at], expected, rtol=1e-9, atol=3e-8, err_msg=f"{name} {at}")
+            np.testing.assert_allclose(
+                values[at], expected, rtol=1e-9, atol=3e-8, err_msg=f"{measure_name} {at}"
+            )
     for q in LENGTHS:
         values, _ = recorded(f"margin-{q}", learner, **words)
         assert np.isnan(values[0]).all()
@@ -161,17 +163,17 @@ def test_no_least_maximum_has_an_angle():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["excess-risk", "norm-1", "norm-max", "margin-2"])
+@pytest.mark.parametrize("measure_name", ["excess-risk", "norm-1", "norm-max", "margin-2"])
 @pytest.mark.parametrize("learner", [LEARNERS["GD"], LEARNERS["EGU±"]], ids=["GD", "EGU±"])
 @pytest.mark.parametrize("protocol", ["one-pass", {"kind": "erm", "steps": 4}], ids=["one-pass", "erm"])
-def test_measures_of_weights_are_the_same_on_every_backend(name, learner, protocol):
+def test_measures_of_weights_are_the_same_on_every_backend(measure_name, learner, protocol):
     words = {"d": 16, "replicas": 2, "protocol": protocol}
-    dense, described = recorded(name, learner, **words, path="dense")
+    dense, described = recorded(measure_name, learner, **words, path="dense")
     assert np.isfinite(dense[1:]).any()
     names = serving(described)
     assert len(names) >= (2 if protocol == "one-pass" else 1)
     for backend in names:
-        fast, _ = recorded(name, learner, **words, path=backend)
+        fast, _ = recorded(measure_name, learner, **words, path=backend)
         np.testing.assert_allclose(fast, dense, rtol=1e-9, atol=1e-12)
 
 

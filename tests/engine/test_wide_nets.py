@@ -162,7 +162,7 @@ def test_two_inputs_drawn_layer_by_layer_have_the_joint_law_of_a_dense_net(cosin
     for kind, inputs in (("layer-by-layer", {"inputs": 2}), ("dense", {})):
         net = catalogue.make("architectures", kind, **words, **inputs)
         start = net.start(Streams(range(2000))("init"), 4)
-        params = {name: torch.from_numpy(tensor) for name, tensor in start.items()}
+        params = {tensor_name: torch.from_numpy(tensor) for tensor_name, tensor in start.items()}
         sent = [relu(signal.numpy()) for signal in net.preactivations(params, instances)]
         last = net.predict(params, instances).numpy()
         products = [(layer[..., 0] * layer[..., 1]).mean(1) for layer in sent]
@@ -175,7 +175,7 @@ def test_two_inputs_drawn_layer_by_layer_have_the_joint_law_of_a_dense_net(cosin
 def test_instances_beyond_the_joint_inputs_are_drawn_in_groups():
     net = catalogue.make("architectures", "layer-by-layer", depth=2, width=5, cw=2.0, inputs=2)
     start = net.start(Streams(range(3))("init"), 4)
-    params = {name: torch.from_numpy(tensor) for name, tensor in start.items()}
+    params = {tensor_name: torch.from_numpy(tensor) for tensor_name, tensor in start.items()}
     rows = torch.from_numpy(np.random.default_rng(0).normal(size=(3, 5, 4)))
     together = net.predict(params, DenseInstances(rows))
     groups = [net.predict(params, DenseInstances(part)) for part in rows.split(2, 1)]
@@ -219,7 +219,7 @@ def test_layers_drawn_one_after_the_other_have_the_law_of_those_of_a_dense_net()
     for kind in ("layer-by-layer", "dense"):
         net = catalogue.make("architectures", kind, **words)
         start = net.start(Streams(range(2000))("init"), 4)
-        params = {name: torch.from_numpy(value) for name, value in start.items()}
+        params = {tensor_name: torch.from_numpy(value) for tensor_name, value in start.items()}
         means = [relu(signal.numpy()) ** 2 for signal in net.preactivations(params, DenseInstances(x))]
         last = net.predict(params, DenseInstances(x)).numpy()[:, 0] ** 2
         moments.append(

@@ -12,15 +12,15 @@ from engine.results.trace import Curve
 from engine.runtime.run import run
 from engine.spec.experiment import Experiment
 
-FAST = {name: backend for name, backend in backends().items() if name != "dense"}
+FAST = {backend_name: backend for backend_name, backend in backends().items() if backend_name != "dense"}
 """The backends that are compared with the one that takes every step of every learner on the matrix."""
 
 
 def serving(described: Experiment) -> dict[str, Backend]:
     """The fast backends that serve all learners of an experiment."""
     return {
-        name: backend
-        for name, backend in FAST.items()
+        backend_name: backend
+        for backend_name, backend in FAST.items()
         if all(refusal(backend, learner, described) is None for learner in described.learners)
     }
 

@@ -414,9 +414,9 @@ def _of_backends(experiment: Experiment, tally: Tally) -> Iterator[Finding]:
     (learner,) = experiment.learners
     measures = plan_run(few).learners[0].measures
     serving = [
-        name
-        for name, backend in backends().items()
-        if name not in ("dense", "compiled") and why_not(backend, learner, few, measures) is None
+        backend_name
+        for backend_name, backend in backends().items()
+        if backend_name not in ("dense", "compiled") and why_not(backend, learner, few, measures) is None
     ]
     if not serving:
         return

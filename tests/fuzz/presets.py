@@ -169,8 +169,8 @@ def corpus() -> dict[str, Experiment]:
 def _of_presets() -> tuple[Experiment, ...]:
     """Shipped presets at their first points, as small as their parts admit."""
     experiments = []
-    for name in presets.names():
-        experiment = presets.load(name)
+    for preset_name in presets.names():
+        experiment = presets.load(preset_name)
         for matrix in (SMALL, LARGEST):
             small = {
                 "problem": _smaller(Problem, raw_of(experiment.problem), matrix),

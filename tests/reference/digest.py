@@ -125,16 +125,16 @@ def names() -> list[str]:
     return [*SMALL, *presets.names()]
 
 
-def digest(name: str, preset: str | None = None) -> dict[str, Any]:
+def digest(preset_name: str, preset: str | None = None) -> dict[str, Any]:
     """Digest of a preset or a SMALL one, run on the CPU; `preset` may be its file."""
-    preset, overrides = SMALL.get(name, (preset or name, []))
+    preset, overrides = SMALL.get(preset_name, (preset or preset_name, []))
     changes = ["run.device=cpu", *overrides, *(["claims=[]"] if overrides else [])]
     described = presets.load(preset, changes)
     compile_first(plan_run(described))
     if described.axes:
         along = _along_axes(presets.document(preset, changes))
-        if name in ARBITRARY:
-            along = _without(along, ARBITRARY[name])
+        if preset_name in ARBITRARY:
+            along = _without(along, ARBITRARY[preset_name])
         return _shortened(along, DIGITS[described.run.dtype])
     trace = run(described)
     bounds = [
@@ -221,7 +221,7 @@ def _claim(claim: dict[str, Any]) -> dict[str, Any]:
 
 
 def _curve(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
-    series = {name: curve.mean(name) for name in ("loss", "error", "train", "unseen")}
+    series = {measure_name: curve.mean(measure_name) for measure_name in ("loss", "error", "train", "unseen")}
     series["stderr"] = curve.stderr_of("loss")
     measured = {name: series[name] for name in MEASURES}
     return {
@@ -233,7 +233,11 @@ def _curve(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
         "path": curve.backend,
         "invariant": curve.verdict.invariant,
         "k": _series(numbers(curve.x)),
-        **{name: _series(numbers(values)) for name, values in measured.items() if values is not None},
+        **{
+            measure_name: _series(numbers(values))
+            for measure_name, values in measured.items()
+            if values is not None
+        },
         "spectrum": None if spectrum is None else _spectrum(spectrum),
     }
 
@@ -285,20 +289,20 @@ def _shortened(value: Any, digits: int) -> Any:
     return value
 
 
-def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
+def read(preset_name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """Read a digest. Raises: OSError if there is none."""
-    contents: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    contents: dict[str, Any] = json.loads((folder / f"{preset_name}.json").read_text(encoding="utf-8"))
     return contents
 
 
-def write(name: str, contents: dict[str, Any], folder: Path = FOLDER) -> None:
+def write(preset_name: str, contents: dict[str, Any], folder: Path = FOLDER) -> None:
     """Write a digest with one line per curve, bound and claim, so that diffs show what changed."""
     lines = [f'{{"dtype": {json.dumps(contents["dtype"])}']
     for part in ("curves", "bounds", "claims"):
         items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in contents[part])
         lines.append(f',\n"{part}": [\n{items}\n]')
     folder.mkdir(exist_ok=True)
-    (folder / f"{name}.json").write_text("".join(lines) + "}\n", encoding="utf-8")
+    (folder / f"{preset_name}.json").write_text("".join(lines) + "}\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -317,7 +321,7 @@ def main() -> int:
     differ = False
     selected = asked.names or names()
     if asked.missing:
-        selected = [name for name in selected if not (FOLDER / f"{name}.json").exists()]
+        selected = [preset_name for preset_name in selected if not (FOLDER / f"{preset_name}.json").exists()]
     writes = asked.write or asked.missing
     for name in selected:
         measured = digest(name)

@@ -6,9 +6,9 @@ import pytest
 from digest import FOLDER, MAGNIFIED, QUICK, differences, digest, names, read
 
 
-@pytest.mark.parametrize("name", QUICK)
-def test_a_preset_measures_what_it_measured_before(name):
-    assert differences(read(name), digest(name)) == []
+@pytest.mark.parametrize("preset_name", QUICK)
+def test_a_preset_measures_what_it_measured_before(preset_name):
+    assert differences(read(preset_name), digest(preset_name)) == []
 
 
 def test_every_preset_has_a_digest():

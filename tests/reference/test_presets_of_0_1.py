@@ -30,9 +30,9 @@ QUICK = (
 """The presets that take less than a quarter of a second each."""
 
 
-def numbers(name: str) -> dict[str, Any]:
+def numbers(preset_name: str) -> dict[str, Any]:
     """Digest of a preset without its bounds and backends, which may improve."""
-    contents = digest(name, str(FOLDER / f"{name}.toml"))
+    contents = digest(preset_name, str(FOLDER / f"{preset_name}.toml"))
     curves = [{key: value for key, value in curve.items() if key != "path"} for curve in contents["curves"]]
     return {**contents, "curves": curves, "bounds": []}
 
@@ -62,15 +62,15 @@ def test_a_preset_is_read_at_all_points_of_its_axes(file: Path):
 
 
 @pytest.mark.parametrize(
-    "name",
+    "preset_name",
     [
-        pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow])
-        for name in sorted(file.stem for file in NUMBERS.glob("*.json"))
+        pytest.param(preset_name, marks=[] if preset_name in QUICK else [pytest.mark.slow])
+        for preset_name in sorted(file.stem for file in NUMBERS.glob("*.json"))
     ],
 )
 @pytest.mark.slow
-def test_a_preset_measures_what_it_measured_then(name: str):
-    assert differences(read(name, NUMBERS), numbers(name)) == []
+def test_a_preset_measures_what_it_measured_then(preset_name: str):
+    assert differences(read(preset_name, NUMBERS), numbers(preset_name)) == []
 
 
 def test_there_are_the_numbers_of_twenty_presets():

@@ -66,7 +66,7 @@ def test_a_chart_has_the_numbers_colours_and_names_of_the_exported_one(trace: ht
 def test_curves_along_each_other_share_their_line_by_turns(trace: ht.Trace, ax: Axes) -> None:
     trace.plot(ax)
     by_name = {line.get_label(): line for line in ax.lines}
-    shared = [by_name[name]._dash_pattern for name in ("GD", "least squares")]  # type: ignore[attr-defined]
+    shared = [by_name[learner_name]._dash_pattern for learner_name in ("GD", "least squares")]  # type: ignore[attr-defined]
     assert all(lengths is not None for _, lengths in shared)
     assert shared[0][0] != shared[1][0], "each begins where the other has its gap"
 

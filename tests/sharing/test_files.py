@@ -332,10 +332,10 @@ def test_a_parquet_file_has_the_caption_in_its_metadata(shown: Shown) -> None:
     assert metadata[b"caption"].decode() == headline(losses, shown.experiment, shown.outcomes) != ""
 
 
-@pytest.mark.parametrize("name", ["curves", "curves.xls", "missing/curves.csv"])
-def test_a_name_that_says_nothing_useful_is_refused(name: str, shown: Shown, tmp_path: Path) -> None:
+@pytest.mark.parametrize("file_name", ["curves", "curves.xls", "missing/curves.csv"])
+def test_a_name_that_says_nothing_useful_is_refused(file_name: str, shown: Shown, tmp_path: Path) -> None:
     with pytest.raises(BadInput):
-        export(tmp_path / name, shown, "")
+        export(tmp_path / file_name, shown, "")
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "＝", "＋", "－", "＠"])
@@ -370,7 +370,7 @@ def test_a_parquet_file_that_cannot_be_made_is_one_line_and_no_file(
 
 
 @pytest.mark.parametrize(
-    "name",
+    "file_name",
     [
         "../a.csv",
         "/tmp/a.csv",
@@ -382,9 +382,9 @@ def test_a_parquet_file_that_cannot_be_made_is_one_line_and_no_file(
         "µ" * LONGEST_NAME + ".csv",
     ],
 )
-def test_a_download_has_a_plain_name(shown: Shown, name: str):
+def test_a_download_has_a_plain_name(shown: Shown, file_name: str):
     with pytest.raises(BadInput, match="plain name"):
-        download(name, shown)
+        download(file_name, shown)
 
 
 def test_a_download_is_what_the_file_would_be(shown: Shown, tmp_path: Path):

@@ -102,9 +102,9 @@ BAD_PATHS = {
 """Paths that cannot be written. A pipe stands for devices, which a faulty writer as root would replace."""
 
 
-@pytest.mark.parametrize("name", BAD_PATHS)
+@pytest.mark.parametrize("file_name", BAD_PATHS)
 def test_a_path_that_cannot_be_is_one_line(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    file_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("loop").symlink_to("loop")
@@ -114,7 +114,7 @@ def test_a_path_that_cannot_be_is_one_line(
     before = sorted(os.listdir())
     for act in (files.check, lambda path: files.write(path, b"content")):
         with pytest.raises(BadInput) as caught:
-            act(Path(BAD_PATHS[name]))
+            act(Path(BAD_PATHS[file_name]))
         assert str(caught.value).startswith("--out ")
         assert str(caught.value).isprintable()
     assert sorted(os.listdir()) == before

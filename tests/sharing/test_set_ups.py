@@ -67,11 +67,11 @@ EDITS = ["another matrix", "one learner less", "one learner more", "a learner th
 
 
 @pytest.mark.slow
-@looped("name", presets.names())
-def test_every_preset_survives_being_saved(name: str, tmp_path: Path) -> None:
+@looped("preset_name", presets.names())
+def test_every_preset_survives_being_saved(preset_name: str, tmp_path: Path) -> None:
     file = tmp_path / "saved.toml"
-    file.write_text(as_toml(document(name)), encoding="utf-8")
-    assert presets.document(str(file)) == document(name)
+    file.write_text(as_toml(document(preset_name)), encoding="utf-8")
+    assert presets.document(str(file)) == document(preset_name)
 
 
 @pytest.mark.parametrize("edit", EDITS)
@@ -96,9 +96,9 @@ def test_a_single_value_is_a_single_change() -> None:
 
 
 @pytest.mark.slow
-@looped("name", presets.names())
-def test_a_set_up_of_no_preset_is_said_as_a_change_of_one(name: str) -> None:
-    assert presets.document(BASE, overrides(BASE, document(name))) == document(name)
+@looped("preset_name", presets.names())
+def test_a_set_up_of_no_preset_is_said_as_a_change_of_one(preset_name: str) -> None:
+    assert presets.document(BASE, overrides(BASE, document(preset_name))) == document(preset_name)
 
 
 def test_a_set_up_of_a_preset_that_is_gone_is_said_as_one_of_no_preset() -> None:

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.slow
 THIRD = presets.names()[commit_number() % 3 :: 3]
 
 
-@pytest.mark.parametrize("name", THIRD)
-def test_every_claim_of_a_preset_holds(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (verified,) = verify([name], Console(stderr=True))
+@pytest.mark.parametrize("preset_name", THIRD)
+def test_every_claim_of_a_preset_holds(preset_name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (verified,) = verify([preset_name], Console(stderr=True))
     Console().print(shown(verified))
     assert verified.holds, capsys.readouterr().out

@@ -190,8 +190,8 @@ def judge_leftovers(folder: Path, outcome: Outcome, cause: str, again: str) -> N
     leftovers = [path.name for path in state_file.path().parent.iterdir() if path.name not in lasting]
     if leftovers:
         outcome.fail("loss", f"{cause}: {', '.join(leftovers)} stayed beside last.json", again)
-        for name in leftovers:
-            (state_file.path().parent / name).unlink()
+        for file_name in leftovers:
+            (state_file.path().parent / file_name).unlink()
 
 
 def left_traceback() -> str:

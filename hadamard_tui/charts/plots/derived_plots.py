@@ -65,11 +65,11 @@ def has_multiples(look: Look) -> bool:
     return len(_curves(look)) > 1
 
 
-def multiples(look: Look, most_charts: int, learner: str) -> tuple[list[Plot], int]:
+def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plot], int]:
     """Return at most `most_charts` charts, including that of `learner`, and the number of omitted charts."""
     curves = _curves(look)
     chosen = curves[:most_charts]
-    learner_curve = next((curve for curve in curves if curve.learner == learner), None)
+    learner_curve = next((curve for curve in curves if curve.learner == learner_name), None)
     if learner_curve is not None and learner_curve not in chosen:
         chosen[-1] = learner_curve
     axes = plot(look).axes

@@ -107,7 +107,7 @@ def _values(look: Look) -> list[ShownValue]:
     return [*own_values, *_pinned(look)]
 
 
-def looked_at(look: Look, learner: str) -> ShownValue | None:
+def looked_at(look: Look, learner_name: str) -> ShownValue | None:
     """Return the best value of undiverged learners if the view compares them, else the value of `learner`."""
     candidates = [value for value in _unpinned(look) if value.value is not None]
     if look.view.picture.measure.structure().is_risk:  # its mean over the remaining replicas is meaningless
@@ -120,7 +120,7 @@ def looked_at(look: Look, learner: str) -> ShownValue | None:
             if value.curve is None or only_references or not value.curve.training.is_reference
         ]
         return min(compared, key=_value, default=None)
-    wanted = [value for value in candidates if value.learner == learner] or candidates
+    wanted = [value for value in candidates if value.learner == learner_name] or candidates
     at_point = [
         value for value in wanted if value.curve is None or value.curve.training.point in (None, look.point)
     ] or wanted

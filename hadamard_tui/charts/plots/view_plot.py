@@ -176,12 +176,12 @@ def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
         if curve.training.is_reference and curve.apart and len(curve.x):
             of_reference.setdefault(curve.learner, []).append(curve)
     drawn_curves = list(curves)
-    for learner, copies in of_reference.items():
+    for learner_name, copies in of_reference.items():
         longest = max(copies, key=lambda copy: len(copy.x))
         if len(copies) > 1 and all(_begins_as(longest, copy) for copy in copies):
             at = drawn_curves.index(copies[0])
             drawn_curves = [curve for curve in drawn_curves if curve not in copies]
-            drawn_curves.insert(at, replace(longest, name=learner, apart=()))
+            drawn_curves.insert(at, replace(longest, name=learner_name, apart=()))
     return drawn_curves
 
 
@@ -214,8 +214,8 @@ def _region(look: Look) -> list[Series]:
     """
     views = [look.view, *(run.view for run in look.pinned)]
     bounds = [(curve.learner, _proved(view, curve)) for view in views for curve in view.curves]
-    bound_learners = {learner for learner, lines in bounds if lines}
-    bounds_by_curve = [lines for learner, lines in bounds if learner in bound_learners]
+    bound_learners = {learner_name for learner_name, lines in bounds if lines}
+    bounds_by_curve = [lines for learner_name, lines in bounds if learner_name in bound_learners]
     if not bounds_by_curve or not all(bounds_by_curve):
         return []
     x = np.unique(
