@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -318,8 +318,8 @@ class ModuleArchitecture(Architecture, frozen=True):
     example_d: ClassVar[int] = 16
     """A number of features for which `module` works; names of tensors are those of this module."""
 
-    def module(self, d: int) -> torch.nn.Module:
-        """Return a new module with a random start, which maps instances [n, d] to [n] or [n, 1]."""
+    def module(self, d: int) -> Any:
+        """Return a new `torch.nn.Module`, drawn at random, that maps instances [n, d] to [n] or [n, 1]."""
         raise NotImplementedError
 
     @property
@@ -356,25 +356,23 @@ class ModuleArchitecture(Architecture, frozen=True):
         rows = instances.rows
 
         def of_member(tensors: Params, x: torch.Tensor) -> torch.Tensor:
-            return torch.func.functional_call(module, tensors, (x,)).view(len(x))
+            outputs: torch.Tensor = torch.func.functional_call(module, tensors, (x,))
+            return outputs.view(len(x))
 
+        per_replica = members // instances.replicas
         if self not in _one_by_one:
+            has_one_problem = instances.replicas == 1
+            shared = rows[0] if has_one_problem else rows.repeat_interleave(per_replica, 0)
             try:
-                if instances.replicas == 1:
-                    side_by_side = torch.func.vmap(of_member, in_dims=(0, None))
-                    return cast("torch.Tensor", side_by_side(params, rows[0]))
-                copies = rows.repeat_interleave(members // instances.replicas, 0)
-                return cast("torch.Tensor", torch.func.vmap(of_member)(params, copies))
+                side_by_side = torch.func.vmap(of_member, in_dims=(0, None if has_one_problem else 0))
+                predictions: torch.Tensor = side_by_side(params, shared)
             except RuntimeError:  # the module branches on values, or changes tensors in place
                 _one_by_one.add(self)
-        per_replica = members // instances.replicas
+            else:
+                return predictions
+        members_params = ({name: w[member] for name, w in params.items()} for member in range(members))
         return torch.stack(
-            [
-                of_member(
-                    {name: tensor[member] for name, tensor in params.items()}, rows[member // per_replica]
-                )
-                for member in range(members)
-            ]
+            [of_member(tensors, rows[number // per_replica]) for number, tensors in enumerate(members_params)]
         )
 
 
@@ -383,7 +381,7 @@ _one_by_one: set[ModuleArchitecture] = set()
 
 
 @cache
-def _template(architecture: ModuleArchitecture, d: int) -> torch.nn.Module:
+def _template(architecture: ModuleArchitecture, d: int) -> Any:
     """Return a module for d features in evaluation mode, whose tensors are not used."""
     with torch.random.fork_rng(devices=[]):
         return architecture.module(d).eval()

@@ -58,8 +58,9 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
     ] = 1
 
     def structure(self) -> SolverStructure:
-        labels = "signs" if _is_classifier(self.name) else "any"
-        return SolverStructure(labels=labels, linear_in_instance=False, continuous=False)
+        return SolverStructure(
+            labels="signs" if _is_classifier(self.name) else "any", linear_in_instance=False, continuous=False
+        )
 
     def refuses(self, d: int) -> str | None:
         cls = _class_of(self.name)
@@ -106,11 +107,11 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
 class Fit:
     """An estimator for every replica and target, fitted when it is next used."""
 
-    def __init__(self, solver: Estimator, data: Data, seeds: list[int]) -> None:
+    def __init__(self, solver: Estimator, dataset: Data, seeds: list[int]) -> None:
         self._solver, self._seeds = solver, seeds
-        self._targets = len(data.labels) // data.replicas
-        self._rows = [data.instances.rows[:, :0]]
-        self._labels = [data.labels[:, :0]]
+        self._targets = len(dataset.labels) // dataset.replicas
+        self._rows = [dataset.instances.rows[:, :0]]
+        self._labels = [dataset.labels[:, :0]]
         self._fitted: list[Any] | None = None
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
@@ -172,7 +173,10 @@ class Fit:
 def _class_of(name: str) -> Any:
     """Return the class of an estimator by name; None if scikit-learn offers none."""
     import sklearn  # type: ignore[import-untyped]
-    from sklearn.base import ClassifierMixin, RegressorMixin
+    from sklearn.base import (  # type: ignore[import-untyped]
+        ClassifierMixin,
+        RegressorMixin,
+    )
 
     for package in sklearn.__all__:
         try:

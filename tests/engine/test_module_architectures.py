@@ -27,7 +27,7 @@ class Net(ModuleArchitecture, frozen=True, tag="net-of-torch"):
 
 
 class Branching(Net, frozen=True, tag="branching-net"):
-    """A module that branches on values, which vmap refuses."""
+    """A module that branches on tensor, which vmap refuses."""
 
     def module(self, d):
         return Signed(super().module(d))
@@ -59,20 +59,20 @@ def instances(replicas):
 
 def started(net, replicas, members):
     start = net.start(Streams(range(replicas))("init"), D)
-    return {name: torch.from_numpy(values).repeat_interleave(members, 0) for name, values in start.items()}
+    return {name: torch.from_numpy(tensor).repeat_interleave(members, 0) for name, tensor in start.items()}
 
 
 @pytest.mark.parametrize("net", [Net(), Net(width=2), Branching(), Normalising()], ids=lambda net: repr(net))
 @pytest.mark.parametrize(("replicas", "members"), [(1, 1), (1, 3), (2, 2)])
 def test_predictions_and_gradients_of_a_batch_are_those_of_each_module(net, replicas, members):
-    data, params = instances(replicas), started(net, replicas, members)
-    predicted = net.predict(params, data)
+    drawn, params = instances(replicas), started(net, replicas, members)
+    predicted = net.predict(params, drawn)
     labels = torch.from_numpy(np.random.default_rng(1).standard_normal(predicted.shape))
-    gradients = net.gradient(params, data, lambda predictions: predictions - labels)
+    gradients = net.gradient(params, drawn, lambda predictions: predictions - labels)
     for member in range(replicas * members):
         module = net.module(D).double().eval()
-        module.load_state_dict({name: values[member] for name, values in params.items()})
-        expected = module(data.rows[member // members]).view(N)
+        module.load_state_dict({name: tensor[member] for name, tensor in params.items()})
+        expected = module(drawn.rows[member // members]).view(N)
         assert torch.allclose(predicted[member], expected, atol=1e-12)
         (0.5 * (expected - labels[member]).square().sum()).backward()
         for name, parameter in module.named_parameters():
@@ -86,19 +86,19 @@ def test_a_start_is_that_of_torch_and_reproducible_and_leaves_torch_as_it_was():
     net = Net()
     starts = [net.start(Streams([3, 4])("init"), D) for _ in range(2)]
     assert torch.equal(torch.rand(3), expected)
-    for name, values in starts[0].items():
-        np.testing.assert_array_equal(values, starts[1][name])
-        assert abs(values[0] - values[1]).max() > 1e-3
+    for name, tensor in starts[0].items():
+        np.testing.assert_array_equal(tensor, starts[1][name])
+        assert abs(tensor[0] - tensor[1]).max() > 1e-3
     assert abs(starts[0]["0.weight"]).max() <= 1 / D**0.5
 
 
 def test_a_module_equals_our_dense_net_with_the_same_weights():
-    data, params = instances(2), started(Net(), 2, 1)
+    drawn, params = instances(2), started(Net(), 2, 1)
     dense = Dense(widths=(4,), activation="tanh", biases=True)
     ours = {"W1": params["0.weight"], "W2": params["3.weight"]}
     ours |= {"b1": params["0.bias"][..., None], "b2": params["3.bias"][..., None]}
     assert {*dense.layers} == {*ours}
-    assert torch.allclose(Net().predict(params, data), dense.predict(ours, data), atol=1e-12)
+    assert torch.allclose(Net().predict(params, drawn), dense.predict(ours, drawn), atol=1e-12)
 
 
 def test_names_and_shapes_are_those_of_the_module():

@@ -22,17 +22,17 @@ def described(matrix=GAUSSIAN, replicas=1, **solver):
     )
 
 
-def hypothesis_of(setup, data):
-    return setup.learners[0].solver.begin(data, setup.run.random_streams())
+def hypothesis_of(setup, drawn):
+    return setup.learners[0].solver.begin(drawn, setup.run.random_streams())
 
 
 def predictions(setup):
-    """Predictions [R, n] after 8 examples, and the data."""
-    data = data_of(setup)
-    hypothesis = hypothesis_of(setup, data)
+    """Predictions [R, n] after 8 examples, and the drawn."""
+    drawn = data_of(setup)
+    hypothesis = hypothesis_of(setup, drawn)
     for k in range(8):
-        hypothesis.learn(data.instances.at(slice(k, k + 1)), data.labels[:, k : k + 1])
-    return hypothesis.predict(data.instances).numpy(), data
+        hypothesis.learn(drawn.instances.at(slice(k, k + 1)), drawn.labels[:, k : k + 1])
+    return hypothesis.predict(drawn.instances).numpy(), drawn
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def predictions(setup):
     ],
 )
 def test_predictions_are_those_of_the_estimator_fitted_to_the_examples(matrix, name, options, make):
-    predicted, data = predictions(described(matrix, replicas=2, name=name, options=options))
+    predicted, drawn = predictions(described(matrix, replicas=2, name=name, options=options))
     for replica in range(2):
-        rows, labels = data.instances.rows[replica].numpy(), data.labels[replica].numpy()
+        rows, labels = drawn.instances.rows[replica].numpy(), drawn.labels[replica].numpy()
         expected = make(**options).fit(rows[:8], labels[:8]).predict(rows)
         np.testing.assert_array_equal(predicted[replica], expected)
 
@@ -60,11 +60,11 @@ def test_every_replica_has_its_own_seed_and_the_same_one_in_every_run():
 
 def test_a_classifier_predicts_the_only_label_seen_and_predictions_begin_at_0():
     setup = described(SIGNS, name="LogisticRegression")
-    data = data_of(setup)
-    hypothesis = hypothesis_of(setup, data)
-    assert (hypothesis.predict(data.instances) == 0).all()
-    hypothesis.learn(data.instances.at(slice(0, 1)), data.labels[:, :1])
-    assert (hypothesis.predict(data.instances) == data.labels[:, :1]).all()
+    drawn = data_of(setup)
+    hypothesis = hypothesis_of(setup, drawn)
+    assert (hypothesis.predict(drawn.instances) == 0).all()
+    hypothesis.learn(drawn.instances.at(slice(0, 1)), drawn.labels[:, :1])
+    assert (hypothesis.predict(drawn.instances) == drawn.labels[:, :1]).all()
 
 
 def test_predictions_are_0_before_the_least_number_of_examples():
