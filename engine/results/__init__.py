@@ -1,1 +1,1 @@
-"""Results of a run: traces, views, judgements, headlines and JSON."""
+"""Results of a run: traces, views, headlines and JSON."""

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.core.groups import ROTATIONS
-from engine.results.judgement import Judgement, judgement
+from engine.judging.judgement import Judgement, judgement
 from hadamard_tui.charts.plots.series_builder import RESPECT_STYLES
 from hadamard_tui.headless import console
 

@@ -7,7 +7,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from engine.core.stopping import Stopped, stopped_by
-from engine.results.judgement import Judgement, judgement
+from engine.judging.judgement import Judgement, judgement
 from engine.results.snapshots import Snapshots, take, why_not
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from engine.core.streams import Streams
 from engine.planning.run_plan import is_recorded
 from engine.problems.examples import examples
 from engine.results import judgement
-from engine.results.judgement import Judgement
+from engine.judging.judgement import Judgement
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.results.snapshots import take

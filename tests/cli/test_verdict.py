@@ -12,7 +12,7 @@ from rich.console import Console
 
 from engine.core.groups import ROTATIONS
 from engine.core.parts import Verdict
-from engine.results.judgement import Judgement
+from engine.judging.judgement import Judgement
 from hadamard_tui.headless.verdicts import as_json, shown
 
 from .conftest import Answer

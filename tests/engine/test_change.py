@@ -18,7 +18,7 @@ from engine.core.parts import Verdict
 from engine.core.streams import Streams
 from engine.problems.instances import element
 from engine.results import judgement as judgements
-from engine.results.judgement import Judgement, certificates, judgement
+from engine.judging.judgement import Judgement, certificates, judgement
 from engine.runtime.run import run
 from engine.symmetry.certificate import certificate
 

@@ -53,7 +53,13 @@ SHORT = ["protocol.steps=4", "protocol.records=3", "axes.rho.values=[0, 0.3]"]
 
 @pytest.mark.parametrize(
     ("name", "changes"),
-    [("hadamard-128", []), ("rank-64", []), ("label-noise", SHORT)],
+    [
+        ("hadamard-128", []),
+        ("rank-64", []),
+        ("label-noise", SHORT),
+        ("criticality", ["run.replicas=4"]),
+        ("layer-shortcut", ["run.replicas=4"]),
+    ],
 )
 def test_a_preset_runs_on_a_card_with_all_that_is_measured(name, changes):
     document = presets.document(name, ["run.device=cuda", "claims=[]", *changes])

@@ -12,7 +12,7 @@ from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, TRIVIAL, UNC
 from engine.core.streams import Streams
 from engine.planning.memory_estimate import matrix_numbers
 from engine.problems.instances import element
-from engine.results.judgement import judgement
+from engine.judging.judgement import judgement
 from engine.runtime.run import run
 from engine.symmetry.certificate import certificate, change_by_rounding
 from engine.symmetry.verdict import verdict

@@ -14,7 +14,7 @@ from engine.formulas.parities import SignProducts
 from engine.problems.hadamard_matrices import hadamard
 from engine.problems.instances import DenseInstances
 from engine.problems.matrices.outer import Outer
-from engine.results.judgement import certificates
+from engine.judging.judgement import certificates
 from engine.runtime.run import run
 from engine.symmetry.certificate import certificate
 from engine.symmetry.verdict import verdict

@@ -6,7 +6,7 @@ from building import data_of, experiment, gd
 from test_declared_properties import FAMILIES, D, Stretched, assert_mean, instances, of_family
 
 from engine.core import catalogue
-from engine.results.judgement import judgement
+from engine.judging.judgement import judgement
 from engine.runtime.run import run
 from engine.symmetry.verdict import verdict
 from engine.theory import on_learner, on_problem

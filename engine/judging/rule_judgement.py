@@ -1,0 +1,197 @@
+"""Judgement of an update rule: its symmetries, and its losses beside the bound on invariant learners."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from scipy.stats import sem
+
+from engine.core.parts import BadInput, Verdict
+from engine.results.trace import Curve
+from engine.runtime.run import run
+from engine.spec import reading
+from engine.spec.experiment import Experiment
+from engine.symmetry import rules
+from engine.symmetry.rules import Symmetry
+from engine.updates import Update
+
+RATES = 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
+"""Rates that every rule tries; the best one counts for every number of examples."""
+
+D, STEPS, EVERY = 64, 300, 8
+"""Features, steps per model, and distance between numbers of examples."""
+
+MARKS = D // 4, D // 2
+"""Numbers of examples k that are compared with the bound."""
+
+REPLICAS = 8
+
+PROBLEMS = {
+    "Hadamard rows": {
+        "matrix": {"kind": "hadamard", "d": D, "permute": True, "row_signs": True},
+        "target": {"kind": "feature", "index": 3},
+    },
+    "sparse Gaussian target": {
+        "matrix": {"kind": "gaussian", "d": D},
+        "target": {"kind": "sparse", "r": 1},
+    },
+}
+"""Problems by name. A single feature makes the label in both."""
+
+MEASURES = {"Hadamard rows": "loss", "sparse Gaussian target": "excess-risk"}
+"""Measure of a problem: the loss over all rows, or on fresh rows."""
+
+FITTED = 1e-3
+"""Training loss below which a rate fits the k examples: lower rates hardly move, and stay at a loss of 1."""
+
+ON_BOUND = 3.0
+"""Standard errors up to which a loss counts as on the bound."""
+
+INTERPOLATES = 1e-9
+"""Difference to the bound up to which a loss without an error counts as on it."""
+
+Going = Callable[[float], object]
+"""Callback that is called repeatedly with the finished share; an exception ends the work."""
+
+
+class LossBesideBound(NamedTuple):
+    """Loss of a rule at its best rate after k examples, beside the bound 1 − k/d."""
+
+    k: int
+    loss: float
+    stderr: float
+    rate: float | None
+    """Best rate; None for a rule without a rate."""
+
+    bound: float
+    """Least mean loss of a rotation-invariant learner. Source: WKA21 Thms 2, 6."""
+
+    @property
+    def word(self) -> str:
+        """Place of the loss: `below`, `on` or `above` the bound, or `diverged`."""
+        if not math.isfinite(self.loss):
+            return "diverged"
+        if abs(self.loss - self.bound) <= max(ON_BOUND * self.stderr, INTERPOLATES):
+            return "on"
+        return "below" if self.loss < self.bound else "above"
+
+
+@dataclass(frozen=True)
+class RuleJudgement:
+    """Symmetries of a rule, and its losses on problems whose label is a single feature."""
+
+    name: str
+    declared: Sequence[Verdict]
+    """Verdicts by structure on a neuron, and on a net if the rule trains nets."""
+
+    symmetries: Sequence[Symmetry]
+    contradictions: Sequence[str]
+    """Measurements against the verdicts by structure, in words."""
+
+    losses: Mapping[str, Sequence[LossBesideBound]]
+    """Losses by problem, at every k."""
+
+    refused: Mapping[str, str]
+    """Reasons why problems have no losses."""
+
+    def symmetry(self, group: str) -> Symmetry:
+        """Return the outcome for a group."""
+        return next(symmetry for symmetry in self.symmetries if symmetry.group == group)
+
+    def at(self, problem: str, k: int) -> LossBesideBound | None:
+        """Return the loss after k examples; None for a problem without losses."""
+        return next((point for point in self.losses.get(problem, ()) if point.k == k), None)
+
+
+def judge_rule(
+    update: Update, name: str = "", seed: int = 0, going: Going = lambda done: None
+) -> RuleJudgement:
+    """Return the judgement of an update rule.
+
+    Symmetries are measured at the rule's own rate. Losses are those of a linear neuron from 0, trained on the
+    first k examples by STEPS steps, with a rate that falls to 0 like a cosine. The rate is the best of those
+    of RATES that fit the examples, or the best of all if none fits them.
+
+    Raises: BadInput for a rule that trains no linear neuron, or that moves nothing.
+    """
+    symmetries = rules.symmetries(update, seed=seed)
+    losses, refused = {}, {}
+    for number, problem in enumerate(PROBLEMS, start=1):
+        going(number / (1 + len(PROBLEMS)))
+        try:
+            losses[problem] = losses_on(problem, update, seed)
+        except BadInput as error:
+            refused[problem] = error.fault
+    going(1.0)
+    return RuleJudgement(
+        name or update.kind,
+        rules.declared(update),
+        symmetries,
+        rules.contradictions(update, symmetries),
+        losses,
+        refused,
+    )
+
+
+def losses_on(problem: str, update: Update, seed: int = 0) -> list[LossBesideBound]:
+    """Return the losses of a rule on a problem, for every k. Raises: BadInput."""
+    trace = run(contest(problem, update, seed))
+    points = []
+    for record, k in enumerate(range(0, MARKS[-1] + 1, EVERY)):
+        by_rate = [_LossAtRate.of(curve, MEASURES[problem], record) for curve in trace.curves]
+        best = min(by_rate, key=lambda at_rate: (at_rate.training_loss > FITTED, at_rate.loss))
+        points.append(LossBesideBound(k, best.loss, best.stderr, best.rate, 1 - k / D))
+    return points
+
+
+class _LossAtRate(NamedTuple):
+    """Mean losses of a rule at one of its rates; infinite where a replica diverges."""
+
+    rate: float | None
+    loss: float
+    stderr: float
+    training_loss: float
+
+    @classmethod
+    def of(cls, curve: Curve, measure: str, record: int) -> _LossAtRate:
+        """Return the losses of a curve at a record."""
+        losses, training = (np.asarray(curve.values(name)) for name in (measure, "train"))
+        if record >= len(losses) or not np.isfinite(losses[record]).all():
+            return cls(curve.rate, math.inf, math.nan, math.inf)
+        mean = float(losses[record].mean())
+        # Without examples, no rate has a training loss.
+        training_loss = float(training[record].mean()) if record else 0.0
+        return cls(curve.rate, mean, float(sem(losses[record])), training_loss)
+
+
+def contest(problem: str, update: Update, seed: int = 0) -> Experiment:
+    """Return the experiment that trains a rule on a problem at all RATES. Raises: BadInput."""
+    document = msgspec.to_builtins(update)
+    scheduled = {}
+    if "lr" in document:
+        document["lr"] = RATES
+        scheduled = {"schedule": {"kind": "cosine", "steps": STEPS}}
+    learner = {"name": "rule", "architecture": "linear", "update": document, **scheduled}
+    return reading.parse(
+        {
+            "problem": PROBLEMS[problem],
+            "protocol": {
+                "kind": "erm",
+                "every": EVERY,
+                "examples": MARKS[-1],
+                "steps": STEPS,
+                "tolerance": 0,
+            },
+            "run": {"device": "cpu", "dtype": "float64", "replicas": REPLICAS, "seed": seed},
+            "learners": [learner],
+            "pictures": [
+                {"name": "loss", "x": "k", "measure": MEASURES[problem]},
+                {"name": "training loss", "x": "k", "measure": {"kind": "loss", "rows": "train"}},
+            ],
+        }
+    )
