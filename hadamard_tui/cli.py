@@ -103,6 +103,48 @@ Fresh = Annotated[
     bool, _flag("--fresh", help="Compute every point anew: use no point stored by an earlier run.")
 ]
 
+
+def _request_parts(files: list[Path] | None) -> None:
+    if files:
+        from engine.core.outside import outside
+
+        outside.request(files)
+
+
+def _only_requested_parts(wanted: bool) -> None:
+    if wanted:
+        from engine.core.outside import outside
+
+        outside.only_requested()
+
+
+def _configured_parts() -> list[Path]:
+    from hadamard_tui.state import config_file
+
+    return config_file.files_of_parts()
+
+
+Parts = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--parts",
+        metavar="FILE.py",
+        help="Load parts of your own from a Python file, which this runs. Repeat --parts for more files.",
+        callback=_request_parts,
+        expose_value=False,
+    ),
+]
+NoParts = Annotated[
+    bool,
+    _flag(
+        "--no-parts",
+        help="Load no parts that the configuration or installed packages name.",
+        callback=_only_requested_parts,
+        expose_value=False,
+        is_eager=True,
+    ),
+]
+
 Theme = Annotated[
     str | None, typer.Option("--theme", metavar="THEME", help="Colours: dark, light or contrast.")
 ]
@@ -138,6 +180,8 @@ def laboratory(
     reset: Annotated[bool, _flag("--reset", help="Start fresh: ignore the saved set-up and view.")] = False,
     theme: Theme = None,
     ascii_only: Ascii = False,
+    parts: Parts = None,
+    no_parts: NoParts = False,
     view: Annotated[
         list[str] | None,
         typer.Option(
@@ -156,6 +200,9 @@ def laboratory(
 
     Without a command, it opens the app.
     """
+    from engine.core.outside import outside
+
+    outside.configure(_configured_parts)
     if context.invoked_subcommand is not None:
         if any((preset, run, settings, device, reset, theme, ascii_only, view)):
             from engine.core.parts import BadInput
@@ -215,6 +262,8 @@ def run_headless(
     ] = False,
     fresh: Fresh = False,
     ascii_only: Ascii = False,
+    parts: Parts = None,
+    no_parts: NoParts = False,
 ) -> int:
     """Run a preset without the app: print its chart or pictures, the table and the claims.
 
@@ -279,6 +328,8 @@ def share_page(
     settings: Settings = None,
     device: Device = None,
     fresh: Fresh = False,
+    parts: Parts = None,
+    no_parts: NoParts = False,
 ) -> int:
     """Run a preset and write one page of HTML that shows it anywhere: pictures, story, theorems and claims.
 
@@ -320,6 +371,8 @@ def write_report(
         list[str] | None, typer.Argument(metavar="PRESET|FILE", help="Presets; all by default.")
     ] = None,
     fresh: Fresh = False,
+    parts: Parts = None,
+    no_parts: NoParts = False,
 ) -> int:
     """Write a page per preset, as share does, and an index. The exit code is 1 if a claim fails.
 
@@ -352,6 +405,8 @@ def verify_presets(
             help="Also write a readable report to a file; - is standard output, with nothing else.",
         ),
     ] = None,
+    parts: Parts = None,
+    no_parts: NoParts = False,
 ) -> int:
     """Run presets and judge their claims. The exit code is 1 if a claim fails."""
     from engine.core import files
@@ -432,7 +487,7 @@ def bench_machine(
 
 
 @command("presets")
-def list_presets() -> None:
+def list_presets(parts: Parts = None, no_parts: NoParts = False) -> None:
     """List the presets."""
     from hadamard_tui.headless import console, listing
 
@@ -449,6 +504,8 @@ def list_parts(
             "or claims.",
         ),
     ] = None,
+    parts: Parts = None,
+    no_parts: NoParts = False,
 ) -> None:
     """List the parts of a family with their fields; without FAMILY, list the families.
 
@@ -483,6 +540,8 @@ def open_demo(
     ] = None,
     theme: Theme = None,
     ascii_only: Ascii = False,
+    parts: Parts = None,
+    no_parts: NoParts = False,
 ) -> int:
     """Walk a guided path, or give a talk. Without a name, list the paths and talks.
 
@@ -519,12 +578,19 @@ def serve_app(
         int,
         typer.Option(min=1, max=100, help="Maximum number of viewers at a time; each takes about 300 MB."),
     ] = 8,
+    parts: Parts = None,
 ) -> None:
     """Open the app in a browser on this machine; every viewer has a separate engine.
 
     The printed address is secret: everybody who knows it can use the app. Append ?preset=NAME to open that
-    preset.
+    preset. No parts from outside are loaded: neither those of the configuration nor of installed packages.
     """
+    from engine.core.outside import outside
+    from engine.core.parts import BadInput
+
+    if outside.requested:
+        raise BadInput("--parts", "serve runs only the program's own parts, because others can use the app")
+    outside.only_requested()
     if preset is not None:
         _load(preset, None, None)
     from hadamard_tui.serving.server import serve
@@ -543,17 +609,17 @@ def print_config(
     """Print the path or a template of the configuration file."""
     from engine.core import files
     from engine.core.parts import BadInput
-    from hadamard_tui.state import config
+    from hadamard_tui.state import config, config_file
 
     if path == default:
         raise BadInput("config", "give --path or --default; hadamard-tui config --default > FILE begins one")
     with files.faults("config --path", "there is none"):
-        text = str(config.path()) if path else config.default_text()
+        text = str(config_file.path()) if path else config.default_text()
     echo(text, nl=path)
 
 
 @command("schema")
-def print_schema() -> None:
+def print_schema(parts: Parts = None, no_parts: NoParts = False) -> None:
     """Print the JSON Schema of preset files."""
     from engine.spec.documents import preset_schema
 

@@ -10,18 +10,16 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core import catalogue
+from engine.core.catalogue import MemberOf
 from engine.core.expressions import number
 from engine.core.parts import LARGEST, MOST_WORDS, BadField, Part
 from engine.learners.learner import Name
+from engine.measures import Measure
 from engine.pictures import reductions, wording
 from engine.pictures.wording import curve_name, line_name, measure_name, x_name
 
 if TYPE_CHECKING:
-    from engine.measures import Measure as AnyMeasure
     from engine.pictures.view import CurveView, LineView, View
-else:
-    AnyMeasure = catalogue.union("measures")
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +95,7 @@ class Claim(Part, frozen=True, kw_only=True):
         Name | None, Meta(title="curve", description="the name of a learner; none: every one")
     ] = None
     measure: Annotated[
-        AnyMeasure | None, Meta(title="measure", description="measure to use instead of the picture's")
+        MemberOf[Measure] | None, Meta(title="measure", description="measure to use instead of the picture's")
     ] = None
     headline: Annotated[
         bool,

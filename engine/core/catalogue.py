@@ -1,18 +1,22 @@
-"""The catalogue of all parts: every file in the folder of a family is a member of that family."""
+"""The catalogue of all parts: every file in the folder of a family is a member of that family.
+
+Parts from outside are members of the family whose base they derive from.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from types import ModuleType
-from typing import Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union
 
 import msgspec
 
-from engine.core.parts import Part, is_member, kind_of
+from engine.core.outside import classes_in, outside
+from engine.core.parts import BadInput, Part, is_member, kind_of
 
 FOLDERS = {
     "matrices": "engine.problems.matrices",
@@ -32,7 +36,8 @@ FOLDERS = {
 def members(family: str) -> dict[str, type[Part]]:
     """Return the members of a family by kind, in alphabetical order.
 
-    Raises: KeyError for a family that is not in FOLDERS; ValueError if two members claim the same kind.
+    Raises: KeyError for a family that is not in FOLDERS; ValueError if two members claim the same kind;
+        BadInput if a part from outside does, or cannot be loaded.
     """
     package = importlib.import_module(FOLDERS[family])
     members_by_kind: dict[str, type[Part]] = {}
@@ -41,15 +46,21 @@ def members(family: str) -> dict[str, type[Part]]:
             if kind in members_by_kind:
                 raise ValueError(f"two {family} are called {kind!r}: {members_by_kind[kind]} and {member}")
             members_by_kind[kind] = member
+    for module in outside.modules():
+        for kind, member in _members_in(module):
+            if all(base.__module__ != package.__name__ for base in member.__mro__):
+                continue
+            if kind in members_by_kind:
+                fault = f"{member.__name__}: the {family} have a kind {kind!r} already; give it another tag"
+                raise BadInput(str(module.__file__), fault)
+            members_by_kind[kind] = member
     return dict(sorted(members_by_kind.items()))
 
 
 def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:
-    """Yield the members that a file defines, with their kinds."""
-    for member in vars(module).values():
-        if not (isinstance(member, type) and issubclass(member, Part)):
-            continue
-        if member.__module__ == module.__name__ and is_member(member):
+    """Yield the members that a module defines, with their kinds."""
+    for member in classes_in(module):
+        if issubclass(member, Part) and is_member(member):
             yield kind_of(member), member
 
 
@@ -75,9 +86,26 @@ def file_names(package: str) -> tuple[str, ...]:
     return tuple(sorted(file.name.replace("_", "-") for file in files if not file.ispkg))
 
 
-def union(family: str) -> Any:
-    """Return the tagged union of a family's members, which is the type of the family's field in a preset."""
-    return Union[tuple(members(family).values())]  # noqa: UP007 - the members are known at run time only
+if TYPE_CHECKING:
+    T = TypeVar("T")
+    MemberOf = Annotated[T, None]
+    ChoiceOf = Annotated[T, None]
+else:
+    # Annotations of Structs are text that msgspec evaluates when a class is first used, so that parts from
+    # outside may be loaded after the class is defined.
+
+    class MemberOf:
+        """Type of a field for a part: `MemberOf[Update]` is the tagged union of all update rules."""
+
+        def __class_getitem__(cls, base: type[Part]) -> Any:
+            family = next(name for name, folder in FOLDERS.items() if folder == base.__module__)
+            return Union[tuple(members(family).values())]  # noqa: UP007 - known at run time only
+
+    class ChoiceOf:
+        """Type of a field for a word: `ChoiceOf[words]` allows those that the function `words` returns."""
+
+        def __class_getitem__(cls, words: Callable[[], Iterable[str]]) -> Any:
+            return Literal[tuple(words())]
 
 
 def defaults(family: str) -> tuple[Any, ...]:

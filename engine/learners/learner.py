@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from engine.core import catalogue
+from engine.architectures import Architecture
+from engine.core.catalogue import MemberOf
 from engine.core.lazy import torch
 from engine.core.memory import DERIVED, Sizes
 from engine.core.params import Params, flat, per_member
 from engine.core.parts import LARGEST, MOST, MOST_LAYERS, SELDOM, BadField, LearnerKind
 from engine.core.streams import Stream
 from engine.core.texts import listed
+from engine.solvers import Solver
+from engine.updates import Update
 
 Steps = Annotated[float, Meta(gt=0, le=MOST, title="steps T", description="until the rate is 0")]
 Factor = Annotated[float, Meta(gt=0, le=1, title="factor γ")]
@@ -182,14 +185,7 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 if TYPE_CHECKING:
-    from engine.architectures import Architecture as AnyArchitecture
     from engine.core.streams import Stream, Streams
-    from engine.solvers import Solver as AnySolver
-    from engine.updates import Update as AnyUpdate
-else:
-    AnyArchitecture = catalogue.union("architectures")
-    AnySolver = catalogue.union("solvers")
-    AnyUpdate = catalogue.union("updates")
 
 
 STEP_OPTIONS = ("schedule", "clip", "noise", "decay")
@@ -204,20 +200,20 @@ Name = Annotated[str, Meta(max_length=MOST_NAME)]
 class Trained(NamedTuple):
     """An architecture that an update rule trains."""
 
-    architecture: AnyArchitecture
-    update: AnyUpdate
+    architecture: Architecture
+    update: Update
 
 
 class Fitted(NamedTuple):
     """A solver that is fitted to the examples seen."""
 
-    solver: AnySolver
+    solver: Solver
 
 
 class AtStart(NamedTuple):
     """An architecture that is measured at its start."""
 
-    architecture: AnyArchitecture
+    architecture: Architecture
 
 
 class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -227,9 +223,9 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: Annotated[Name, Meta(min_length=1, title="name", description="as charts show it")]
-    architecture: AnyArchitecture | None = None
-    update: AnyUpdate | None = None
-    solver: AnySolver | None = None
+    architecture: MemberOf[Architecture] | None = None
+    update: MemberOf[Update] | None = None
+    solver: MemberOf[Solver] | None = None
     layer_rates: Annotated[
         dict[str, Annotated[float, Meta(ge=0, le=LARGEST)]],
         Meta(
@@ -274,7 +270,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Decay | None, Meta(title="decay", description="of the weights, times the rate", extra=SELDOM)
     ] = None
     tends_to: Annotated[
-        AnySolver | None,
+        MemberOf[Solver] | None,
         Meta(
             title="tends to",
             description="solution that theory predicts; distances are measured from it",
@@ -309,7 +305,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Trained(self.net, self.update)
 
     @property
-    def net(self) -> AnyArchitecture:
+    def net(self) -> Architecture:
         """Architecture. Raises: TypeError for a solver."""
         if self.architecture is None:
             raise TypeError(f"{self.name} is a solver and has no architecture")

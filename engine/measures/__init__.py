@@ -442,6 +442,11 @@ def named() -> dict[str, Measure]:
     return measures_by_name
 
 
+def names_of_numbers() -> list[str]:
+    """Return the names of all measures that are numbers."""
+    return [name for name, measure in named().items() if measure.is_number]
+
+
 @cache
 def _as_names() -> dict[str, Measure]:
     """Return every measure that is a number, by its name in expressions: `train_error` for train-error."""

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
 
-from engine.core import catalogue
+from engine.core.catalogue import MemberOf
 from engine.core.parts import LARGEST, SELDOM, BadField
 from engine.learners.learner import MOST_NAME, Name
+from engine.measures import Measure
 from engine.pictures.summaries import SPREADS, Summary
 from engine.protocols import Until
-
-if TYPE_CHECKING:
-    from engine.measures import Measure as AnyMeasure
-else:
-    AnyMeasure = catalogue.union("measures")
 
 MOST_MARKS = 20
 """Largest number of marks, and of contours, of a picture: each has its line in the legend."""
@@ -201,7 +197,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Text | None,
         Meta(title="y", description="the other axis of a heat map; none: curves", extra=SELDOM),
     ] = None
-    measure: AnyMeasure
+    measure: MemberOf[Measure]
     curves: Annotated[
         Text | tuple[Text, ...],
         Meta(title="curves", description="axes that have a curve for each value, besides the learner"),

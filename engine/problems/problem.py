@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from engine.core import catalogue
+from engine.core.catalogue import MemberOf
 from engine.core.parts import Values
 from engine.core.streams import GENERATORS
+from engine.problems.matrices import Matrix
+from engine.problems.targets import Target
 
 if TYPE_CHECKING:
     from engine.problems.data_files import DataReport
-    from engine.problems.matrices import Matrix as AnyMatrix
-    from engine.problems.targets import Target as AnyTarget
     from engine.problems.targets import TargetStructure
-else:
-    AnyMatrix = catalogue.union("matrices")
-    AnyTarget = catalogue.union("targets")
 
 VECTORS = 5
 """Memory per row of Sylvester's matrix while it is drawn, in numbers: order, signs, and the label's
@@ -31,8 +28,8 @@ ROTATED = 3
 class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Instances and their labels."""
 
-    matrix: AnyMatrix
-    target: AnyTarget
+    matrix: MemberOf[Matrix]
+    target: MemberOf[Target]
     labels: Annotated[
         Literal["soft", "sign", "bernoulli"],
         Meta(title="labels", description="as they are; their signs; or ±1 with probability 1/(1 + e^(∓y))"),
@@ -102,7 +99,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return replicas * (_bytes_kept(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
 
-def _bytes_drawn(matrix: AnyMatrix, itemsize: int, as_matrix: bool) -> int:
+def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
     """Return the bytes of a replica's instances while they are drawn, with `itemsize` bytes per number."""
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
@@ -112,7 +109,7 @@ def _bytes_drawn(matrix: AnyMatrix, itemsize: int, as_matrix: bool) -> int:
     return drawn + (8 * d * (ROTATED * d + n) if structure.rotated else 0)
 
 
-def _bytes_kept(matrix: AnyMatrix, itemsize: int, as_matrix: bool) -> int:
+def _bytes_kept(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
     """Return the bytes of the instances of a replica after they are drawn."""
     n, d = matrix.shape()
     if matrix.structure().is_sylvester and not as_matrix:

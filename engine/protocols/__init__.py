@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 from typing import Protocol as Interface
 
@@ -12,11 +13,11 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from engine.core.catalogue import members
+from engine.core.catalogue import ChoiceOf, members
 from engine.core.memory import Sizes
 from engine.core.parts import LARGEST, BadField, Part, Values
 from engine.hypotheses.hypothesis import Weighted
-from engine.measures import named
+from engine.measures import named, names_of_numbers
 from engine.training.descent import Descent, TrainingInputs
 from engine.training.recorder import Block, Recorder
 from engine.training.training_run import TrainingRun
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     LossKind = str
     MeasureName = str
 else:
-    LossKind = Literal[tuple(members("losses"))]
-    MeasureName = Literal[tuple(name for name, measure in named().items() if measure.is_number)]
+    LossKind = partial(members, "losses")
+    MeasureName = names_of_numbers
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +62,7 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(title="clock", description="clock that ends the run when it passes the value"),
     ] = None
     measure: Annotated[
-        MeasureName | None,
+        ChoiceOf[MeasureName] | None,
         Meta(title="measure", description="measure that ends the run, in place of a clock"),
     ] = None
     above: Annotated[
@@ -262,7 +263,7 @@ class Protocol(Part, frozen=True):
     clock: ClassVar[str] = "k"
     """Clock of the x-axis: the first of `clocks`."""
 
-    loss: Annotated[LossKind, Meta(title="loss", description="loss of a prediction")] = "square"
+    loss: Annotated[ChoiceOf[LossKind], Meta(title="loss", description="loss of a prediction")] = "square"
 
     declares: ClassVar[frozenset[str]] = frozenset(("schedule", "departure_from_k_rows"))
 

@@ -431,7 +431,7 @@ class Trace:
     lines: list[TheoryLine]
     planned: dict[str, Floats]
     x_label: str
-    environment: dict[str, str]
+    environment: dict[str, Any]
     compared_by: str
     """Measure by which the rates of a learner are compared."""
     side_curves: list[Curve] = field(default_factory=list)

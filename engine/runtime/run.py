@@ -24,6 +24,7 @@ from engine.core import device as devices
 from engine.core.cost import DIVERGED, Cost
 from engine.core.lazy import torch
 from engine.core.memory import in_words
+from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.core.stopping import Stopped
 from engine.core.streams import Streams
@@ -329,6 +330,7 @@ def prepare(
         clocks,
         x_label=CLOCKS[next(iter(clocks))],
         environment={
+            **({"parts": outside.origins()} if outside.origins() else {}),
             "version": __version__,
             "torch": _version_of_torch(),
             "device": devices.describe(device),

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import engine
 from engine.core import files
+from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.learners.learner import Learner
 from engine.planning.run_plan import LearnerPlan
@@ -50,11 +51,12 @@ MOST = 1024 * MB
 class Store:
     """Finished curves, stored under a key of everything that determines them.
 
-    The key contains the learner, problem, protocol and run, all resolved, the code of the engine, and the
-    content of data files. Titles, pictures, claims, measures, roles and other learners are not part of the
-    key, nor are names that do not affect draws: renamed learners are found again. A file holds its key as
-    JSON beside its arrays, so that an index of a folder can be made from the files alone. Pictures and claims
-    decide which values of replicas a file has. A set-up that needs other values is computed anew.
+    The key contains the learner, problem, protocol and run, all resolved, the code of the engine and of
+    parts from outside, and the content of data files. Titles, pictures, claims, measures, roles and other
+    learners are not part of the key, nor are names that do not affect draws: renamed learners are found
+    again. A file holds its key as JSON beside its arrays, so that an index of a folder can be made from the
+    files alone. Pictures and claims decide which values of replicas a file has. A set-up that needs other
+    values is computed anew.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
@@ -163,6 +165,7 @@ def _key(setup: Setup, learner: Learner) -> bytes:
     """Return everything that the curves of a learner depend on, as JSON."""
     words = {
         "code": code(),
+        "parts": outside.digest(),
         "problem": msgspec.to_builtins(setup.problem),
         "protocol": msgspec.to_builtins(setup.protocol),
         "run": msgspec.to_builtins(setup.run),

@@ -9,6 +9,7 @@ from msgspec import Meta, structs
 
 from engine.claims import Claim
 from engine.core import catalogue
+from engine.core.catalogue import MemberOf
 from engine.core.parts import MOST_WORDS, SELDOM, Count
 from engine.core.streams import Streams
 from engine.learners.learner import Learner
@@ -16,16 +17,12 @@ from engine.losses import Loss
 from engine.measures import Measure, named
 from engine.pictures.picture import Picture
 from engine.problems.problem import Problem
+from engine.protocols import Protocol
 from engine.spec.axis import Axis
 
 if TYPE_CHECKING:
-    from engine.measures import Measure as AnyMeasure
-    from engine.protocols import Protocol as AnyProtocol
-
     BackendName = str
 else:
-    AnyMeasure = catalogue.union("measures")
-    AnyProtocol = catalogue.union("protocols")
     BackendName = Literal[("auto", *catalogue.file_names("engine.backends"))]
 
 
@@ -76,7 +73,7 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "auto"
     measures: Annotated[
-        Annotated[tuple[AnyMeasure, ...], Meta(max_length=MOST_MEASURES)],
+        Annotated[tuple[MemberOf[Measure], ...], Meta(max_length=MOST_MEASURES)],
         Meta(
             title="measures",
             description='besides those of pictures and claims: spectrum, {kind = "loss", rows = "train"}',
@@ -93,7 +90,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """Everything that determines what a run computes; pictures and claims belong to the experiment."""
 
     problem: Problem
-    protocol: AnyProtocol
+    protocol: MemberOf[Protocol]
     learners: Annotated[tuple[Learner, ...], Meta(min_length=1, max_length=MOST_LEARNERS)]
     run: Run = Run()
 
@@ -164,11 +161,6 @@ SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 """Headings of the list of presets, in order."""
 
 
-if TYPE_CHECKING:
-    from engine.claims import Claim as AnyClaim
-else:
-    AnyClaim = catalogue.union("claims")
-
 MOST_CLAIMS = 1000
 """Largest number of claims: each is a line to read."""
 
@@ -188,7 +180,7 @@ class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
     subject: Subject = "Other"
     axes: Annotated[tuple[Axis, ...], Meta(max_length=MOST_AXES)] = ()
     pictures: Annotated[tuple[Picture, ...], Meta(max_length=MOST_PICTURES)] = ()
-    claims: Annotated[tuple[AnyClaim, ...], Meta(max_length=MOST_CLAIMS)] = ()
+    claims: Annotated[tuple[MemberOf[Claim], ...], Meta(max_length=MOST_CLAIMS)] = ()
 
 
 RUN = "Average loss over all rows"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.core import files, texts
+from engine.core.outside import outside
 from engine.core.parts import BadInput
 
 if TYPE_CHECKING:
@@ -130,8 +131,12 @@ def _raw(preset: str, overrides: Iterable[str]) -> Raw:
 
 @contextmanager
 def _named(preset: str) -> Iterator[None]:
-    """Prefix the place of bad input with the preset's name, if the preset exists."""
+    """Prefix the place of bad input with the preset's name, if the preset exists.
+
+    Parts from outside are loaded before, because their faults are not those of the preset.
+    """
     path_of(preset)
+    outside.modules()
     try:
         yield
     except BadInput as error:

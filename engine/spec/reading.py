@@ -376,7 +376,10 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
         return _missing(".".join(filter(None, (where, match.group(1)))), raw)
     value = value_at(where, raw)
     if message.startswith(("Invalid value", "Invalid enum value")):
-        return BadInput(where, f"{quoted(value)} is unknown; {nearest(str(value), _choices(where, raw))}")
+        hint = "; --parts FILE.py loads kinds of your own" if where.endswith(".kind") else ""
+        return BadInput(
+            where, f"{quoted(value)} is unknown; {nearest(str(value), _choices(where, raw))}{hint}"
+        )
     expected = message.replace("`", "").removeprefix("Expected ").split(", got")[0]
     expected = re.sub(r"\.0(?!\d)", "", expected)  # a limit such as 1000000.0
     if "matching regex" in expected:

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED
 from engine.core.lazy import torch
+from engine.core.optimizers import make_optimizer as optimizer_of
+from engine.core.optimizers import needs_graph
 from engine.core.streams import Streams
 from engine.core.texts import listed
 from engine.problems.instances import element
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 MakeOptimizer = Callable[..., "Optimizer"]
 """Function of a model's parameters that returns their optimizer.
 
-If it has an argument called `model` or `module`, it receives the model, too.
+If it has an argument called `model` or `module`, it receives the model, too. It may be a class.
 """
 
 Model = Any
@@ -185,20 +187,22 @@ class _Pair:
             torch.manual_seed(self._seed)
             model = self._model(np.asarray(np.linalg.inv(transformation), np.float64))
             optimizer = _made(self._make, model)
+            graph = needs_graph(type(optimizer))
 
+            @torch.enable_grad()
             def loss() -> torch.Tensor:
                 optimizer.zero_grad()
                 mean: torch.Tensor = ((model(inputs)[:, 0] - self._y) ** 2).mean()
-                mean.backward()  # type: ignore[no-untyped-call]
+                mean.backward(create_graph=graph)  # type: ignore[no-untyped-call]
                 return mean
 
             takes_closure = "closure" in inspect.signature(optimizer.step).parameters
             predictions = [model(inputs)[:, 0].detach().numpy()]
             for _ in range(STEPS):
+                loss()  # some optimizers read the gradient before they call the closure
                 if takes_closure:
                     optimizer.step(loss)
                 else:
-                    loss()
                     optimizer.step()
                 predictions.append(model(inputs)[:, 0].detach().numpy())
         return np.array(predictions)
@@ -221,7 +225,9 @@ class _Pair:
 
 
 def _made(make_optimizer: MakeOptimizer, model: Model) -> Optimizer:
-    """Return the optimizer of a model's parameters."""
+    """Return the optimizer of a model's parameters, made by a function or of a class."""
+    if isinstance(make_optimizer, type):
+        return optimizer_of(make_optimizer, model.parameters(), model)
     parameters = inspect.signature(make_optimizer).parameters
     wants = [name for name in ("model", "module") if name in parameters]
     return make_optimizer(model.parameters(), **dict.fromkeys(wants, model))

@@ -17,6 +17,7 @@ from rich.console import Console
 import engine
 import hadamard_tui
 from engine.core import files
+from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.results.headlines import headline
 from engine.results.views import view
@@ -119,7 +120,7 @@ def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
 def _key(document: Raw) -> str:
     """Return a digest of everything that determines a page."""
     written = msgspec.json.encode(document, order="deterministic")
-    return hashlib.sha256(written + _code().encode()).hexdigest()
+    return hashlib.sha256(written + f"{_code()}{outside.digest()}".encode()).hexdigest()
 
 
 @cache

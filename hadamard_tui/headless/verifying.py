@@ -31,7 +31,7 @@ class Verified:
     outcomes: list[Outcome]
     strayed: list[str]
     seconds: float
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:

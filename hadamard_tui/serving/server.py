@@ -193,7 +193,7 @@ def serve(port: int, preset: str | None, viewers: int) -> None:
     """
     sockets = listen(port)
     # -P keeps Python from importing modules of the working folder.
-    command = [sys.executable, "-P", "-m", "hadamard_tui", "--reset"]
+    command = [sys.executable, "-P", "-m", "hadamard_tui", "--reset", "--no-parts"]
     if preset is not None:
         command.append(f"--preset={preset}")
     asyncio.run(_serve(sockets, command, viewers))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from engine.core import files
+from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.spec import presets
 from hadamard_tui import NAME
@@ -30,11 +31,13 @@ class _Whole(Exception):
 def command_line(document: Raw, preset: str | None, *options: str) -> str:
     """Return a shell command with the preset, every value that differs from it, and `options`.
 
-    `document` is the complete experiment as a preset document, with its expressions.
+    It requests the same files of parts. `document` is the complete experiment as a preset document, with its
+    expressions.
     """
     base = preset if preset is not None and _exists(preset) else BASE
     changes = [part for change in overrides(base, document) for part in ("--set", change)]
-    return shlex.join([NAME, "--preset", base, *changes, *options])
+    parts = [part for file in outside.requested for part in ("--parts", str(file))]
+    return shlex.join([NAME, "--preset", base, *changes, *parts, *options])
 
 
 def views(view: KeptView) -> list[str]:

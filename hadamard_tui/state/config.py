@@ -14,13 +14,10 @@ from engine.core import files, texts
 from engine.core.parts import BadInput
 from engine.core.texts import nearest
 from engine.spec import raw_values
-from hadamard_tui import NAME
 from hadamard_tui.colours.palette import ThemeName
 from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS, Action, Motion
+from hadamard_tui.state.config_file import MOST_BYTES, path
 from hadamard_tui.terminal.clipboard import Clipboard
-
-MOST_BYTES = 1 << 16
-"""Limit of the configuration file in bytes: ten times the longest meaningful one."""
 
 CHOICES = {"theme": get_args(ThemeName), "clipboard": get_args(Clipboard)}
 """Allowed values of settings that have a fixed set of values."""
@@ -44,16 +41,13 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Clipboard,
         Meta(description="copy through the terminal: yes, no, or auto (where the terminal allows it)"),
     ] = "auto"
+    parts: Annotated[
+        tuple[str, ...],
+        Meta(description="Python files with parts of your own, as in ['~/my_rule.py']; serve loads none"),
+    ] = ()
     keys: Annotated[
         dict[str, str], Meta(description="other keys for actions, as in run = 'r,f5'; listed below")
     ] = {}
-
-
-def path() -> Path:
-    """Return the path of the configuration file, which need not exist."""
-    from platformdirs import user_config_path
-
-    return user_config_path(NAME) / "config.toml"
 
 
 def default_text() -> str:
@@ -76,6 +70,8 @@ def default_text() -> str:
 def _value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_quoted, value))}]"
     return _quoted(value) if isinstance(value, str) else f"{value:g}"
 
 

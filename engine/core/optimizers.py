@@ -1,0 +1,211 @@
+"""Optimizers of other libraries: their names, their classes, and how each is constructed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from engine.core.parts import BadField
+from engine.core.texts import listed, nearest, quoted
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.optim import Optimizer
+
+MODULES = {"torch": "torch.optim", "pytorch-optimizer": "pytorch_optimizer"}
+"""Module that publishes the optimizers of a library."""
+
+EXTRAS = {"pytorch-optimizer": "optimizers"}
+"""Extra of this package that installs a library; libraries without one are always installed."""
+
+registered: dict[str, type[Optimizer]] = {}
+"""Optimizers of users by name. Only code that a user loads explicitly adds to it, and never a preset."""
+
+REFUSED = {
+    "torch.SparseAdam": "it needs sparse gradients, and the gradients of all architectures here are dense",
+    "pytorch_optimizer.AdaLOMO": "it steps inside `backward` of a torch module, in place of `step`",
+    "pytorch_optimizer.LOMO": "it steps inside `backward` of a torch module, in place of `step`",
+    "pytorch_optimizer.DeMo": "it needs einops and a group of processes of torch.distributed",
+    "pytorch_optimizer.DistributedMuon": "it needs a group of processes of torch.distributed",
+    "pytorch_optimizer.FAdam": "it fails on float64, since it mixes in float32 numbers",
+    "pytorch_optimizer.GSAM": "it needs a function that computes the loss of a batch, by `set_closure`",
+    "pytorch_optimizer.PCGrad": "it takes several losses, by `pc_backward` in place of `step`",
+    "pytorch_optimizer.SafeFP16Optimizer": "it is for float16, and its weights are copies of the model's",
+}
+"""Optimizers that cannot train here, with the reason."""
+
+NEEDS_GRAPH = frozenset({"pytorch_optimizer.AdaHessian", "pytorch_optimizer.SophiaH"})
+"""Optimizers that differentiate gradients: these must come from `backward(create_graph=True)`."""
+
+NEEDS_CLOSURE = frozenset(
+    f"pytorch_optimizer.{name}" for name in ("AliG", "BSAM", "FriendlySAM", "LookSAM", "SAM", "WSAM")
+)
+"""Optimizers whose `step` accepts no closure by its signature, but needs one to compute the loss."""
+
+MATRICES_ONLY = frozenset({"torch.Muon", "pytorch_optimizer.SpectralSphere"})
+"""Optimizers that move matrices only. They receive the matrices of a model, and no biases."""
+
+MATRICES_APART = frozenset(
+    f"pytorch_optimizer.{name}" for name in ("AdaGO", "AdaMuon", "Muon", "MuonClip", "NorMuon")
+)
+"""Optimizers that take matrices and biases in separate groups, marked by `use_muon`."""
+
+REQUIRED: Mapping[str, Mapping[str, object]] = {
+    "pytorch_optimizer.BSAM": {"num_data": 1000},
+    "pytorch_optimizer.Ranger21": {"num_iterations": 100},
+}
+"""Arguments without defaults, with values for short runs."""
+
+SET_BY_PROGRAM = frozenset(
+    {"self", "params", "model", "module", "optimizer", "base_optimizer", "lr", "max_lr"}
+)
+"""Arguments that the program passes, so that options cannot."""
+
+
+def qualified(optimizer: type[Optimizer]) -> str:
+    """Return the name of an optimizer in the tables: its package and its class."""
+    return f"{optimizer.__module__.split('.')[0]}.{optimizer.__name__}"
+
+
+@cache
+def optimizers_of(library: str) -> dict[str, type[Optimizer]]:
+    """Return the optimizers that a library publishes by name, in alphabetical order. Raises: BadField."""
+    from torch.optim import Optimizer
+
+    try:
+        module = import_module(MODULES[library])
+    except ImportError as error:
+        if library not in EXTRAS:
+            raise
+        remedy = f"pip install 'hadamard-tui[{EXTRAS[library]}]'"
+        raise BadField("kind", f"the package {library} is not installed; install it with {remedy}") from error
+    return {
+        name: candidate
+        for name, candidate in sorted(vars(module).items())
+        if isinstance(candidate, type) and issubclass(candidate, Optimizer) and candidate is not Optimizer
+    }
+
+
+def optimizer_names(library: str = "torch") -> tuple[str, ...]:
+    """Return the names of the optimizers that a library publishes, in alphabetical order.
+
+    Raises: BadField if the library is not installed.
+    """
+    return tuple(optimizers_of(library))
+
+
+def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
+    """Return the optimizer of this name, of a user or of a library.
+
+    Raises: BadField for an unknown name, and for an optimizer that cannot train here.
+    """
+    optimizer = registered.get(name) or optimizers_of(library).get(name)
+    if optimizer is None:
+        choices = nearest(name, [*registered, *optimizers_of(library)])
+        raise BadField("name", f"{library} has no optimizer {quoted(name)}; {choices}")
+    if (reason := REFUSED.get(qualified(optimizer))) is not None:
+        raise BadField("name", f"{name} cannot train here: {reason}")
+    return optimizer
+
+
+def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
+    """Return the arguments of an optimizer that options may set, by name."""
+    after_parameters = [*inspect.signature(optimizer.__init__).parameters.items()][2:]
+    return {
+        name: parameter
+        for name, parameter in after_parameters
+        if name not in SET_BY_PROGRAM and parameter.kind is not parameter.VAR_KEYWORD
+    }
+
+
+def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> None:
+    """Check that an optimizer takes these options, and that no required one is missing. Raises: BadField."""
+    accepted = arguments(optimizer)
+    name = optimizer.__name__
+    for option in options:
+        if option not in accepted:
+            hint = "set the rate by lr" if option in ("lr", "max_lr") else f"it takes {listed(accepted)}"
+            raise BadField("options", f"{name} takes no option {quoted(option)}; {hint}")
+    for option, parameter in accepted.items():
+        if parameter.default is parameter.empty and option not in options:
+            raise BadField("options", f"{name} requires {option}; add it to the options")
+
+
+def needs_closure(optimizer: type[Optimizer]) -> bool:
+    """Return whether `step` must be given a function that computes loss and gradients anew."""
+    closure = inspect.signature(optimizer.step).parameters.get("closure")
+    required = closure is not None and closure.default is closure.empty
+    return required or qualified(optimizer) in NEEDS_CLOSURE
+
+
+def needs_graph(optimizer: type[Optimizer]) -> bool:
+    """Return whether gradients must come from `backward(create_graph=True)`."""
+    return qualified(optimizer) in NEEDS_GRAPH
+
+
+def make_optimizer(
+    optimizer: type[Optimizer],
+    parameters: Iterable[Tensor] | Iterable[dict[str, Any]],
+    model: Any = None,
+    lr: float | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Optimizer:
+    """Return an optimizer of these parameters.
+
+    Its signature decides how it is constructed: it may take the model, or wrap gradient descent, as
+    Lookahead and SAM do. Options of REQUIRED are filled in.
+
+    Args:
+        parameters: tensors, or groups of them, `{"params": [...], "lr": ...}`.
+        model: module of the parameters, for optimizers that ask for it.
+        lr: rate; None for the optimizer's own.
+        options: keyword arguments; a list becomes a tuple.
+    """
+    from torch.optim import SGD
+
+    name, signature = qualified(optimizer), [*inspect.signature(optimizer.__init__).parameters][1:]
+    keywords: dict[str, Any] = {**REQUIRED.get(name, {}), **(options or {})}
+    keywords = {
+        option: tuple(setting) if isinstance(setting, list) else setting
+        for option, setting in keywords.items()
+    }
+    rate = {} if lr is None else {"max_lr" if "max_lr" in signature else "lr": lr}
+    keywords |= {argument: model for argument in ("model", "module") if argument in signature}
+    groups = _groups(name, list(parameters))
+    if "optimizer" in signature:
+        keywords["optimizer"] = SGD(groups, **rate)
+    else:
+        keywords |= rate
+    if "base_optimizer" in signature:
+        keywords["base_optimizer"] = SGD
+    if "params" in signature:
+        keywords["params"] = groups
+    # Users may call their first argument otherwise.
+    positional = [] if signature[0] in keywords else [groups]
+    optimizer_of_model = optimizer(*positional, **keywords)
+    if callable(train := getattr(optimizer_of_model, "train", None)):
+        train()  # schedule-free optimizers refuse steps before it
+    return optimizer_of_model
+
+
+def _groups(name: str, parameters: list[Any]) -> list[Any]:
+    """Return parameters or groups of them as an optimizer takes them: all, matrices only, or both apart."""
+    if not any(isinstance(group, dict) for group in parameters):
+        parts = _parts(name, parameters)
+        return parts if len(parts) > 1 or "use_muon" in parts[0] else parts[0]["params"]
+    return [{**group, **part} for group in parameters for part in _parts(name, group["params"])]
+
+
+def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
+    """Return the groups into which an optimizer divides parameters of equal rates."""
+    if name not in MATRICES_ONLY | MATRICES_APART:
+        return [{"params": parameters}]
+    matrices = [parameter for parameter in parameters if parameter.dim() > 1]
+    if name in MATRICES_ONLY:
+        return [{"params": matrices}]
+    biases = [parameter for parameter in parameters if parameter.dim() < 2]
+    parts = ({"params": matrices, "use_muon": True}, {"params": biases, "use_muon": False})
+    return [part for part in parts if part["params"]]

@@ -1,0 +1,208 @@
+"""Parts from outside: files that the user names, and installed packages that offer parts.
+
+Code comes in on explicit request only. Presets never name it. The catalogue loads it when a family is first
+asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from engine.core import files
+from engine.core.parts import BadInput, Part, is_member
+
+GROUP = "hadamard_tui.parts"
+"""Group of entry points by which installed packages offer modules of parts."""
+
+MOST_BYTES = 1 << 20
+"""Largest size of a file of parts in bytes, far above that of any module written by hand."""
+
+Origin = dict[str, str]
+"""Origin of code from outside: `file` or `distribution`, `version` and `module`; and its `sha256`."""
+
+
+class LoadedModule(NamedTuple):
+    """A module from outside, and the origins of its code."""
+
+    module: ModuleType
+    origins: tuple[Origin, ...]
+
+
+class Outside:
+    """The modules from outside, loaded once."""
+
+    def __init__(self) -> None:
+        self._files: list[Path] = []
+        self._configured: Callable[[], Iterable[Path]] = tuple
+        self._requested_only = False
+        self._loading = False
+        self._loaded: list[LoadedModule] | None = None
+
+    def request(self, paths: Iterable[Path]) -> None:
+        """Load these files with the others. Raises: BadInput if the others are loaded already."""
+        for path in dict.fromkeys(map(_absolute, paths)):
+            if path in self._files:
+                continue
+            if self._loaded is not None:
+                raise BadInput(str(path), "the parts of this process are loaded already; start it anew")
+            self._files.append(path)
+
+    def configure(self, paths: Callable[[], Iterable[Path]]) -> None:
+        """Also load the files that `paths` returns, which is called when they are needed."""
+        self._configured = paths
+
+    def only_requested(self) -> None:
+        """Load no configured file and no package."""
+        self._requested_only = True
+
+    @property
+    def requested(self) -> tuple[Path, ...]:
+        """Requested files."""
+        return tuple(self._files)
+
+    def modules(self) -> list[ModuleType]:
+        """Return the modules from outside, after loading them. Raises: BadInput."""
+        return [loaded.module for loaded in self._all()]
+
+    def origins(self) -> list[Origin]:
+        """Return the origins of all code from outside. Raises: BadInput."""
+        return [origin for loaded in self._all() for origin in loaded.origins]
+
+    def digest(self) -> str:
+        """Return a digest of all code from outside; empty without any. Raises: BadInput."""
+        hashes = sorted(origin["sha256"] for origin in self.origins())
+        return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
+
+    def _all(self) -> list[LoadedModule]:
+        if self._loading:
+            raise RuntimeError("the catalogue is incomplete while parts are loaded; ask for parts later")
+        if self._loaded is None:
+            self._loading = True
+            try:
+                configured = () if self._requested_only else map(_absolute, self._configured())
+                loaded = [_from_file(path) for path in dict.fromkeys([*self._files, *configured])]
+                self._loaded = loaded + ([] if self._requested_only else list(_from_packages()))
+            finally:
+                self._loading = False
+        return self._loaded
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.expanduser(path)).absolute()
+
+
+def _from_file(path: Path) -> LoadedModule:
+    """Return the module of a file. Raises: BadInput, also if it defines no part."""
+    where = str(path)
+    if path.suffix != ".py":
+        raise BadInput(where, "parts are loaded from Python files, whose names end in .py")
+    try:
+        with files.faults(""):
+            files.read(path, MOST_BYTES)
+    except BadInput as error:
+        raise BadInput(where, error.fault) from error
+    spec = importlib.util.spec_from_file_location(f"parts from {path}", path)
+    assert spec is not None, "the suffix is that of a module"
+    assert spec.loader is not None, "it is loaded from a file"
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))  # last, so that it hides no installed module
+    names = set(sys.modules)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[spec.name]
+        raise BadInput(_place(error, path), f"{type(error).__name__}: {_reason(error)}") from error
+    if not offers_parts(module):
+        raise BadInput(where, 'it defines no part, which is a class with a tag, such as tag="my-rule"')
+    imported = (getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - names))
+    beside = [Path(file) for file in imported if file and Path(file).is_relative_to(path.parent)]
+    return LoadedModule(
+        module, tuple({"file": str(file), "sha256": _digest([file])} for file in [path, *beside])
+    )
+
+
+def _place(error: BaseException, path: Path) -> str:
+    """Return the file and the line at which an error arose, the last one in the file."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"{path}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    return f"{path}:{lines[-1]}" if lines else str(path)
+
+
+def _reason(error: BaseException) -> str:
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return " ".join(text.split())
+
+
+def _from_packages() -> Iterator[LoadedModule]:
+    """Yield the modules that installed packages offer. Raises: BadInput."""
+    if not any(map(_offers_entry_points, sys.path)):
+        return
+    from importlib.metadata import entry_points
+
+    for point in sorted(entry_points(group=GROUP)):
+        where = point.dist.name if point.dist is not None else point.value
+        try:
+            module = importlib.import_module(point.module)
+        except (Exception, SystemExit) as error:
+            fault = f"its entry point {point.name} fails: {type(error).__name__}: {_reason(error)}"
+            raise BadInput(where, f"{fault}; --no-parts starts without it") from error
+        version = point.dist.version if point.dist is not None else ""
+        origin = {"distribution": where, "version": version, "module": point.module}
+        yield LoadedModule(module, ({**origin, "sha256": _digest(_sources(module))},))
+
+
+def _offers_entry_points(folder: str) -> bool:
+    """Return whether a package in a folder of the path offers parts; importlib.metadata takes .1 s longer."""
+    for file in Path(folder or ".").glob("*.*-info/entry_points.txt"):
+        try:
+            if GROUP.encode() in file.read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def _sources(module: ModuleType) -> list[Path]:
+    """Return the source files of a module, for a package those of all its modules."""
+    folders = getattr(module, "__path__", None)
+    if folders is not None:
+        return sorted(file for folder in folders for file in Path(folder).rglob("*.py"))
+    return [Path(module.__file__)] if module.__file__ else []
+
+
+def _digest(sources: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for source in sources:
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def classes_in(module: ModuleType) -> Iterator[type]:
+    """Yield the classes that a module, or a package with its modules, defines."""
+    attributes = vars(module).values()
+    for defined in dict.fromkeys(attribute for attribute in attributes if isinstance(attribute, type)):
+        if f"{defined.__module__}.".startswith(f"{module.__name__}."):
+            yield defined
+
+
+def offers_parts(module: ModuleType) -> bool:
+    """Return whether a module defines a part, or a panel by the name PANEL."""
+    parts = (defined for defined in classes_in(module) if issubclass(defined, Part))
+    return hasattr(module, "PANEL") or any(map(is_member, parts))
+
+
+outside = Outside()
+"""The modules from outside of this process."""

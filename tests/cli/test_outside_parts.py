@@ -1,0 +1,155 @@
+"""Parts of the user's own: --parts, the configuration, and what the results say of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import SMALL, Answer
+
+RULE = '''"""A rule and a line of my own."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure
+from engine.updates.gd import GD
+
+
+class Mine(GD, frozen=True, tag="mine"):
+    """Gradient descent by another name. Source: none."""
+
+
+class Coins(Line, frozen=True, tag="my-coins"):
+    """1. Source: none."""
+
+    title: ClassVar[str] = "flipping coins"
+    measure: ClassVar[str] = "loss"
+    formula: ClassVar[str] = "1"
+    source: ClassVar[str] = "none needed"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(direction="reference")
+
+    def holds(self, experiment: Setup) -> Finding:
+        return Finding(True, "labels are ±1, and their squares are 1")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        return Finding(True, f"{learner.name} can be compared with predictions of 0")
+
+    def value(self, at: At) -> Floats:
+        return np.ones(len(at.k))
+'''
+
+PRESET = SMALL.replace('kind = "gd"', 'kind = "mine"')
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(RULE)
+    Path("mine.toml").write_text(PRESET)
+
+
+def program(*arguments: str) -> Answer:
+    """Call the program in a process of its own, because parts are loaded once per process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "hadamard_tui", *arguments], capture_output=True, text=True, timeout=120
+    )
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("configured", [False, True])
+def test_a_preset_runs_with_parts_of_a_file_and_the_result_names_it_with_its_hash(
+    own_folders: Path, configured: bool
+):
+    if configured:
+        folder = own_folders / "xdg_config_home" / "hadamard-tui"
+        folder.mkdir(parents=True)
+        Path("mine.py").rename(folder / "mine.py")
+        (folder / "config.toml").write_text('parts = ["mine.py"]\n')
+        file, options = folder / "mine.py", []
+    else:
+        file, options = Path("mine.py").absolute(), ["--parts", "mine.py"]
+    code, out, err = program("run", "mine.toml", "--json", *options)
+    assert (code, err) == (0, "")
+    environment = json.loads(out)["environment"]
+    origin = {"file": str(file), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    assert environment["parts"] == [origin]
+    assert "flipping coins" in out
+    assert program("run", "mine.toml", "--no-parts").code == 2
+
+
+@pytest.mark.slow
+def test_an_unknown_kind_points_to_the_option():
+    code, _, err = program("run", "mine.toml")
+    assert code == 2
+    assert "learners[0].update.kind: 'mine' is unknown" in err
+    assert err.endswith("; --parts FILE.py loads kinds of your own\n")
+
+
+@pytest.mark.slow
+def test_a_fault_of_a_file_is_one_line_that_blames_no_preset():
+    Path("mine.py").write_text("\n1 / 0\n")
+    assert program("run", "mine.toml", "--parts", "mine.py") == Answer(
+        2, "", f"error: {Path('mine.py').absolute()}:2: ZeroDivisionError: division by zero\n"
+    )
+
+
+@pytest.mark.slow
+def test_parts_of_a_file_are_listed_and_stand_in_the_schema():
+    code, out, _ = program("list", "updates", "--parts", "mine.py")
+    assert code == 0
+    assert "\nmine\n  Gradient descent by another name." in out
+    assert '"Mine"' in program("schema", "--parts", "mine.py").out
+
+
+def test_results_without_parts_from_outside_name_none(call, small: Path):
+    assert "parts" not in json.loads(call("run", "small.toml", "--json").out)["environment"]
+
+
+@pytest.mark.parametrize("arguments", [["serve", "--parts", "mine.py"], ["--parts", "mine.py", "serve"]])
+@pytest.mark.slow
+def test_serve_refuses_parts(arguments: list[str]):
+    code, out, err = program(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: --parts: serve runs only the program's own parts")
+
+
+@pytest.mark.slow
+def test_points_are_computed_anew_once_the_code_of_a_part_changes(own_folders: Path):
+    axis = """
+[[axes]]
+name = "s"
+set = "run.seed"
+values = [0, 1]
+
+[[pictures]]
+x = "k"
+measure = "loss"
+curves = "s"
+"""
+    Path("axis.toml").write_text(PRESET.partition("[[claims]]")[0] + axis)
+
+    def stored() -> int:
+        code, _, err = program("run", "axis.toml", "--parts", "mine.py")
+        assert code == 0, err
+        return len([*own_folders.rglob("*.npz")])
+
+    points = stored()
+    assert points > 0
+    assert stored() == points
+    Path("mine.py").write_text(f"{RULE}\n# another version\n")
+    assert stored() == 2 * points

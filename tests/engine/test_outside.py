@@ -1,0 +1,205 @@
+"""Parts from outside: files that the user requests, and installed packages."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine.core import catalogue
+from engine.core.outside import Outside
+from engine.core.parts import BadInput
+
+RULE = '''
+"""A rule."""
+
+from engine.updates.gd import GD
+
+
+class Half(GD, frozen=True, tag="half"):
+    """Half of the step. Source: none."""
+'''
+
+
+@pytest.fixture(autouse=True)
+def same_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search path before the test, which loading extends."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+@pytest.fixture
+def outside(monkeypatch: pytest.MonkeyPatch) -> Outside:
+    """The modules from outside of a new process; the catalogue of this one remains as it is."""
+    for family in catalogue.FOLDERS:
+        catalogue.members(family)
+    fresh = Outside()
+    monkeypatch.setattr(catalogue, "outside", fresh)
+    return fresh
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def members(family: str) -> dict[str, type]:
+    """The members of a family, found anew."""
+    return catalogue.members.__wrapped__(family)
+
+
+def test_a_part_of_a_file_joins_its_family_and_no_other(outside: Outside, tmp_path: Path):
+    outside.request([written(tmp_path, "half.py", RULE)])
+    assert members("updates").keys() - catalogue.members("updates").keys() == {"half"}
+    assert members("solvers") == catalogue.members("solvers")
+
+
+def test_a_file_is_loaded_when_a_family_is_asked_for_and_once(outside: Outside, tmp_path: Path):
+    (tmp_path / "log").touch()
+    text = f"{RULE}\nwith open({str(tmp_path / 'log')!r}, 'a') as log:\n    log.write('x')\n"
+    file = written(tmp_path, "half.py", text)
+    outside.request([file])
+    outside.request([file])
+    assert (tmp_path / "log").read_text() == ""
+    members("updates")
+    members("theory")
+    assert (tmp_path / "log").read_text() == "x"
+
+
+def test_a_file_can_import_its_neighbours_and_all_of_them_are_named_with_their_hashes(
+    outside: Outside, tmp_path: Path
+):
+    neighbour = written(tmp_path, "neighbour_of_half.py", "TAG = 'half'\n")
+    text = RULE.replace('tag="half"', "tag=TAG").replace(
+        "\nclass", "from neighbour_of_half import TAG\n\nclass"
+    )
+    file = written(tmp_path, "half.py", text)
+    outside.request([file])
+    assert "half" in members("updates")
+    hashes = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in (file, neighbour)}
+    assert {origin["file"]: origin["sha256"] for origin in outside.origins()} == hashes
+
+
+def test_the_digest_follows_the_code_and_is_empty_without_any(tmp_path: Path):
+    digests = [Outside().digest()]
+    for text in (RULE, f"{RULE}\n# a comment\n"):
+        outside = Outside()
+        outside.request([written(tmp_path, "half.py", text)])
+        digests.append(outside.digest())
+    assert digests[0] == ""
+    assert len({*digests}) == 3
+
+
+FAULTS = [
+    ("x = \n", ":1: SyntaxError: invalid syntax"),
+    ("x = 1\n\ny = x / 0\n", ":3: ZeroDivisionError: division by zero"),
+    (
+        "import no_such_module_anywhere\n",
+        ":1: ModuleNotFoundError: No module named 'no_such_module_anywhere'",
+    ),
+    ("raise SystemExit(0)\n", ":1: SystemExit: 0"),
+    ("x = 1\n", ": it defines no part"),
+    ("from engine.updates.gd import GD\n", ": it defines no part"),
+    (
+        "from engine.core import catalogue\ncatalogue.members.__wrapped__('updates')\n",
+        ":2: RuntimeError: the catalogue is inc",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "fault"), FAULTS)
+def test_a_file_that_cannot_be_loaded_is_refused_with_file_line_and_error(
+    outside: Outside, tmp_path: Path, text: str, fault: str
+):
+    file = written(tmp_path, "half.py", text)
+    outside.request([file])
+    for _ in range(2):  # nothing remains of the first attempt
+        with pytest.raises(BadInput) as refused:
+            members("updates")
+        assert str(refused.value).startswith(f"{file}{fault}")
+        assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["missing.py", "folder.py", "rule.txt"])
+def test_only_a_python_file_is_loaded(outside: Outside, tmp_path: Path, name: str):
+    (tmp_path / "folder.py").mkdir()
+    written(tmp_path, "rule.txt", RULE)
+    outside.request([tmp_path / name])
+    with pytest.raises(BadInput) as refused:
+        outside.modules()
+    assert refused.value.where == str(tmp_path / name)
+
+
+def test_a_kind_that_exists_is_refused(outside: Outside, tmp_path: Path):
+    file = written(tmp_path, "half.py", RULE.replace('tag="half"', 'tag="adam"'))
+    outside.request([file])
+    with pytest.raises(BadInput, match="Half: the updates have a kind 'adam' already") as refused:
+        members("updates")
+    assert refused.value.where == str(file)
+
+
+def test_a_file_that_comes_too_late_is_refused(outside: Outside, tmp_path: Path):
+    file = written(tmp_path, "half.py", RULE)
+    outside.request([file])
+    outside.modules()
+    outside.request([file])
+    with pytest.raises(BadInput, match="start it anew"):
+        outside.request([written(tmp_path, "other.py", RULE)])
+
+
+def package(folder: Path, code: str) -> None:
+    """An installed package `rules_of_others` that offers a module of parts."""
+    (folder / "rules_of_others").mkdir()
+    written(folder / "rules_of_others", "__init__.py", "from rules_of_others.half import Half\n")
+    written(folder / "rules_of_others", "half.py", code)
+    information = folder / "rules_of_others-1.5.dist-info"
+    information.mkdir()
+    written(information, "METADATA", "Metadata-Version: 2.1\nName: rules-of-others\nVersion: 1.5\n")
+    written(information, "entry_points.txt", "[hadamard_tui.parts]\nrules = rules_of_others\n")
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of installed packages."""
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("rules_of_others")]:
+        del sys.modules[name]
+
+
+def test_an_installed_package_offers_parts_by_its_entry_point(outside: Outside, installed: Path):
+    package(installed, RULE)
+    assert "half" in members("updates")
+    (origin,) = outside.origins()
+    assert origin["distribution"] == "rules-of-others"
+    assert origin["version"] == "1.5"
+    assert origin["module"] == "rules_of_others"
+    code = b"".join(
+        (installed / "rules_of_others" / name).read_bytes() for name in ("__init__.py", "half.py")
+    )
+    assert origin["sha256"] == hashlib.sha256(code).hexdigest()
+
+
+def test_a_broken_package_is_named_with_the_way_around_it(outside: Outside, installed: Path):
+    package(installed, "1 / 0")
+    with pytest.raises(BadInput, match=r"entry point rules fails: ZeroDivisionError.*--no-parts") as refused:
+        members("updates")
+    assert refused.value.where == "rules-of-others"
+
+
+def test_only_requested_files_are_loaded_if_the_others_are_switched_off(
+    outside: Outside, installed: Path, tmp_path: Path
+):
+    package(installed, "1 / 0")
+    outside.configure(lambda: [tmp_path / "missing.py"])
+    outside.only_requested()
+    outside.request([written(tmp_path, "half.py", RULE)])
+    assert "half" in members("updates")
+    assert len(outside.origins()) == 1
+
+
+def test_configured_files_are_loaded_with_the_requested_ones(outside: Outside, tmp_path: Path):
+    outside.configure(lambda: [written(tmp_path, "half.py", RULE)])
+    assert "half" in members("updates")
