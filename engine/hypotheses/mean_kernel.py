@@ -31,7 +31,8 @@ class MeanKernel(NamedTuple):
     @property
     def least_eigenvalues(self) -> torch.Tensor:
         """λ₀ = λ_min(E K) of every net, [N]."""
-        return torch.linalg.eigvalsh(self.kernels)[:, 0]
+        eigenvalues: torch.Tensor = torch.linalg.eigvalsh(self.kernels)
+        return eigenvalues[:, 0]
 
 
 def mean_kernel(net: Architecture, tensors: Params, instances: Instances) -> MeanKernel:

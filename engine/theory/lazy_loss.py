@@ -66,8 +66,8 @@ class KernelRegime(Line, frozen=True):
         rate = torch.as_tensor(start.rates["W1"], dtype=torch.float64)
         rates = 2 * rate.expand_as(start.tensors["W1"])[:, 0, 0]
         exponents = rates * mean.least_eigenvalues / errors.shape[1]
-        quantities = (errors.square().mean(1), exponents, rates)
-        return LazyStart(*(quantity.cpu().numpy() for quantity in quantities), mean)
+        losses = errors.square().mean(1)
+        return LazyStart(losses.cpu().numpy(), exponents.cpu().numpy(), rates.cpu().numpy(), mean)
 
     def losses(self, at: At, beginning: LazyStart) -> Floats:
         """Return L₀ e^(−γλ₀t/m) [R, S] at the steps t of every record."""
