@@ -59,10 +59,10 @@ class KernelRegime(Line, frozen=True):
 
     def beginning(self, at: At) -> LazyStart:
         """Return the quantities of a learner at its start."""
-        start, data = at.start, at.drawn.data
+        start, instances, labels = at.start, at.drawn.data.instances, at.drawn.data.labels
         with torch.no_grad():
-            errors = start.predict(data.instances).double() - data.labels.double()
-            mean = mean_kernel(start.architecture, start.tensors, data.instances)
+            errors = start.predict(instances).double() - labels.double()
+            mean = mean_kernel(start.architecture, start.tensors, instances)
         rate = torch.as_tensor(start.rates["W1"], dtype=torch.float64)
         rates = 2 * rate.expand_as(start.tensors["W1"])[:, 0, 0]
         exponents = rates * mean.least_eigenvalues / errors.shape[1]

@@ -31,11 +31,11 @@ class Net:
     """The net of one replica at its start."""
 
     def __init__(self, described: Experiment, replica: int) -> None:
-        hypothesis, data = beginning(described)
+        hypothesis, drawn = beginning(described)
         tensors = {layer: tensor[replica].numpy() for layer, tensor in hypothesis.tensors.items()}
-        rows = data.instances.rows[replica].numpy()
+        rows = drawn.instances.rows[replica].numpy()
         self.rows = tensors.get("m1", np.ones(())).item() * rows
-        self.labels = data.labels[replica].numpy()
+        self.labels = drawn.labels[replica].numpy()
         self.first = tensors["W1"]
         self.output = tensors.get("m2", np.ones(())).item() * tensors["W2"][0]
         self.covariance = 1.5 / 4 * rows @ rows.T
