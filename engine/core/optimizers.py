@@ -65,6 +65,11 @@ SET_BY_PROGRAM = frozenset(
 """Arguments that the program passes, so that options cannot."""
 
 
+def entry(name: str, library: str) -> str:
+    """Return the name of an optimizer in the tables without loading it; that of a user is in none."""
+    return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
+
+
 def qualified(optimizer: type[Optimizer]) -> str:
     """Return the name of an optimizer in the tables: its package and its class."""
     return f"{optimizer.__module__.split('.')[0]}.{optimizer.__name__}"
@@ -195,8 +200,10 @@ def _groups(name: str, parameters: list[Any]) -> list[Any]:
     """Return parameters or groups of them as an optimizer takes them: all, matrices only, or both apart."""
     if not any(isinstance(group, dict) for group in parameters):
         parts = _parts(name, parameters)
-        return parts if len(parts) > 1 or "use_muon" in parts[0] else parts[0]["params"]
-    return [{**group, **part} for group in parameters for part in _parts(name, group["params"])]
+        return [part for part in parts if part["params"]] if len(parts) > 1 else parts[0]["params"]
+    return [
+        {**group, **part} for group in parameters for part in _parts(name, group["params"]) if part["params"]
+    ]
 
 
 def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
@@ -207,5 +214,4 @@ def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
     if name in MATRICES_ONLY:
         return [{"params": matrices}]
     biases = [parameter for parameter in parameters if parameter.dim() < 2]
-    parts = ({"params": matrices, "use_muon": True}, {"params": biases, "use_muon": False})
-    return [part for part in parts if part["params"]]
+    return [{"params": matrices, "use_muon": True}, {"params": biases, "use_muon": False}]
