@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from engine.core.lazy import torch
 from engine.core.parts import BadField
 from engine.core.texts import listed, nearest, quoted
 
@@ -215,3 +220,25 @@ def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
         return [{"params": matrices}]
     biases = [parameter for parameter in parameters if parameter.dim() < 2]
     return [{"params": matrices, "use_muon": True}, {"params": biases, "use_muon": False}]
+
+
+@contextmanager
+def random_numbers(seed: int, device: torch.device) -> Iterator[None]:
+    """Give the block random numbers that depend on the seed alone: of torch, numpy and Python."""
+    # Not by `fork_rng` and `manual_seed`, which visit every kind of device and take longer than a small step.
+    generators = [torch.default_generator]
+    if device.type == "cuda":
+        generators.append(torch.cuda.default_generators[device.index or 0])
+    states, of_numpy = [generator.get_state() for generator in generators], np.random.get_state()
+    of_python = random.getstate()
+    for generator in generators:
+        generator.manual_seed(seed)
+    np.random.seed(seed)
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+        np.random.set_state(of_numpy)
+        random.setstate(of_python)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -221,7 +220,7 @@ class Group:
             parameter.data.copy_(self._of_nets(layer, params))
             parameter.grad = self._of_nets(layer, gradients).clone()
         if len(self.nets) > 1 or self._is_finite():
-            with _random_numbers(self.steps, next(iter(params.values())).device):
+            with optimizers.random_numbers(self.steps, next(iter(params.values())).device):
                 self.optimizer.step(*([] if evaluate is None else [self._closure(evaluate, params)]))
         else:  # many optimizers decompose matrices, which fails without finite entries
             for parameter in self.parameters.values():
@@ -295,20 +294,3 @@ def _as_torch_has_it(w: torch.Tensor) -> torch.Tensor:
     if w.dim() == 1:
         return w[None]
     return w[:, 0] if w.shape[-1] == 1 else w
-
-
-@contextmanager
-def _random_numbers(seed: int, device: torch.device) -> Iterator[None]:
-    """Give the block random numbers of torch that depend on the seed alone."""
-    # Not by `fork_rng` and `manual_seed`, which visit every kind of device and take longer than a small step.
-    generators = [torch.default_generator]
-    if device.type == "cuda":
-        generators.append(torch.cuda.default_generators[device.index or 0])
-    states = [generator.get_state() for generator in generators]
-    for generator in generators:
-        generator.manual_seed(seed)
-    try:
-        yield
-    finally:
-        for generator, state in zip(generators, states, strict=True):
-            generator.set_state(state)

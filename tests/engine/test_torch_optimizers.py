@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 import msgspec
+import numpy as np
 import pytest
 import torch
 from building import begun, data_of, experiment
@@ -26,7 +27,10 @@ def rule(name, library="torch", **fields):
 
 def names_of(entries):
     libraries = {"torch": "torch", "pytorch_optimizer": "pytorch-optimizer"}
-    pairs = [(name, libraries[package]) for package, name in (entry.split(".") for entry in sorted(entries))]
+    pairs = [
+        (name, libraries[package])
+        for package, name in (full_name.split(".") for full_name in sorted(entries))
+    ]
     return [pair for pair in pairs if HAS_SECOND or pair[1] == "torch"]
 
 
@@ -190,13 +194,20 @@ def test_random_numbers_of_an_optimizer_are_the_same_in_every_run_and_leave_thos
     if not HAS_SECOND:
         pytest.skip("it needs pytorch-optimizer")
     update, (params, gradients) = rule("Kron", "pytorch-optimizer"), drawn(1)
-    torch.manual_seed(3)
-    first = trajectory(update, params, gradients, RATES)
-    after = torch.rand(1)
-    torch.manual_seed(3)
-    assert torch.equal(after, torch.rand(1))
-    again = trajectory(update, params, gradients, RATES)
-    assert all(torch.equal(w, again[layer]) for layer, w in first.items())
+    outside = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        np.random.seed(3)
+        weights = trajectory(update, params, gradients, RATES)
+        outside.append((weights, torch.rand(1), np.random.random()))
+    (first, *first_draws), (second, *second_draws) = outside
+    assert first_draws == second_draws
+    torch.manual_seed(4)
+    np.random.seed(4)
+    third = trajectory(update, params, gradients, RATES)
+    for layer, w in first.items():
+        assert torch.equal(w, second[layer])
+        assert torch.equal(w, third[layer])
 
 
 @pytest.mark.parametrize(
