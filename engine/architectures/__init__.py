@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,10 @@ Start = dict[str, NDArray[np.float64]]
 
 Tensors that `layers` does not name are fixed: no update rule sees them.
 """
+
+
+MOST_SEEDS = 2**31
+"""Number of seeds from which starts of modules are drawn."""
 
 
 class Signals(NamedTuple):
@@ -300,6 +305,86 @@ class Architecture(Part, frozen=True):
         """Return whether function and start treat all rotations of instances [d] alike, and the reason."""
         reason = f"{self.kind} does not declare that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
+
+
+class ModuleArchitecture(Architecture, frozen=True):
+    """Base of architectures that a torch module computes, in any of torch's layers.
+
+    A member says by `module` which module it is. Modules are in evaluation mode: dropout is off, and batch
+    normalisation uses its buffers, which are fixed. Learners with the same module run side by side where
+    `torch.func.vmap` can do so, and one after the other elsewhere.
+    """
+
+    example_d: ClassVar[int] = 16
+    """A number of features for which `module` works; names of tensors are those of this module."""
+
+    def module(self, d: int) -> Any:
+        """Return a new `torch.nn.Module`, drawn at random, that maps instances [n, d] to [n] or [n, 1]."""
+        raise NotImplementedError
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in _template(self, self.example_d).named_parameters())
+
+    def start(self, stream: Stream, d: int) -> Start:
+        draws = [self._drawn(d, int(seed)) for seed in stream.integers(MOST_SEEDS)]
+        return {name: np.stack([draw[name] for draw in draws]) for name in draws[0]}
+
+    def _drawn(self, d: int, seed: int) -> dict[str, NDArray[np.float64]]:
+        """Return the tensors of a new module whose start torch draws from a seed."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            tensors = self.module(d).state_dict()
+        return {name: tensor.double().numpy() for name, tensor in tensors.items()}
+
+    def layout(self, d: int) -> Layout:
+        try:
+            module = _template(self, d)
+            with torch.no_grad():
+                outputs = tuple(module(torch.zeros(3, d)).shape)
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            return Layout({}, refusal=f"its module fails for {d} features: {type(error).__name__}: {reason}")
+        if outputs not in ((3,), (3, 1)):
+            fault = f"its module returns {list(outputs)} for 3 instances; it must return [3] or [3, 1]"
+            return Layout({}, refusal=fault)
+        shapes = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
+        return Layout(shapes, units=sum(shape[0] for shape in shapes.values() if len(shape) > 1))
+
+    def predict(self, params: Params, instances: Instances) -> torch.Tensor:
+        module, members = _template(self, instances.d), len(next(iter(params.values())))
+        rows = instances.rows
+
+        def of_member(tensors: Params, x: torch.Tensor) -> torch.Tensor:
+            outputs: torch.Tensor = torch.func.functional_call(module, tensors, (x,))
+            return outputs.view(len(x))
+
+        per_replica = members // instances.replicas
+        if self not in _one_by_one:
+            has_one_problem = instances.replicas == 1
+            shared = rows[0] if has_one_problem else rows.repeat_interleave(per_replica, 0)
+            try:
+                side_by_side = torch.func.vmap(of_member, in_dims=(0, None if has_one_problem else 0))
+                predictions: torch.Tensor = side_by_side(params, shared)
+            except RuntimeError:  # the module branches on values, or changes tensors in place
+                _one_by_one.add(self)
+            else:
+                return predictions
+        members_params = ({name: w[member] for name, w in params.items()} for member in range(members))
+        return torch.stack(
+            [of_member(tensors, rows[number // per_replica]) for number, tensors in enumerate(members_params)]
+        )
+
+
+_one_by_one: set[ModuleArchitecture] = set()
+"""Architectures whose modules `torch.func.vmap` cannot run."""
+
+
+@cache
+def _template(architecture: ModuleArchitecture, d: int) -> Any:
+    """Return a module for d features in evaluation mode, whose tensors are not used."""
+    with torch.random.fork_rng(devices=[]):
+        return architecture.module(d).eval()
 
 
 class LayerSignals(NamedTuple):

@@ -67,13 +67,13 @@ class Elimination(Solver, frozen=True, tag="elimination"):
 class Equations:
     """Linear equations over F₂ for the set of bits, from the examples seen, for every replica and target."""
 
-    def __init__(self, data: Data, batch: int, population: bool, abstain: bool) -> None:
+    def __init__(self, dataset: Data, batch: int, population: bool, abstain: bool) -> None:
         self._batch, self._population, self._abstain = batch, population, abstain
-        self._d = data.instances.d
-        members = len(data.labels)
-        self._members = members // data.replicas
+        self._d = dataset.instances.d
+        members = len(dataset.labels)
+        self._members = members // dataset.replicas
         self._waiting = np.zeros((members, 0, self._d + 1))
-        negative = (data.instances.rows < 0).cpu().numpy()
+        negative = (dataset.instances.rows < 0).cpu().numpy()
         seeds = [zlib.crc32(np.packbits(rows).tobytes()) for rows in negative for _ in range(self._members)]
         self._coins = [np.random.default_rng(seed) for seed in seeds]  # the same for all targets of a replica
         self._solved = [ReducedEquations(self._d) for _ in range(members)]

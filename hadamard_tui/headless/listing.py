@@ -43,6 +43,7 @@ ALLOWED = {
     "columns": "list of columns",
     "rates": "number, list of numbers, or best;",
     "part": "table",
+    "table": "table",
 }
 
 

@@ -1,0 +1,204 @@
+"""Estimators of scikit-learn by name."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import warnings
+from functools import cache, partial
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from engine.core.lazy import torch
+from engine.core.linear_algebra import one_thread
+from engine.core.parts import SELDOM, BadInput, Count
+from engine.core.stopping import aside, go_on
+from engine.core.streams import Streams
+from engine.hypotheses.hypothesis import Hypothesis
+from engine.problems.data import Data
+from engine.problems.instances import Instances
+from engine.solvers import Floats, Solver, SolverStructure
+
+MOST_SEEDS = 2**31
+"""Number of seeds that every estimator accepts."""
+
+Option = bool | int | float | str | None
+
+
+class Estimator(Solver, frozen=True, tag="sklearn"):
+    """A regressor or classifier of scikit-learn, fitted anew to all examples seen.
+
+    Any public estimator that scikit-learn lists is known by the name of its class, as in `name = "Lasso"`.
+    Regressors predict numbers. Classifiers need labels ±1 and predict ±1; from examples of one label alone
+    they predict that label. Predictions are 0 before the first fit. Random estimators get a seed from the
+    replica, unless `options` sets `random_state`. Fits use float64 and one thread. Source: Pedregosa et al.
+    2011.
+    """
+
+    experimental: ClassVar[bool] = True
+
+    name: Annotated[str, Meta(title="name", description="class of the estimator, as in Lasso or SVC")] = (
+        "DecisionTreeRegressor"
+    )
+    options: Annotated[
+        dict[str, Option],
+        Meta(title="options", description="arguments of the class, as in alpha = 0.1"),
+    ] = msgspec.field(default_factory=dict)
+    least: Annotated[
+        Count,
+        Meta(
+            title="least",
+            description="number of examples from which on it is fitted; predictions are 0 before",
+            extra=SELDOM,
+        ),
+    ] = 1
+
+    def structure(self) -> SolverStructure:
+        return SolverStructure(
+            labels="signs" if _is_classifier(self.name) else "any", linear_in_instance=False, continuous=False
+        )
+
+    def refuses(self, d: int) -> str | None:
+        cls = _class_of(self.name)
+        if cls is None:
+            names = _names()
+            near = difflib.get_close_matches(self.name, names, n=3)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"it has {len(names)} of them"
+            return f"scikit-learn has no regressor or classifier {self.name!r}; {hint}"
+        arguments = inspect.signature(cls).parameters
+        unknown = [name for name in self.options if name not in arguments]
+        if unknown:
+            return f"{self.name} has no argument {unknown[0]!r}; it has {', '.join(arguments) or 'none'}"
+        required = [
+            name
+            for name, argument in arguments.items()
+            if argument.default is argument.empty and name not in self.options
+        ]
+        if required:
+            return f"{self.name} needs {required[0]}, which no preset can state; take another estimator"
+        return None
+
+    def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
+        seeds = (streams or Streams(range(data.replicas)))("sklearn").integers(MOST_SEEDS)
+        return Fit(self, data, [int(seed) for seed in seeds])
+
+    def estimator(self, seed: int) -> Any:
+        """Return the estimator before a fit. Raises: BadInput."""
+        cls = _class_of(self.name)
+        assert cls is not None, "an experiment with an unknown name is refused"
+        options = dict(self.options)
+        if "random_state" in inspect.signature(cls).parameters:
+            options.setdefault("random_state", seed)
+        try:
+            return cls(**options)
+        except Exception as error:
+            raise self.fault("cannot be made", error) from error
+
+    def fault(self, summary: str, error: Exception) -> BadInput:
+        """Return the error of scikit-learn as one line."""
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return BadInput(f"scikit-learn: {self.name}", f"{summary}: {reason}")
+
+
+class Fit:
+    """An estimator for every replica and target, fitted when it is next used."""
+
+    def __init__(self, solver: Estimator, dataset: Data, seeds: list[int]) -> None:
+        self._solver, self._seeds = solver, seeds
+        self._targets = len(dataset.labels) // dataset.replicas
+        self._rows = [dataset.instances.rows[:, :0]]
+        self._labels = [dataset.labels[:, :0]]
+        self._fitted: list[Any] | None = None
+
+    def learn(self, instances: Instances, labels: torch.Tensor) -> None:
+        """Take in examples: instances [R, n, d] and their labels [B, n]."""
+        self._rows.append(instances.rows)
+        self._labels.append(labels)
+        self._fitted = None
+
+    def weights(self) -> None:
+        """Return None: predictions need not be linear in x."""
+
+    def predict(self, instances: Instances) -> torch.Tensor:
+        """Return predictions [B, n]. Raises: BadInput, Stopped."""
+        rows = instances.rows.double().cpu().numpy()
+        predictions = []
+        for member, fitted in enumerate(self._fits()):
+            go_on()
+            predictions.append(self._predictions(fitted, rows[member // self._targets]))
+        return torch.from_numpy(np.stack(predictions)).to(self._labels[0])
+
+    def _predictions(self, fitted: Any, rows: Floats) -> Floats:
+        """Return the predictions [n] of an estimator, or of the only label seen."""
+        if isinstance(fitted, float):
+            return np.full(len(rows), fitted)
+        try:
+            return np.asarray(fitted.predict(rows), np.float64).reshape(len(rows))
+        except Exception as error:
+            raise self._solver.fault("cannot predict", error) from error
+
+    def _fits(self) -> list[Any]:
+        if self._fitted is None:
+            self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
+            rows, labels = (parts[0].double().cpu().numpy() for parts in (self._rows, self._labels))
+            self._fitted = [
+                aside(partial(self._fit, rows[member // self._targets], y, member))
+                for member, y in enumerate(labels)
+            ]
+        return self._fitted
+
+    def _fit(self, rows: Floats, labels: Floats, member: int) -> Any:
+        """Return the estimator fitted to rows [k, d] and labels [k], or the number that it predicts."""
+        if len(rows) < self._solver.least:
+            return 0.0
+        if _is_classifier(self._solver.name):
+            labels = np.sign(labels).astype(int)
+            if len({*labels}) == 1:
+                return float(labels[0])
+        estimator = self._solver.estimator(self._seeds[member // self._targets])
+        try:
+            with warnings.catch_warnings(), one_thread():
+                warnings.simplefilter("ignore")  # each fit would warn again about the same cause
+                return estimator.fit(rows, labels)
+        except Exception as error:
+            summary = f"cannot be fitted to {len(rows)} examples (least = {len(rows) + 1} begins later)"
+            raise self._solver.fault(summary, error) from error
+
+
+@cache
+def _class_of(name: str) -> Any:
+    """Return the class of an estimator by name; None if scikit-learn offers none."""
+    import sklearn  # type: ignore[import-untyped]
+    from sklearn.base import (  # type: ignore[import-untyped]
+        ClassifierMixin,
+        RegressorMixin,
+    )
+
+    for package in sklearn.__all__:
+        try:
+            module = importlib.import_module(f"sklearn.{package}")
+        except ImportError:
+            continue
+        cls = getattr(module, name, None) if name in getattr(module, "__all__", ()) else None
+        if isinstance(cls, type) and issubclass(cls, (RegressorMixin, ClassifierMixin)):
+            return cls
+    return None
+
+
+def _is_classifier(name: str) -> bool:
+    """Return whether a name is that of a classifier."""
+    from sklearn.base import ClassifierMixin
+
+    cls = _class_of(name)
+    return cls is not None and issubclass(cls, ClassifierMixin)
+
+
+def _names() -> list[str]:
+    """Return the names of all regressors and classifiers."""
+    from sklearn.utils.discovery import all_estimators  # type: ignore[import-untyped]
+
+    return [name for name, _ in all_estimators(type_filter=["regressor", "classifier"])]

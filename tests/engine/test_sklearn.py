@@ -1,0 +1,109 @@
+"""Estimators of scikit-learn by name, against scikit-learn itself."""
+
+import numpy as np
+import pytest
+from building import data_of, experiment, raw
+from sklearn.linear_model import Lasso
+from sklearn.svm import SVC
+from sklearn.tree import ExtraTreeRegressor
+
+from engine.core.parts import BadInput
+from engine.runtime.run import run
+from engine.spec import reading
+
+GAUSSIAN = {"kind": "gaussian", "n": 12}
+SIGNS = {"kind": "rademacher", "n": 12}
+
+
+def described(matrix=GAUSSIAN, replicas=1, **solver):
+    learners = {"it": {"solver": {"kind": "sklearn", **solver}}}
+    return experiment(
+        matrix, {"kind": "feature", "index": 1}, learners, d=5, replicas=replicas, dtype="float64"
+    )
+
+
+def hypothesis_of(setup, drawn):
+    return setup.learners[0].solver.begin(drawn, setup.run.random_streams())
+
+
+def predictions(setup):
+    """Predictions [R, n] after 8 examples, and the drawn."""
+    drawn = data_of(setup)
+    hypothesis = hypothesis_of(setup, drawn)
+    for k in range(8):
+        hypothesis.learn(drawn.instances.at(slice(k, k + 1)), drawn.labels[:, k : k + 1])
+    return hypothesis.predict(drawn.instances).numpy(), drawn
+
+
+@pytest.mark.parametrize(
+    ("matrix", "name", "options", "make"),
+    [
+        (GAUSSIAN, "Lasso", {"alpha": 0.1}, Lasso),
+        (SIGNS, "SVC", {"C": 3.0, "kernel": "poly"}, SVC),
+        (GAUSSIAN, "ExtraTreeRegressor", {"random_state": 7}, ExtraTreeRegressor),
+    ],
+)
+def test_predictions_are_those_of_the_estimator_fitted_to_the_examples(matrix, name, options, make):
+    predicted, drawn = predictions(described(matrix, replicas=2, name=name, options=options))
+    for replica in range(2):
+        rows, labels = drawn.instances.rows[replica].numpy(), drawn.labels[replica].numpy()
+        expected = make(**options).fit(rows[:8], labels[:8]).predict(rows)
+        np.testing.assert_array_equal(predicted[replica], expected)
+
+
+def test_every_replica_has_its_own_seed_and_the_same_one_in_every_run():
+    setup = described(replicas=3, name="ExtraTreeRegressor")
+    predicted, _ = predictions(setup)
+    np.testing.assert_array_equal(predicted, predictions(setup)[0])
+    assert len({*hypothesis_of(setup, data_of(setup))._seeds}) == 3
+
+
+def test_a_classifier_predicts_the_only_label_seen_and_predictions_begin_at_0():
+    setup = described(SIGNS, name="LogisticRegression")
+    drawn = data_of(setup)
+    hypothesis = hypothesis_of(setup, drawn)
+    assert (hypothesis.predict(drawn.instances) == 0).all()
+    hypothesis.learn(drawn.instances.at(slice(0, 1)), drawn.labels[:, :1])
+    assert (hypothesis.predict(drawn.instances) == drawn.labels[:, :1]).all()
+
+
+def test_predictions_are_0_before_the_least_number_of_examples():
+    trace = run(described(name="KNeighborsRegressor", least=5))
+    losses = trace.curves[0].mean("loss")
+    np.testing.assert_allclose(losses[:5], losses[0])
+    assert abs(losses[5:] - losses[0]).min() > 1e-3
+
+
+FAULTS = [
+    ({"name": "Laso"}, "scikit-learn has no regressor or classifier 'Laso'; did you mean Lasso"),
+    ({"name": "PCA"}, "scikit-learn has no regressor or classifier 'PCA'"),
+    ({"name": "Lasso", "options": {"alfa": 1}}, "Lasso has no argument 'alfa'; it has alpha, "),
+    ({"name": "VotingRegressor"}, "VotingRegressor needs estimators, which no preset can state"),
+    ({"name": "SVC"}, "sklearn needs labels"),
+]
+
+
+@pytest.mark.parametrize(("solver", "fault"), FAULTS)
+@pytest.mark.slow
+def test_a_name_or_an_argument_that_does_not_exist_is_refused(solver, fault):
+    learners = {"it": {"solver": {"kind": "sklearn", **solver}}}
+    with pytest.raises(BadInput) as refused:
+        reading.parse(raw(GAUSSIAN, {"kind": "feature", "index": 1}, learners, d=5))
+    assert refused.value.where == "learners[0].solver"
+    assert refused.value.fault.startswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("solver", "fault"),
+    [
+        (
+            {"name": "Lasso", "options": {"alpha": -1.0}},
+            "cannot be fitted to 1 examples .*least = 2.*'alpha'",
+        ),
+        ({"name": "KNeighborsRegressor"}, "cannot predict: Expected n_neighbors <= n_samples_fit"),
+    ],
+)
+def test_an_error_of_scikit_learn_is_one_line(solver, fault):
+    with pytest.raises(BadInput, match=fault) as refused:
+        run(described(**solver))
+    assert "\n" not in str(refused.value)
