@@ -132,7 +132,10 @@ def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
 
 
 def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> None:
-    """Check that an optimizer takes these options, and that no required one is missing. Raises: BadField."""
+    """Check that an optimizer takes these options and values, and that no required one is missing.
+
+    Raises: BadField.
+    """
     accepted = arguments(optimizer)
     name = optimizer.__name__
     for option in options:
@@ -142,6 +145,17 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
     for option, parameter in accepted.items():
         if parameter.default is parameter.empty and option not in options:
             raise BadField("options", f"{name} requires {option}; add it to the options")
+    nn: Any = torch.nn  # mypy reads no stubs of modules
+    model = nn.Linear(2, 2)
+    try:
+        make_optimizer(optimizer, model.parameters(), model, 0.1, options)
+    except Exception as error:  # optimizers raise errors of any kind
+        raise BadField("options", f"{name} refuses them: {reason_of(error)}") from error
+
+
+def reason_of(error: Exception) -> str:
+    """Return the message of another library's error in one line."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def needs_closure(optimizer: type[Optimizer]) -> bool:

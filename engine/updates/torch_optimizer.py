@@ -14,7 +14,7 @@ from engine.core import optimizers
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
-from engine.core.parts import SELDOM, Verdict
+from engine.core.parts import SELDOM, BadInput, Verdict
 from engine.problems.matrices import Matrix
 from engine.updates import Evaluate, Rate, Rates, State, Update, UpdateStructure
 
@@ -111,7 +111,13 @@ class Torch(Update, frozen=True, tag="torch"):
         moved = {layer: w.clone() for layer, w in params.items()}
         stepped = [group.copied() for group in self._groups(params, by_net, _groups_of(state))]
         for group in stepped:
-            group.step(params, gradients, by_net[group.nets[0]], evaluate)
+            try:
+                group.step(params, gradients, by_net[group.nets[0]], evaluate)
+            except (MemoryError, torch.OutOfMemoryError):
+                raise
+            except Exception as error:  # optimizers raise errors of any kind
+                fault = f"its step fails: {optimizers.reason_of(error)}"
+                raise BadInput(f"{self.library}: {self.name}", fault) from error
             group.write(moved)
         return moved, Optimizers(stepped)
 
