@@ -194,15 +194,15 @@ def _measured(trace: Trace, number: int = 0) -> dict[str, Floats]:
 
 def _runs(raw: Raw, member: type[Part]) -> Check:
     experiment, trace = _curves(raw)
-    curve = trace.curves[0]
-    if not curve.complete or not np.isfinite(curve.mean("loss")).all():
+    losses = trace.curves[0].mean("loss")
+    if losses is None or not trace.curves[0].complete or not np.isfinite(losses).all():
         return Check("run", False, f"the run on {_problem(experiment)} diverges; choose milder defaults")
     if issubclass(member, Line):
         holds, reason = member().holds(experiment)
         state = "holds" if holds else "does not hold"
         return Check("run", True, f"the line {state} on {_problem(experiment)}: {reason}")
-    start, end = curve.mean("loss")[[0, -1]]
-    return Check("run", True, f"the loss on {_problem(experiment)} goes from {start:.3g} to {end:.3g}")
+    words = f"the loss on {_problem(experiment)} goes from {losses[0]:.3g} to {losses[-1]:.3g}"
+    return Check("run", True, words)
 
 
 def _problem(experiment: Experiment) -> str:
@@ -371,8 +371,8 @@ def _drawn(kind: Any, rng: np.random.Generator) -> Any:
             high = kind.le if kind.le is not None else low + D
             return int(rng.integers(low, min(high, low + D) + 1))
         case msgspec.inspect.FloatType():
-            low = kind.ge if kind.ge is not None else kind.gt if kind.gt is not None else -2.0
-            high = kind.le if kind.le is not None else kind.lt if kind.lt is not None else low + 2.0
-            return float(rng.uniform(low, min(high, low + 2.0)))
+            least = next((limit for limit in (kind.ge, kind.gt) if limit is not None), -2.0)
+            largest = next((limit for limit in (kind.le, kind.lt) if limit is not None), math.inf)
+            return float(rng.uniform(least, min(largest, least + 2.0)))
         case _:
             return None
