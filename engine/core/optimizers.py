@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from engine.core.lazy import torch
 from engine.core.parts import BadField
 from engine.core.texts import listed, nearest, quoted
 
@@ -63,6 +68,11 @@ SET_BY_PROGRAM = frozenset(
     {"self", "params", "model", "module", "optimizer", "base_optimizer", "lr", "max_lr"}
 )
 """Arguments that the program passes, so that options cannot."""
+
+
+def entry(name: str, library: str) -> str:
+    """Return the name of an optimizer in the tables without loading it; that of a user is in none."""
+    return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
 
 
 def qualified(optimizer: type[Optimizer]) -> str:
@@ -122,7 +132,10 @@ def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
 
 
 def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> None:
-    """Check that an optimizer takes these options, and that no required one is missing. Raises: BadField."""
+    """Check that an optimizer takes these options and values, and that no required one is missing.
+
+    Raises: BadField.
+    """
     accepted = arguments(optimizer)
     name = optimizer.__name__
     for option in options:
@@ -132,6 +145,17 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
     for option, parameter in accepted.items():
         if parameter.default is parameter.empty and option not in options:
             raise BadField("options", f"{name} requires {option}; add it to the options")
+    nn: Any = torch.nn  # mypy reads no stubs of modules
+    model = nn.Linear(2, 2)
+    try:
+        make_optimizer(optimizer, model.parameters(), model, 0.1, options)
+    except Exception as error:  # optimizers raise errors of any kind
+        raise BadField("options", f"{name} refuses them: {reason_of(error)}") from error
+
+
+def reason_of(error: Exception) -> str:
+    """Return the message of another library's error in one line."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def needs_closure(optimizer: type[Optimizer]) -> bool:
@@ -195,8 +219,10 @@ def _groups(name: str, parameters: list[Any]) -> list[Any]:
     """Return parameters or groups of them as an optimizer takes them: all, matrices only, or both apart."""
     if not any(isinstance(group, dict) for group in parameters):
         parts = _parts(name, parameters)
-        return parts if len(parts) > 1 or "use_muon" in parts[0] else parts[0]["params"]
-    return [{**group, **part} for group in parameters for part in _parts(name, group["params"])]
+        return [part for part in parts if part["params"]] if len(parts) > 1 else parts[0]["params"]
+    return [
+        {**group, **part} for group in parameters for part in _parts(name, group["params"]) if part["params"]
+    ]
 
 
 def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
@@ -207,5 +233,26 @@ def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
     if name in MATRICES_ONLY:
         return [{"params": matrices}]
     biases = [parameter for parameter in parameters if parameter.dim() < 2]
-    parts = ({"params": matrices, "use_muon": True}, {"params": biases, "use_muon": False})
-    return [part for part in parts if part["params"]]
+    return [{"params": matrices, "use_muon": True}, {"params": biases, "use_muon": False}]
+
+
+@contextmanager
+def random_numbers(seed: int, device: torch.device) -> Iterator[None]:
+    """Give the block random numbers that depend on the seed alone: of torch, numpy and Python."""
+    # Not by `fork_rng` and `manual_seed`, which visit every kind of device and take longer than a small step.
+    generators = [torch.default_generator]
+    if device.type == "cuda":
+        generators.append(torch.cuda.default_generators[device.index or 0])
+    states, of_numpy = [generator.get_state() for generator in generators], np.random.get_state()
+    of_python = random.getstate()
+    for generator in generators:
+        generator.manual_seed(seed)
+    np.random.seed(seed)
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+        np.random.set_state(of_numpy)
+        random.setstate(of_python)

@@ -27,3 +27,8 @@ def unflat(vector: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
 def per_member(numbers: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """Return a number per batch member [B], shaped [B, 1, …] to multiply a tensor."""
     return numbers.view(-1, *[1] * (like.dim() - 1))
+
+
+def chosen(active: torch.Tensor, new: Params, old: Params) -> Params:
+    """Return the new tensors for active members of the batch, and the old ones for the others."""
+    return {layer: torch.where(per_member(active, w), w, old[layer]) for layer, w in new.items()}

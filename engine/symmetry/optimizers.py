@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED
 from engine.core.lazy import torch
 from engine.core.optimizers import make_optimizer as optimizer_of
-from engine.core.optimizers import needs_graph
+from engine.core.optimizers import needs_graph, random_numbers
 from engine.core.streams import Streams
 from engine.core.texts import listed
 from engine.problems.instances import element
@@ -183,8 +183,7 @@ class _Pair:
     def _train(self, transformation: NDArray[np.float64], noise: NDArray[np.float64] | float = 0.0) -> Any:
         """Return the predictions [steps + 1, rows] of a model on transformed inputs."""
         inputs = torch.from_numpy((self._x + noise) @ transformation.T)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._seed)
+        with random_numbers(self._seed, inputs.device):
             model = self._model(np.asarray(np.linalg.inv(transformation), np.float64))
             optimizer = _made(self._make, model)
             graph = needs_graph(type(optimizer))

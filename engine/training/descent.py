@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.architectures import Architecture, with_penalty
 from engine.core.cost import root_of_curvature
 from engine.core.lazy import torch
-from engine.core.params import Params, per_member
+from engine.core.params import Params, chosen, per_member
 from engine.core.streams import Streams
 from engine.hypotheses.curvature import Curvature, largest, largest_eigenpairs, tangent_kernels
 from engine.hypotheses.hypothesis import Hypothesis
@@ -107,6 +107,7 @@ class Descent:
         params = {layer: tensors.pop(layer) for layer in architecture.layers}
         structure = None if update is None else update.structure()
         self._observes = None if structure is None else structure.observes
+        self._evaluates = structure is not None and structure.evaluates
         self._options = None if learner.plain_steps else OptionedSteps(learner, inputs.streams)
         self._start_given = bool(learner.start_seed)
         self._of_loss = learner.schedule is not None and learner.schedule.of_loss
@@ -210,11 +211,7 @@ class Descent:
 
         def slope(predictions: torch.Tensor) -> torch.Tensor:
             had.append(predictions)
-            slopes = self._loss.slope(predictions, labels)
-            if shares is not None:
-                return slopes * shares
-            # A division by 1 changes nothing, but costs a pass over [B, n] at every example of a stream.
-            return slopes if instances.n == 1 else slopes / instances.n
+            return self._slope(predictions, labels, shares)
 
         assert self._update is not None, "a protocol that trains admits only learners with a rule"
         # Of one example with entries ±1, −η g takes two values: an exponential per weight would repeat them d
@@ -225,16 +222,46 @@ class Descent:
             gradients = self._architecture.gradient(self.tensors, instances, slope)
             gradients = with_penalty(self._l2_penalties, self._params, gradients)
             state = self._observed(instances, labels, shares)
+            if self._evaluates:
+                evaluate = partial(self._evaluated, instances, labels, shares)
+                state = self._update.evaluating(evaluate, state)
             if self._options is None:
                 params, state = self._update.step(self._params, gradients, self._rates, state)
             else:
                 losses = self._losses(had[0], labels, shares) if self._of_loss else None
                 params, state = self._options.step(self._params, gradients, self._rates, state, losses)
         if active is not None and not active.all():
-            params = _where(active, params, self._params)
-            state = {layer: _where(active, new, self._state[layer]) for layer, new in state.items()}
+            params = chosen(active, params, self._params)
+            state = self._update.choose(active, state, self._state)
         self._params, self._state = params, state
         return had[0]
+
+    def _slope(
+        self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
+    ) -> torch.Tensor:
+        """Return the slopes of the mean loss, of examples weighted by `shares`."""
+        slopes = self._loss.slope(predictions, labels)
+        if shares is not None:
+            return slopes * shares
+        # A division by 1 changes nothing, but costs a pass over [B, n] at every example of a stream.
+        count = predictions.shape[1]
+        return slopes if count == 1 else slopes / count
+
+    def _evaluated(
+        self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None, params: Params
+    ) -> tuple[torch.Tensor, Params]:
+        """Return the loss of every net [N] with its L2 penalties, and the gradients, at other parameters."""
+        had: list[torch.Tensor] = []
+
+        def slope(predictions: torch.Tensor) -> torch.Tensor:
+            had.append(predictions)
+            return self._slope(predictions, labels, shares)
+
+        gradients = self._architecture.gradient({**params, **self._fixed}, instances, slope)
+        losses = self._losses(had[0], labels, shares)
+        for layer, penalty in self._l2_penalties.items():
+            losses = losses + penalty / 2 * params[layer].flatten(1).square().sum(1)
+        return losses, with_penalty(self._l2_penalties, params, gradients)
 
     def _losses(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
@@ -354,11 +381,6 @@ def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
     """Return one rate per member of the batch, shaped to multiply w [B, …]; each rate has `nets` nets."""
     by_net = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(nets)
     return per_member(by_net.repeat(len(w) // len(by_net)), w)
-
-
-def _where(active: torch.Tensor, new: Params, old: Params) -> Params:
-    """Return the new tensors for active members of the batch, and the old ones for the others."""
-    return {layer: torch.where(per_member(active, w), w, old[layer]) for layer, w in new.items()}
 
 
 def begin(inputs: TrainingInputs) -> Hypothesis:

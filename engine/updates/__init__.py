@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from engine.architectures import Architecture, LayerSignals
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
-from engine.core.params import Params, per_member
+from engine.core.params import Params, chosen, per_member
 from engine.core.parts import BadField, LearnerKind, Part, Positive, Verdict
 from engine.losses import Loss
 from engine.problems.matrices import Matrix
@@ -26,6 +26,9 @@ Rates = dict[str, "float | torch.Tensor"]
 
 A tensor holds one rate per member of the batch and has as many dimensions as the parameter.
 """
+
+Evaluate = Callable[[Params], "tuple[torch.Tensor, Params]"]
+"""Function of parameters that returns the loss of every net on the examples of a step, and its gradients."""
 
 ScalarStep = Callable[
     ["torch.Tensor", "float | torch.Tensor", "torch.Tensor"], "tuple[torch.Tensor, torch.Tensor]"
@@ -109,6 +112,12 @@ class UpdateStructure(NamedTuple):
     """Signals that are sent back through every layer to `observe` before every step: slopes L' of the loss,
     or roots √L'' of its second derivative. None for a rule that only sees gradients."""
 
+    evaluates: bool = False
+    """Whether a step needs losses and gradients at further parameters, by the function of `evaluating`."""
+
+    net_by_net: bool = False
+    """Whether a step moves one net after the other, not all nets of the batch together."""
+
     matrices: int = 0
     """Number of float64 matrices [d, d] per batch member that a step holds for a parameter with d inputs."""
 
@@ -188,9 +197,17 @@ class Update(Part, frozen=True):
         """
         raise NotImplementedError
 
+    def evaluating(self, evaluate: Evaluate, state: State) -> State:
+        """Return the state of a rule that `evaluates`, with the function that its next step calls."""
+        raise NotImplementedError
+
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         """Return parameters and state after a step along `gradients` with the given rates."""
         raise NotImplementedError
+
+    def choose(self, active: torch.Tensor, new: State, old: State) -> State:
+        """Return the new state of the nets that are `active` [N], and the old state of the others."""
+        return {name: chosen(active, tensors, old[name]) for name, tensors in new.items()}
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
         """Return parameters and state after a step with these factors, which it may overwrite."""

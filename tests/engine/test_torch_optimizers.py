@@ -1,0 +1,240 @@
+"""The rule `torch` takes the steps that its optimizers take outside, net by net or all nets together."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import msgspec
+import numpy as np
+import pytest
+import torch
+from building import begun, data_of, experiment
+
+from engine.core import catalogue
+from engine.core.parts import BadField
+from engine.updates.torch_optimizer import BY_COORDINATE, ELEMENT_WISE, Optimizers
+
+HAS_SECOND = importlib.util.find_spec("pytorch_optimizer") is not None
+NET = {"kind": "dense", "widths": [5], "activation": "tanh", "biases": True}
+SHAPES = {"W1": (5, 6), "b1": (5, 1), "W2": (1, 5)}
+RATES = {"W1": 0.02, "b1": 0.01, "W2": 0.02}
+STEPS = 12
+
+
+def rule(name, library="torch", **fields):
+    return catalogue.make("updates", "torch", name=name, library=library, **fields)
+
+
+def names_of(entries):
+    libraries = {"torch": "torch", "pytorch_optimizer": "pytorch-optimizer"}
+    pairs = [
+        (name, libraries[package])
+        for package, name in (full_name.split(".") for full_name in sorted(entries))
+    ]
+    return [pair for pair in pairs if HAS_SECOND or pair[1] == "torch"]
+
+
+def trajectory(update, params, gradients, rates):
+    """Parameters after the last of the steps along these gradients."""
+    params, state = update.start(params)
+    for number in range(STEPS):
+        params, state = update.step(
+            params, {layer: g[number] for layer, g in gradients.items()}, rates, state
+        )
+    return params
+
+
+def drawn(nets, seed=0):
+    """Parameters of some nets, and gradients for all steps."""
+    generator = torch.Generator().manual_seed(seed)
+    params = {
+        layer: torch.randn(nets, *shape, dtype=torch.float64, generator=generator)
+        for layer, shape in SHAPES.items()
+    }
+    gradients = {
+        layer: torch.randn(STEPS, *w.shape, dtype=torch.float64, generator=generator)
+        for layer, w in params.items()
+    }
+    return params, gradients
+
+
+@pytest.mark.parametrize(("name", "library"), names_of(ELEMENT_WISE))
+@pytest.mark.filterwarnings("ignore")
+def test_an_element_wise_optimizer_moves_nets_together_as_it_moves_them_one_by_one(name, library):
+    update = rule(name, library)
+    params, gradients = drawn(4)
+    rates = {layer: torch.tensor([rate, rate, 3 * rate, rate]) for layer, rate in RATES.items()}
+    rates = {layer: rate.double().view(-1, *[1] * len(SHAPES[layer])) for layer, rate in rates.items()}
+    together = trajectory(update, params, gradients, rates)
+    for net in range(4):
+        alone = trajectory(
+            update,
+            {layer: w[net : net + 1] for layer, w in params.items()},
+            {layer: g[:, net : net + 1] for layer, g in gradients.items()},
+            {layer: rate[net : net + 1] for layer, rate in rates.items()},
+        )
+        for layer, w in alone.items():
+            torch.testing.assert_close(together[layer][net], w[0], rtol=1e-12, atol=1e-14)
+            assert (w[0] != params[layer][net]).any()
+
+
+def directly(optimizer, params, gradients, options=None):
+    """Parameters of one net after steps of an optimizer that is constructed by hand."""
+    shaped = {layer: w[0, :, 0] if w.shape[-1] == 1 else w[0] for layer, w in params.items()}
+    weights = {layer: torch.nn.Parameter(w.clone()) for layer, w in shaped.items()}
+    stepper = optimizer(
+        [{"params": [weight], "lr": RATES[layer]} for layer, weight in weights.items()], **(options or {})
+    )
+    for number in range(STEPS):
+        for layer, weight in weights.items():
+            weight.grad = gradients[layer][number, 0].view_as(weight).clone()
+        stepper.step()
+    return {layer: weight.detach().view_as(params[layer][0]) for layer, weight in weights.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("SGD", {"momentum": 0.9, "nesterov": True}),
+        ("AdamW", {"betas": (0.8, 0.9)}),
+        ("Adafactor", {}),
+        ("RMSprop", {"centered": True}),
+    ],
+)
+def test_steps_are_those_of_the_optimizer_outside(name, options):
+    params, gradients = drawn(1)
+    inside = trajectory(rule(name, options=options), params, gradients, RATES)
+    outside = directly(getattr(torch.optim, name), params, gradients, options)
+    for layer, w in outside.items():
+        torch.testing.assert_close(inside[layer][0], w, rtol=1e-13, atol=0)
+
+
+def test_a_step_leaves_its_arguments_as_they_are():
+    for name in ("AdamW", "Adafactor"):
+        update, (params, gradients) = rule(name), drawn(2)
+        first = {layer: g[0] for layer, g in gradients.items()}
+        _, state = update.step(params, first, RATES, {})
+        before = {layer: w.clone() for layer, w in (params | first).items()}
+        twice = [update.step(params, first, RATES, state)[0] for _ in range(2)]
+        for layer, w in before.items():
+            assert torch.equal((params | first)[layer], w)
+            assert torch.equal(twice[0][layer], twice[1][layer])
+
+
+@pytest.mark.parametrize("name", ["AdamW", "Adafactor"])
+def test_nets_that_wait_keep_their_state(name):
+    update, (params, gradients) = rule(name), drawn(3)
+    active = torch.tensor([True, False, True])
+    states = update.start(params)[1]
+    mixed = params
+    for number in range(STEPS):
+        moved, state = update.step(mixed, {layer: g[number] for layer, g in gradients.items()}, RATES, states)
+        if number % 3 == 0:
+            moved = {layer: torch.where(active.view(-1, 1, 1), w, mixed[layer]) for layer, w in moved.items()}
+            state = update.choose(active, state, states)
+        mixed, states = moved, state
+    assert isinstance(states, Optimizers)
+    assert sorted(net for group in states.groups for net in group.nets) == [0, 1, 2]
+    for net, numbers in ((0, range(STEPS)), (1, [number for number in range(STEPS) if number % 3])):
+        alone = {layer: w[net : net + 1] for layer, w in params.items()}
+        state = {}
+        for number in numbers:
+            gradient = {layer: g[number, net : net + 1] for layer, g in gradients.items()}
+            alone, state = update.step(alone, gradient, RATES, state)
+        for layer, w in alone.items():
+            torch.testing.assert_close(mixed[layer][net], w[0], rtol=1e-12, atol=1e-14)
+
+
+def learned(update, protocol="one-pass", **words):
+    """Predictions of two replicas after training, by torch optimizers inside."""
+    described = experiment(
+        "gaussian",
+        learners={"it": {"update": update, "architecture": "linear", **words}},
+        d=6,
+        replicas=2,
+        protocol=protocol,
+    )
+    examples = data_of(described)
+    hypothesis = begun(described, 0, examples)
+    for _ in range(3):
+        hypothesis.learn(examples.instances, examples.labels)
+    return examples, hypothesis
+
+
+def test_lbfgs_evaluates_the_loss_of_each_net_within_a_step():
+    examples, hypothesis = learned({"kind": "torch", "name": "LBFGS", "lr": 0.5, "options": {"max_iter": 4}})
+    for replica in range(2):
+        x, y = examples.instances.of_replica(replica).rows[0], examples.labels[replica]
+        w = torch.nn.Parameter(torch.zeros(1, x.shape[1], dtype=x.dtype))
+        stepper = torch.optim.LBFGS([w], lr=0.5, max_iter=4)
+
+        def loss(x=x, y=y, w=w, stepper=stepper):
+            stepper.zero_grad()
+            mean = ((x @ w[0] - y) ** 2).mean()
+            mean.backward()
+            return mean
+
+        for _ in range(3):
+            stepper.step(loss)
+        expected = w.detach()[0]
+        got = hypothesis.weights()[replica]
+        assert float((got - expected).abs().max()) < 1e-5 * float(expected.abs().max())
+
+
+def test_gradients_that_are_not_finite_end_a_net_alone_without_an_error():
+    update, (params, gradients) = rule("Muon"), drawn(2)
+    gradient = {layer: g[0].clone() for layer, g in gradients.items()}
+    gradient["W1"][0, 0, 0] = torch.inf
+    moved, _ = update.step(params, gradient, RATES, {})
+    assert moved["W1"][0].isnan().all()
+    assert moved["W1"][1].isfinite().all()
+
+
+def test_random_numbers_of_an_optimizer_are_the_same_in_every_run_and_leave_those_outside():
+    if not HAS_SECOND:
+        pytest.skip("it needs pytorch-optimizer")
+    update, (params, gradients) = rule("Kron", "pytorch-optimizer"), drawn(1)
+    outside = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        np.random.seed(3)
+        weights = trajectory(update, params, gradients, RATES)
+        outside.append((weights, torch.rand(1), np.random.random()))
+    (first, *first_draws), (second, *second_draws) = outside
+    assert first_draws == second_draws
+    torch.manual_seed(4)
+    np.random.seed(4)
+    third = trajectory(update, params, gradients, RATES)
+    for layer, w in first.items():
+        assert torch.equal(w, second[layer])
+        assert torch.equal(w, third[layer])
+
+
+@pytest.mark.parametrize(
+    ("fields", "place", "sentence"),
+    [
+        ({"name": "AdamWW"}, "name", "torch has no optimizer 'AdamWW'; did you mean AdamW?"),
+        (
+            {"name": "SGD", "options": {"beta": 1.0}},
+            "options",
+            "SGD takes no option 'beta'; it takes momentum",
+        ),
+    ],
+)
+def test_a_wrong_name_or_option_is_answered_in_one_line(fields, place, sentence):
+    with pytest.raises(msgspec.ValidationError) as caught:
+        rule(**fields)
+    cause = caught.value.__cause__
+    assert isinstance(cause, BadField)
+    assert (cause.field, cause.fault[: len(sentence)]) == (place, sentence)
+
+
+def test_only_optimizers_in_the_tables_have_a_verdict():
+    matrix = catalogue.make("matrices", "gaussian")
+    assert rule("SGD").invariance(matrix, False).invariant is True
+    for name, library in names_of(BY_COORDINATE):
+        judged = rule(name, library).invariance(matrix, False)
+        assert (judged.invariant, judged.undecided) == (False, False)
+    assert rule("Muon").invariance(matrix, False).undecided
+    signs = catalogue.make("matrices", "hadamard")
+    assert rule("Adam").invariance(signs, True).undecided
