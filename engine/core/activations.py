@@ -81,6 +81,9 @@ KINKED = ("relu", "sqrt2_relu", "leaky_relu", "selu")
 BENT = ("relu", "sqrt2_relu", "leaky_relu")
 """Functions that are linear above 0 and below 0, with two slopes."""
 
+GENTLE = ("sigmoid", "softplus", "tanh")
+"""Functions with |σ′| ≤ 1 and |σ″| ≤ 1 everywhere."""
+
 if TYPE_CHECKING:
     Name = str
 else:

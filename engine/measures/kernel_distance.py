@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-import numpy as np
 from msgspec import Meta
 
-from engine.core.activations import slope
 from engine.core.lazy import torch
-from engine.formulas import wide_nets
 from engine.hypotheses.curvature import tangent_kernels
+from engine.hypotheses.mean_kernel import mean_kernel
 from engine.measures import Measure, MeasureNeeds, Probe
 from engine.measures.jacobian_spectrum import FIRST_LAYER
 
@@ -60,7 +58,7 @@ class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
         if self.to == "start":
             references = torch.stack([*_kernels(probe, {**probe.tensors, **probe.start})])
         else:
-            references = _means(probe)
+            references = mean_kernel(probe.architecture, probe.tensors, probe.data.instances).kernels
         norms = torch.linalg.matrix_norm(kernels - references, 2)
         return probe.data.over_targets(norms[None])[0]
 
@@ -68,25 +66,3 @@ class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
 def _kernels(probe: Probe, tensors: Params) -> Iterator[torch.Tensor]:
     """Yield J Jᵀ [n, n] of every net with these tensors."""
     return tangent_kernels(probe.architecture, tensors, probe.data.instances, FIRST_LAYER)
-
-
-def _means(probe: Probe) -> torch.Tensor:
-    """Return E K [nets, n, n], the mean over the first layer of every net, given its output weights."""
-    net, instances = probe.architecture, probe.data.instances
-    hidden = net.structure().hidden_layers
-    assert hidden is not None, "others are refused"
-    assert hidden.first is not None, "others are refused"
-    cw, cb = hidden.first
-    activation, rows = hidden.activation, instances.rows.double()
-    covariances = (cb + cw * rows @ rows.mT / rows.shape[2]).cpu().numpy()  # [R, n, n]
-    variances = np.broadcast_to(covariances.diagonal(axis1=1, axis2=2)[..., None], covariances.shape)
-    pairs = np.stack([variances, covariances, covariances, variances.swapaxes(1, 2)], -1)
-    means = wide_nets.product_mean(
-        lambda z: slope(activation, torch.from_numpy(z)).numpy(), pairs.reshape(-1, 2, 2)
-    )
-    slopes = torch.from_numpy(means.reshape(covariances.shape))
-    inputs = net.through(probe.tensors, instances, torch.ones_like)["W1"].inputs.double()  # [nets, d, n]
-    _, (outputs, _) = net.edges(probe.tensors, slice(None), probe.tensors["W1"].shape[1])
-    squares = outputs.double().square().sum((1, 2))[:, None, None]
-    slopes = slopes.to(inputs).repeat_interleave(len(inputs) // len(slopes), 0)
-    return inputs.mT @ inputs * slopes * squares

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine.architectures import Architecture
 from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.parts import Finding, Part
+from engine.formulas.catapult import MONOTONE_BELOW
 from engine.learners.learner import Learner
 from engine.problems.data import Data
 from engine.problems.examples import DrawnLabels
@@ -22,7 +23,7 @@ from engine.problems.matrices import Rows
 from engine.results.trace import Statement
 from engine.spec.experiment import Setup
 from engine.symmetry.verdict import verdict
-from engine.training.descent import Descent
+from engine.training.descent import Descent, speeds_of
 
 if TYPE_CHECKING:
     from engine.measures import Measure
@@ -542,6 +543,27 @@ def descends(learner: Learner, setup: Setup) -> Finding | None:
     if structure.stable_up_to is None or structure.mini_batch is not None:
         return Finding(False, f"it requires gradient descent or momentum, and {name} uses {update.kind}")
     return at_rate_lr(learner, setup)
+
+
+def descends_by_first_layer(learner: Learner, setup: Setup) -> Finding:
+    """Return whether steps are gradient descent on the first layer of a net with one hidden layer."""
+    name, net, update = learner.name, learner.architecture, learner.update
+    structure = None if update is None else update.structure()
+    descends = structure is not None and structure.stable_up_to == MONOTONE_BELOW
+    if net is None or structure is None or not descends or structure.mini_batch:
+        return Finding(False, f"it requires gradient descent, and {name} does something else")
+    if not learner.plain_steps:
+        return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
+    declared = net.structure()
+    hidden = declared.hidden_layers
+    if hidden is None or len(hidden.next_variances) != 1 or not declared.layered:
+        return Finding(False, f"it requires a dense net with one hidden layer, and {name} is no such net")
+    if net.outputs != setup.m:
+        return Finding(False, f"it requires an output of {name} for every target")
+    speeds = speeds_of(learner, setup.d)
+    if {layer for layer, speed in speeds.items() if speed} != {"W1"}:
+        return Finding(False, f"it requires steps of the first layer alone, and {name} trains others")
+    return Finding(True, f"{name} is gradient descent on the first layer of a net with one hidden layer")
 
 
 def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:

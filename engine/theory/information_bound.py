@@ -8,12 +8,10 @@ import numpy as np
 
 from engine.core.lazy import torch
 from engine.core.parts import Finding
-from engine.formulas.catapult import MONOTONE_BELOW
 from engine.hypotheses.curvature import tangent_kernels
 from engine.learners.learner import Learner
 from engine.spec.experiment import Setup
-from engine.theory import At, Floats, Line, LineStructure, only_square
-from engine.training.descent import speeds_of
+from engine.theory import At, Floats, Line, LineStructure, descends_by_first_layer, only_square
 
 ROUNDING = 1e-12
 """Eigenvalues of J Jᵀ below this share of the largest are 0."""
@@ -51,23 +49,7 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
         return only_square(experiment) or Finding(True, "steps follow the square loss of one-hot labels")
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
-        name, net, update = learner.name, learner.architecture, learner.update
-        structure = None if update is None else update.structure()
-        descends = structure is not None and structure.stable_up_to == MONOTONE_BELOW
-        if net is None or structure is None or not descends or structure.mini_batch:
-            return Finding(False, f"it requires gradient descent, and {name} does something else")
-        if not learner.plain_steps:
-            return Finding(False, f"it requires plain steps with one rate, and {name} adds something to them")
-        declared = net.structure()
-        hidden = declared.hidden_layers
-        if hidden is None or len(hidden.next_variances) != 1 or not declared.layered:
-            return Finding(False, f"it requires a dense net with one hidden layer, and {name} is no such net")
-        if net.outputs != experiment.m:
-            return Finding(False, f"it requires an output of {name} for every class")
-        speeds = speeds_of(learner, experiment.d)
-        if {layer for layer, speed in speeds.items() if speed} != {"W1"}:
-            return Finding(False, f"it requires steps of the first layer alone, and {name} trains others")
-        return Finding(True, f"{name} is gradient descent on the first layer of a net with one hidden layer")
+        return descends_by_first_layer(learner, experiment)
 
     def value(self, at: At) -> Floats:
         start, data = at.start, at.drawn.data

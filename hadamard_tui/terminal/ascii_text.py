@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 _BRAILLE = 0x2800
+_FIRST_SHAPE = 0x2500  # box lines, blocks, shapes and braille, which must stay in their columns
 # One character per set of occupied dot rows, the top row being bit 0.
 _BY_ROWS = " '-'-:-|.::|.|||"
 _ROW_BITS = (0x09, 0x12, 0x24, 0xC0)
@@ -73,21 +75,65 @@ _WORDS = {
     "τ": "t", "φ": "f", "χ": "x", "ψ": "y", "ω": "w", "ᾱ": "a", "ø": "o", "µ": "m",
 }  # fmt: skip
 
-EITHER, SAME = "±", "≡"
-"""Signs that also replace the space behind them, because their ASCII forms are longer."""
-
 WHATEVER = "(…)"
 """ASCII form of an ellipsis in parentheses; other ellipses mark cut texts."""
 
+_LONG = {"±": "+-", "∞": "inf", "¼": "1/4", "½": "1/2", "¾": "3/4", "≡": "=="}
+_POWER = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+_LONGER = re.compile(f"≡ |± (?=[^a-zA-Z])|±$|[{''.join(_LONG)}]|(?:·)?(?<![\\d.])10[{_POWER}]+|[{_POWER}]+")
+"""Signs with an ASCII form that is longer than they are, or of another order."""
 
-@lru_cache(maxsize=4096)
+
 def to_ascii(text: str) -> str:
     """Return text of the same width in ASCII."""
+    return "".join(_pieces(text))
+
+
+@lru_cache(maxsize=512)
+def _pieces(text: str) -> tuple[str, ...]:
+    """Return the ASCII form of every letter; together, they are as wide as the text.
+
+    A sign with a longer form takes cells of the next gap of two spaces or more. Without such a gap, the sign
+    becomes a single letter.
+    """
     if text.isascii():
-        return text
-    for sign, in_ascii in ((f"{EITHER} ", "+-"), (f"{SAME} ", "=="), (WHATEVER, "( )")):
-        text = text.replace(sign, in_ascii)
-    return "".join(map(_letter, text))
+        return tuple(text)
+    pieces = [*map(_letter, text.replace(WHATEVER, "( )"))]
+    for match in _LONGER.finditer(text):
+        start, end = match.span()
+        form = _long_form(match.group())
+        gap = _spaces_behind(text, pieces, end, len(form) - (end - start))
+        if gap is not None:
+            pieces[start:end] = [form, *[""] * (end - start - 1)]
+            for place in gap:
+                pieces[place] = ""
+    return tuple(pieces)
+
+
+def _long_form(sign: str) -> str:
+    """Return the ASCII form of a sign, a power of ten, or an exponent."""
+    if sign[0] in _LONG:
+        return _LONG[sign[0]]
+    digits = unicodedata.normalize("NFKC", sign.lstrip("·").removeprefix("10")).replace("−", "-")
+    if "10" not in sign:
+        return f"^{digits}"
+    return f"{'*' if sign.startswith('·') else ''}1e{digits}"
+
+
+def _spaces_behind(text: str, pieces: list[str], at: int, count: int) -> list[int] | None:
+    """Return the places of `count` spaces to omit behind `at`; None if lines or texts would meet.
+
+    A space of the gap remains, but at the end of the text.
+    """
+    if count <= 0:
+        return []
+    for gap in re.finditer(r" +(?P<end>$)?", text[at:]):
+        if any(letter in _LINES or ord(letter) >= _FIRST_SHAPE for letter in text[at : at + gap.start()]):
+            return None
+        places = [at + place for place in range(*gap.span()) if pieces[at + place]]
+        if len(places) >= count + (gap.group("end") is None):
+            return places[:count]
+    return None
 
 
 @lru_cache(maxsize=4096)
@@ -106,11 +152,8 @@ class AsciiFilter(LineFilter):
     """Filter that replaces non-ASCII characters in the lines of the screen."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        texts = [segment.text for segment in segments]
-        for at in range(len(texts) - 1):
-            if texts[at].endswith(EITHER) and texts[at + 1].startswith(" "):
-                texts[at], texts[at + 1] = f"{texts[at]} ", texts[at + 1][1:]
-        return [
-            Segment(to_ascii(text), style, control)
-            for text, (_, style, control) in zip(texts, segments, strict=True)
-        ]
+        pieces, ascii_segments, start = _pieces("".join(segment.text for segment in segments)), [], 0
+        for text, style, control in segments:
+            ascii_segments.append(Segment("".join(pieces[start : start + len(text)]), style, control))
+            start += len(text)
+        return ascii_segments

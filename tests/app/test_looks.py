@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -89,6 +90,28 @@ async def test_without_colour_every_curve_is_named_along_its_way(
                 for colour in (segment.style.color, segment.style.bgcolor) if segment.style else ():
                     if colour is not None:
                         assert len(set(colour.get_truecolor())) == 1, "a grey"
+
+
+@pytest.mark.parametrize(
+    ("text", "in_ascii"),
+    [
+        ("EGU, EGU± and spindly stay  ", "EGU, EGU+- and spindly stay "),
+        ("(≤ 0 or ∞)   |", "(< 0 or inf) |"),
+        ("¼(1 − k/d)    1.0", "1/4(1 - k/d)  1.0"),
+        ("u² − v²   |", "u^2 - v^2 |"),
+        ("below 10⁻⁶ of 2·10⁵", "below 1e-6 of 2*1e5"),
+        ("EGU± and ⣿   ", "EGU~ and |   "),
+    ],
+)
+def test_a_sign_with_a_longer_form_in_ascii_takes_cells_of_the_next_gap(text: str, in_ascii: str) -> None:
+    assert to_ascii(text) == in_ascii
+    assert len(in_ascii) == cell_len(text)
+
+
+def test_segments_keep_their_text_where_a_sign_takes_a_cell_of_a_later_one() -> None:
+    line = [Segment("EGU±", Style(bold=True)), Segment(" and GD"), Segment("  |")]
+    after = AsciiFilter().apply(line, Color(0, 0, 0))
+    assert [segment.text for segment in after] == ["EGU+-", " and GD", " |"]
 
 
 def test_plus_or_minus_takes_the_space_after_it_in_ascii():

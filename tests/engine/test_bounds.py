@@ -70,8 +70,11 @@ FREE = {"kind": "dense", "widths": [4], "outputs": "m", "l2_penalty": 0.1}
 FIRST_LAYER = gd(0.1, kind="dense", widths=[5], activation="softplus", outputs="m") | {
     "layer_rates": {"W2": 0.0}
 }
+ONE_OUTPUT = gd(0.1, kind="dense", widths=[5], activation="tanh") | {"layer_rates": {"W2": 0.0}}
+KERNEL_REGIME = "lazy-loss", "lazy-movement"
 BOUND = {
     "information-bound": {"net": FIRST_LAYER},
+    **{kind: {"net": ONE_OUTPUT} for kind in KERNEL_REGIME},
     "two-layer-gap": {"net": gd(0.5, kind="two-layer-decoder")},
     "svd-two-layer": {
         "net": NET,
@@ -323,6 +326,7 @@ HOLDS = [
         for draws in ("fresh", "replacement")
     ),
     ("junk-flow", PARITY),
+    *((kind, {"protocol": "steps"}) for kind in KERNEL_REGIME),
     ("information-bound", CLASSES),
     ("information-bound", {**CLASSES, "target": {"kind": "classes", "corrupted": 0.5}}),
     *((kind, NUMBERS) for kind in (*OF_NUMBERS, "gp-band")),
@@ -560,6 +564,16 @@ HOLDS_NOT = [
     ("ri-drawn", {"matrix": {"kind": "hadamard", "row_signs": False}, "protocol": DRAWN}, "row_signs is off"),
     ("ri-drawn", {"matrix": {"kind": "hadamard", "repeat": 1}, "protocol": DRAWN}, "they are repeated"),
     ("junk-flow", {**PARITY, "matrix": "hadamard"}, "the matrix is hadamard"),
+    *(
+        (kind, words, reason)
+        for kind in KERNEL_REGIME
+        for words, reason in (
+            ({}, "along the whole gradient"),
+            ({"protocol": {"kind": "steps", "train": 3}}, "training on all rows"),
+            ({"protocol": "steps", "target": "all"}, "one target"),
+            ({"protocol": {"kind": "steps", "loss": "logistic"}}, "requires square loss"),
+        )
+    ),
     ("information-bound", {**CLASSES, "protocol": "one-pass"}, "along the gradient over all rows"),
     ("information-bound", {**CLASSES, "protocol": {"kind": "epochs", "train": 9}}, "requires steps"),
     ("information-bound", {**CLASSES, "protocol": {"kind": "steps", "steps": 5}}, "all rows are trained on"),
@@ -750,6 +764,20 @@ BINDS_NOT = [
     ("information-bound", {"update": "gd"}, "one hidden layer"),
     ("information-bound", gd(0.1, kind="dense", widths=[4, 4]), "one hidden layer"),
     ("information-bound", NET, "trains others"),
+    *(
+        (kind, learner, reason)
+        for kind in KERNEL_REGIME
+        for learner, reason in (
+            (LLS, "requires gradient descent"),
+            (NET, "trains others"),
+            ({**ONE_OUTPUT, **gd(0.1, kind="dense", widths=[5], activation="relu")}, "a smooth σ"),
+            ({**ONE_OUTPUT, **gd(0.1, kind="dense", widths=[5], activation="tanh", init="zero")}, "Gaussian"),
+            (
+                {**ONE_OUTPUT, **gd(0.1, kind="dense", widths=[5], activation="tanh", l2_penalty=0.1)},
+                "penalty",
+            ),
+        )
+    ),
     ("junk-flow", NET, "has none"),
     ("junk-flow", {**NET, "noise": {"on": "gradient", "sigma": 0.1}}, "has none"),
     *(

@@ -1,0 +1,43 @@
+"""The width from which the proof of the kernel regime holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from engine.core.lazy import torch
+from engine.hypotheses.mean_kernel import mean_kernel
+from engine.measures import Measure, MeasureSchedule, Probe
+from engine.measures.kernel_distance import KernelDistance
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.problems.problem import Problem
+
+
+class SufficientWidth(Measure, frozen=True, tag="sufficient-width"):
+    """256 m⁴ X⁸ C³ L/λ₀⁴ for m rows: from so many units on, the proof keeps a net in the kernel regime.
+
+    L is the square loss at the start, without ½, and λ₀ is the least eigenvalue of the mean kernel E K of the
+    first layer. X is the largest length of a row as the first layer sees it, and C = Σ_k a_k² over the output
+    weights; both are 1 in the NTK parametrisation, for rows of length √d and a_k = ±1/√units. From this width
+    on, the bound Δ* on the movement of a unit is at most λ₀/(8m X³ C), and so λ_min(K) stays above λ₀/2. The
+    proof assumes |σ′|, |σ″| ≤ 1. Averaged over nets. Unit: units of a layer. Source: DLL19; theory-nets.md
+    §26.
+    """
+
+    label: ClassVar[str] = "sufficient width"
+
+    def schedule(self) -> MeasureSchedule:
+        return MeasureSchedule(expensive="the mean of a kernel by quadrature", ends_only=True)
+
+    def refuses(self, learner: Learner, problem: Problem) -> str | None:
+        return KernelDistance(to="mean").refuses(learner, problem)
+
+    def value(self, probe: Probe) -> torch.Tensor:
+        mean = mean_kernel(probe.architecture, probe.tensors, probe.data.instances)
+        rows = mean.kernels.shape[1]
+        errors = probe.predictions.double() - probe.data.labels.double()
+        losses = errors.square().mean(1)
+        lengths, sizes = mean.input_lengths.amax(1), mean.output_weights.square().sum(1)
+        widths = 256 * rows**4 * lengths**8 * sizes**3 * losses / mean.least_eigenvalues**4
+        return probe.data.over_targets(widths[None])[0]

@@ -1,0 +1,95 @@
+"""The bound of the kernel regime on the loss of nets that train their first layer."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from engine.core.activations import GENTLE
+from engine.core.lazy import torch
+from engine.core.parts import Finding
+from engine.hypotheses.mean_kernel import MeanKernel, mean_kernel
+from engine.learners.learner import Learner
+from engine.spec.experiment import Setup
+from engine.theory import At, Floats, Line, LineStructure, descends_by_first_layer, only_square
+
+
+class LazyStart(NamedTuple):
+    """Quantities at the start that determine the bounds, of every replica."""
+
+    losses: Floats
+    """Square loss L₀, [R]."""
+
+    exponents: Floats
+    """γλ₀/m, by which ln L falls at least in a step, [R]."""
+
+    rates: Floats
+    """γ = 2η, [R]."""
+
+    mean: MeanKernel
+    """Mean kernel of the first layer, and the sizes that bound its gradients."""
+
+
+class KernelRegime(Line, frozen=True):
+    """Base of bounds on gradient descent of the first layer of a net, from the mean kernel at its start."""
+
+    def holds(self, experiment: Setup) -> Finding:
+        protocol, n = experiment.protocol, experiment.n
+        if not protocol.schedule().full_batch or "step" not in protocol.clocks(n):
+            return Finding(False, f"requires steps along the whole gradient, not {protocol.kind}")
+        if protocol.extent(n).most_examples < n:
+            return Finding(False, "requires training on all rows")
+        if experiment.m > 1:
+            return Finding(False, f"requires one target, and there are {experiment.m}")
+        return only_square(experiment) or Finding(True, "steps follow the square loss of all rows")
+
+    def binds(self, learner: Learner, experiment: Setup) -> Finding:
+        descends = descends_by_first_layer(learner, experiment)
+        if not descends.holds:
+            return descends
+        name, net = learner.name, learner.net
+        hidden = net.structure().hidden_layers
+        if hidden is None or hidden.first is None or hidden.activation not in GENTLE:
+            needs = f"a Gaussian first layer and a smooth σ with |σ′| ≤ 1: {', '.join(GENTLE)}"
+            return Finding(False, f"it requires {needs}, and {name} has another")
+        if net.layout(experiment.d).l2_penalty:
+            return Finding(False, f"it requires steps along the loss alone, and {name} has a penalty")
+        return descends
+
+    def beginning(self, at: At) -> LazyStart:
+        """Return the quantities of a learner at its start."""
+        start, instances, labels = at.start, at.drawn.data.instances, at.drawn.data.labels
+        with torch.no_grad():
+            errors = start.predict(instances).double() - labels.double()
+            mean = mean_kernel(start.architecture, start.tensors, instances)
+        rate = torch.as_tensor(start.rates["W1"], dtype=torch.float64)
+        rates = 2 * rate.expand_as(start.tensors["W1"])[:, 0, 0]
+        exponents = rates * mean.least_eigenvalues / errors.shape[1]
+        losses = errors.square().mean(1)
+        return LazyStart(losses.cpu().numpy(), exponents.cpu().numpy(), rates.cpu().numpy(), mean)
+
+    def losses(self, at: At, beginning: LazyStart) -> Floats:
+        """Return L₀ e^(−γλ₀t/m) [R, S] at the steps t of every record."""
+        decay: Floats = np.exp(-beginning.exponents[:, None] * at.clocks["step"])
+        return beginning.losses[:, None] * decay
+
+
+class LazyLoss(KernelRegime, frozen=True, tag="lazy-loss"):
+    """L₀ e^(−γλ₀t/m), γ = 2η: the loss after t steps on m rows is at most this in the kernel regime.
+
+    λ₀ is the least eigenvalue of E K, the mean tangent kernel of the first layer. The proof is about gradient
+    flow, with γt as its time, while λ_min(K) ≥ λ₀/2. Steps add terms of order γ²/√n for n units. So it is a
+    value to compare with; `sufficient-width` says from which width on the condition is proved. Source: DLL19;
+    theory-nets.md §26.
+    """
+
+    title: ClassVar[str] = "loss bound of the kernel regime"
+    formula: ClassVar[str] = "L₀ e^(−γλ₀t/m), γ = 2η"
+    source: ClassVar[str] = "DLL19"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(in_expectation=False, per_learner=True, per_replica=True, needs_k_rows=False)
+
+    def value(self, at: At) -> Floats:
+        return self.losses(at, self.beginning(at))

@@ -1,0 +1,58 @@
+"""The bound of the kernel regime on the movement of a unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from engine.measures.loss import AverageLoss
+from engine.theory import At, Floats, LineStructure
+from engine.theory.lazy_loss import KernelRegime
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.measures import Measure
+    from engine.spec.experiment import Setup
+
+
+class LazyMovement(KernelRegime, frozen=True, tag="lazy-movement"):
+    """Δ* = γ a X √L₀/(1 − e^(−γλ₀/2m)), γ = 2η: no unit moves farther while L ≤ L₀ e^(−γλ₀t/m).
+
+    A step moves a unit by at most γ a X √L, where a is the largest output weight, X the largest length of a
+    row as the first layer sees it, and |σ′| ≤ 1. With the bound on the loss, the steps are a geometric
+    series. For n units in the NTK parametrisation a X = 1/√n, and small rates give 2m √L₀/(λ₀√n). There is no
+    line from the first record on where the measured loss exceeds its bound. Source: DLL19; theory-nets.md
+    §26.
+    """
+
+    title: ClassVar[str] = "movement bound of the kernel regime"
+    measure: ClassVar[str] = "unit-movement"
+    formula: ClassVar[str] = "γ a X √L₀/(1 − e^(−γλ₀/2m)), γ = 2η"
+    source: ClassVar[str] = "DLL19"
+
+    def structure(self) -> LineStructure:
+        return LineStructure(
+            direction="upper",
+            in_expectation=False,
+            per_learner=True,
+            per_replica=True,
+            along_runs=True,
+            needs_k_rows=False,
+        )
+
+    def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
+        return (AverageLoss(),)
+
+    def value(self, at: At) -> Floats:
+        beginning = self.beginning(at)
+        mean, measured = beginning.mean, at.measured[AverageLoss().name]
+        steps = mean.output_weights.abs().amax(1) * mean.input_lengths.amax(1)
+        largest = beginning.rates * steps.cpu().numpy() * np.sqrt(beginning.losses)
+        bounds = largest / -np.expm1(-beginning.exponents / 2)
+        is_bounded = measured <= self.losses(at, beginning)[:, : measured.shape[1]] * (1 + ROUNDING)
+        return np.where(np.logical_and.accumulate(is_bounded, 1), bounds[:, None], np.nan)
+
+
+ROUNDING = 1e-6
+"""Relative difference of a loss in float32 and its bound that counts as rounding; they are equal at t = 0."""
