@@ -444,31 +444,83 @@ def verify_presets(
     return 0 if all(verified.holds for verified in done) else 1
 
 
-@command("verdict")
-def print_verdict(
-    preset: Annotated[
-        str, typer.Argument(metavar="PRESET|FILE.toml", help="Preset whose learners are judged.")
+Markdown = Annotated[
+    Path | None,
+    typer.Option(
+        "--markdown",
+        metavar="FILE.md",
+        help="Also write the result as Markdown, for an appendix; - is standard output, with nothing else.",
+    ),
+]
+
+
+@command("judge")
+def judge(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE.py:CLASS|PRESET",
+            help="Update rule (egu), optimizer of torch.optim or pytorch-optimizer (AdamW), class in a file "
+            "that this runs (my_rule.py:MyOptimizer), or preset.",
+        ),
     ],
     settings: Settings = None,
     device: Device = None,
     as_json: Annotated[bool, _flag("--json", help="Print only the result, as JSON.")] = False,
+    markdown: Markdown = None,
+    parts: Parts = None,
+    no_parts: NoParts = False,
 ) -> int:
-    """Judge each learner's rotation invariance: by structure, by measurement, and by its bounds.
+    """Judge an optimizer, or the learners of a preset: its symmetries, and what follows for the loss.
+
+    For an optimizer: do rotations, permutations, sign flips or scalings of the inputs change what it learns,
+    and is its loss below or above the bound on rotation-invariant learners? For a preset: the verdicts on
+    each learner by structure, by measurement, and by its bounds.
 
     The exit code is 1 if structure and measurement disagree, or if a bound is broken.
     """
-    document = _load(preset, settings, device)
-    from engine.spec import documents
-    from hadamard_tui.headless import console, verdicts
-    from hadamard_tui.headless.compute import compute
+    from engine.core import files
+    from engine.core.parts import BadInput
+    from engine.spec import presets
+    from hadamard_tui.headless import console
 
-    experiment, errors = documents.first(document), console.errors()
-    judged = verdicts.judgements(experiment, compute(experiment, errors), errors)
-    if as_json:
-        echo(json.dumps(verdicts.as_json(judged), ensure_ascii=False).encode())
+    prints_markdown = markdown == STANDARD_OUTPUT
+    if prints_markdown and as_json:
+        raise BadInput("--markdown -", "standard output already holds the JSON of --json; name a file")
+    if markdown is not None and not prints_markdown:
+        files.check(markdown, "--markdown")
+    if target in presets.names() or target.endswith(presets.FILES):
+        from hadamard_tui.headless import verdicts
+
+        page = verdicts.page(_load(target, settings, device), console.errors())
     else:
-        console.output().print(verdicts.shown(judged))
-    return 0 if all(judgement.sound for judgement in judged) else 1
+        if settings or device:
+            raise BadInput(target, "--set and --device change presets, and an optimizer is judged as it is")
+        from hadamard_tui.headless import rule_pages
+
+        page = rule_pages.page(target, console.errors())
+    with Delivery() as delivery:
+        if as_json:
+            delivery.attempt(lambda: echo(json.dumps(page.as_json, ensure_ascii=False).encode()))
+        elif prints_markdown:
+            delivery.attempt(lambda: echo(page.as_markdown, nl=False))
+        else:
+            delivery.attempt(lambda: console.output().print(page.shown(console.output())))
+        if markdown is not None and not prints_markdown:
+            delivery.attempt(lambda: files.write(markdown, page.as_markdown.encode(), "--markdown"))
+    return 0 if page.is_sound else 1
+
+
+@command("verdict", hidden=True)
+def judge_by_former_name(
+    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml")],
+    settings: Settings = None,
+    device: Device = None,
+    as_json: Annotated[bool, _flag("--json", help="Print only the result, as JSON.")] = False,
+) -> int:
+    """Judge a preset, by the former name of `judge`."""
+    _print_error(f"verdict is called judge now: {NAME} judge {preset}")
+    return judge(preset, settings, device, as_json)
 
 
 @command("bench")

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from scipy.stats import sem
 
 from engine.core.parts import BadInput, Verdict
 from engine.results.trace import Curve
@@ -99,6 +98,24 @@ class RuleJudgement:
     refused: Mapping[str, str]
     """Reasons why problems have no losses."""
 
+    @property
+    def by_structure(self) -> list[str]:
+        """Verdicts by structure in words; one if they agree on both models."""
+        if len({verdict.group for verdict in self.declared}) == 1:
+            return [f"by structure {self.declared[0].sentence}"]
+        models = ("a neuron", "a net")
+        return [
+            f"on {model}, by structure {verdict.sentence}"
+            for model, verdict in zip(models, self.declared, strict=False)
+        ]
+
+    @property
+    def broken(self) -> list[LossBesideBound]:
+        """Losses below the bound, of a rule that is rotation invariant by measurement."""
+        if self.symmetry("rotations").word != "invariant":
+            return []
+        return [point for points in self.losses.values() for point in points if point.word == "below"]
+
     def symmetry(self, group: str) -> Symmetry:
         """Return the outcome for a group."""
         return next(symmetry for symmetry in self.symmetries if symmetry.group == group)
@@ -166,7 +183,12 @@ class _LossAtRate(NamedTuple):
         mean = float(losses[record].mean())
         # Without examples, no rate has a training loss.
         training_loss = float(training[record].mean()) if record else 0.0
-        return cls(curve.rate, mean, float(sem(losses[record])), training_loss)
+        return cls(
+            curve.rate,
+            mean,
+            float(losses[record].std(ddof=1) / math.sqrt(losses[record].size)),
+            training_loss,
+        )
 
 
 def contest(problem: str, update: Update, seed: int = 0) -> Experiment:

@@ -86,10 +86,15 @@ class Symmetry(NamedTuple):
             "not invariant": f"not invariant under {self.group}",
             "unstable": f"unstable, so that nothing can be said of {self.group}",
         }
-        measured = f"predictions change by {self.change:.1g} of their movement"
-        rounded = f"by {self.by_rounding:.1g} if the inputs are rounded"
+        return f"{verdicts[self.word]}: {self.measured}"
+
+    @property
+    def measured(self) -> str:
+        """The numbers behind the verdict, in words."""
+        change = f"predictions change by {self.change:.1g} of their movement"
+        by_rounding = f"by {self.by_rounding:.1g} if the inputs are rounded"
         inside = f"; it computes in {listed(self.precisions)}" if self.precisions else ""
-        return f"{verdicts[self.word]}: {measured}, {rounded}{inside}"
+        return f"{change}, {by_rounding}{inside}"
 
 
 def magnified(precisions: Sequence[str]) -> float:

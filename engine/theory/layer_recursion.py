@@ -99,7 +99,9 @@ def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
     signals = signals_at(at)
     rows = at.drawn.data.instances.rows
     squares = rows.double().square().sum(-1) / rows.shape[-1]
-    lengths, counts = np.unique(squares.cpu().numpy().round(ROUNDING[rows.dtype.itemsize]), return_counts=True)
+    lengths, counts = np.unique(
+        squares.cpu().numpy().round(ROUNDING[rows.dtype.itemsize]), return_counts=True
+    )
     of_lengths = []
     for length in lengths:
         first = signals.cb[0] + signals.cw[0] * length

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
+from engine.results.judgement import judgement
 from numpy.typing import NDArray
 
 from engine.core import catalogue
@@ -23,7 +24,6 @@ from engine.core.parts import BadInput, Part, docstring, summary_of
 from engine.core.streams import Streams
 from engine.problems.data import draw
 from engine.problems.instances import DenseInstances
-from engine.results.judgement import judgement
 from engine.runtime.run import run
 from engine.spec.reading import Raw, parse
 from engine.theory import Line

@@ -74,7 +74,7 @@ def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) ->
         if picture.y is None:
             yield chart(view, console)
         for heat in view.heats:
-            colours = colour_map(palette.current().dark_is_more) if _has_colours(console) else None
+            colours = colour_map(palette.current().dark_is_more) if has_colours(console) else None
             text = printed_heat_map(
                 heat_map(Look(view), heat), min(console.width, WIDEST_CHART), _height(console), colours
             )
@@ -117,7 +117,8 @@ def sign(outcome: Outcome) -> Text:
     return Text(f"{mark} {outcome.word}", style)
 
 
-def _has_colours(console: Console) -> bool:
+def has_colours(console: Console) -> bool:
+    """Return whether a console prints colours."""
     return console.color_system is not None and not console.no_color
 
 
@@ -130,7 +131,7 @@ def chart(view: View, console: Console) -> Text:
     """Return the curves and lines of a view as text."""
     series, axes, *_ = plot(Look(view))
     width = min(console.width, WIDEST_CHART)
-    text = printed(series, axes, width, _height(console), colour=_has_colours(console))
+    text = printed(series, axes, width, _height(console), colour=has_colours(console))
     return Text.from_ansi(text, no_wrap=True, overflow="crop")
 
 

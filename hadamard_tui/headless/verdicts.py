@@ -1,4 +1,4 @@
-"""Command `verdict`: verdicts on each learner by structure and by measurement, and their agreement."""
+"""Command `judge` on presets: verdicts on learners by structure and by measurement, and their agreement."""
 
 from __future__ import annotations
 
@@ -11,12 +11,28 @@ from rich.text import Text
 
 from engine.core.groups import ROTATIONS
 from engine.judging.judgement import Judgement, judgement
+from engine.spec import documents
 from hadamard_tui.charts.plots.series_builder import RESPECT_STYLES
 from hadamard_tui.headless import console
+from hadamard_tui.headless.compute import compute
+from hadamard_tui.headless.rule_pages import Page
 
 if TYPE_CHECKING:
     from engine.results.trace import Trace
     from engine.spec.experiment import Experiment
+    from engine.spec.reading import Raw
+
+
+def page(document: Raw, errors: Console) -> Page:
+    """Run the first experiment of a preset document, and return the judgement of each learner as a page."""
+    experiment = documents.first(document)
+    judged = judgements(experiment, compute(experiment, errors), errors)
+    return Page(
+        lambda _: shown(judged),
+        as_json(judged),
+        as_markdown(judged),
+        all(judgement.sound for judgement in judged),
+    )
 
 
 def judgements(experiment: Experiment, trace: Trace, errors: Console) -> list[Judgement]:
@@ -79,3 +95,15 @@ def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
         for judged in all_judged
     ]
     return {"schema": 1, "learners": learners}
+
+
+def as_markdown(all_judged: Sequence[Judgement]) -> str:
+    """Return the judgements for an appendix."""
+    lines = ["| learner | rotation invariant | by structure | measured | bounds |", "|---|---|---|---|---|"]
+    for judged in all_judged:
+        bounds = "; ".join(f"{respect.called}: {respect.word}" for respect in judged.bounds) or "none"
+        row = (judged.learner, judged.answer, judged.verdict.sentence, judged.measurement, bounds)
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |")
+        if judged.conflict:
+            lines += ["", f"**{judged.learner}**: {judged.conflict}.", ""]
+    return "\n".join(lines) + "\n"

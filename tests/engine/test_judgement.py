@@ -7,8 +7,8 @@ from building import LLS, experiment, gd
 
 from engine.core.groups import ROTATIONS, TRIVIAL, UNCHANGED
 from engine.core.parts import BadInput, Finding, Verdict
-from engine.pictures.bounds import ENOUGH, respect
 from engine.judging.judgement import Judgement, judgement
+from engine.pictures.bounds import ENOUGH, respect
 from engine.results.results import of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
 from engine.results.views import view

@@ -10,9 +10,9 @@ from building import beginning, data_of, experiment
 from engine.core import catalogue
 from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, TRIVIAL, UNCHANGED
 from engine.core.streams import Streams
+from engine.judging.judgement import judgement
 from engine.planning.memory_estimate import matrix_numbers
 from engine.problems.instances import element
-from engine.judging.judgement import judgement
 from engine.runtime.run import run
 from engine.symmetry.certificate import certificate, change_by_rounding
 from engine.symmetry.verdict import verdict

@@ -11,10 +11,10 @@ from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS, rotations
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
 from engine.formulas.parities import SignProducts
+from engine.judging.judgement import certificates
 from engine.problems.hadamard_matrices import hadamard
 from engine.problems.instances import DenseInstances
 from engine.problems.matrices.outer import Outer
-from engine.judging.judgement import certificates
 from engine.runtime.run import run
 from engine.symmetry.certificate import certificate
 from engine.symmetry.verdict import verdict

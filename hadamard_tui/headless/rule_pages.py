@@ -1,0 +1,198 @@
+"""Judgements of update rules as pages: for the terminal, as JSON, and as Markdown for an appendix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, ConsoleRenderable, Group
+from rich.table import Table
+from rich.text import Text
+
+from engine.core.texts import listed
+from engine.judging.named_rule import named_rule
+from engine.judging.rule_judgement import (
+    MARKS,
+    RATES,
+    STEPS,
+    D,
+    LossBesideBound,
+    RuleJudgement,
+    judge_rule,
+)
+from hadamard_tui.charts.drawing.chart_sheet import printed
+from hadamard_tui.charts.series import BOUND_STYLE, Axes, Series, limits
+from hadamard_tui.headless import console
+from hadamard_tui.headless.pictures import WIDEST_CHART, has_colours
+
+if TYPE_CHECKING:
+    from engine.symmetry.rules import Symmetry
+
+SIGNS = {"invariant": "✓", "not invariant": "✗", "unstable": "?"}
+STYLES = {"invariant": "green", "not invariant": "red", "unstable": "yellow"}
+COLOURS = "bright_cyan", "bright_yellow"
+CHART_HEIGHT = 16
+
+FOOTNOTE = (
+    f"A linear neuron from 0, d = {D}, {STEPS} steps on the first k examples; the best of {len(RATES)} "
+    f"rates from {RATES[0]:g} to {RATES[-1]:g} that fit them. No rotation-invariant learner has a mean "
+    "loss below 1 − k/d."
+)
+
+
+class Page(NamedTuple):
+    """A judgement in every form in which it is delivered."""
+
+    shown: Callable[[Console], ConsoleRenderable]
+    """Function that returns it for a terminal."""
+
+    as_json: dict[str, Any]
+    as_markdown: str
+    is_sound: bool
+    """Whether structure and measurement agree, and no bound is broken."""
+
+
+def page(name: str, errors: Console) -> Page:
+    """Judge the update rule of a name, with progress on `errors`. Raises: BadInput."""
+    rule = named_rule(name)
+    with console.progress(errors) as show:
+        judged = judge_rule(rule, name.rpartition(":")[2], going=lambda share: show(f"judging {name}", share))
+    return Page(
+        lambda terminal: shown(judged, terminal),
+        as_json(judged),
+        as_markdown(judged),
+        not judged.contradictions and not judged.broken,
+    )
+
+
+def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
+    """Return a judgement for the terminal."""
+    parts: list[ConsoleRenderable] = [Text(judged.name, "bold")]
+    parts += [Text(sentence) for sentence in judged.by_structure]
+    parts.append(_symmetries(judged))
+    if precisions := judged.symmetries[0].precisions:
+        parts.append(Text(f"It computes in {listed(precisions)} where float64 is given.", "yellow"))
+    parts += [Text(f"  ✗ disagree: {words}", "bold red") for words in judged.contradictions]
+    if judged.losses:
+        parts += [_losses(judged), _chart(judged, console), Text(FOOTNOTE, "dim")]
+    parts += [Text(f"  {problem}: not run; {reason}") for problem, reason in judged.refused.items()]
+    return Group(*parts)
+
+
+def _symmetries(judged: RuleJudgement) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
+    for heading in ("inputs", "measured", "predictions change by", "by rounding alone"):
+        table.add_column(heading)
+    for symmetry in judged.symmetries:
+        word = Text(f"{SIGNS[symmetry.word]} {symmetry.word}", STYLES[symmetry.word])
+        change = f"{symmetry.change:.1g} of their movement"
+        table.add_row(symmetry.group, word, change, f"{symmetry.by_rounding:.1g}")
+    return table
+
+
+def _losses(judged: RuleJudgement) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
+    table.add_column("loss after k examples")
+    for k in MARKS:
+        table.add_column(f"k = {k}, bound {1 - k / D:g}")
+    for problem in judged.losses:
+        table.add_row(problem, *(_point(judged.at(problem, k)) for k in MARKS))
+    return table
+
+
+def _point(point: LossBesideBound | None) -> str:
+    if point is None or not math.isfinite(point.loss):
+        return "diverged"
+    rate = "" if point.rate is None else f", η = {point.rate:g}"
+    return f"{point.loss:.3f} ± {point.stderr:.3f} {point.word}{rate}"
+
+
+def _chart(judged: RuleJudgement, console: Console) -> Text:
+    curves = []
+    for (problem, points), colour in zip(judged.losses.items(), COLOURS, strict=False):
+        k, losses = np.array([(point.k, point.loss) for point in points]).T
+        curves.append(Series(problem, k, np.where(np.isfinite(losses), losses, np.nan), colour))
+    bound = Series("bound 1 − k/d", k, 1 - k / D, "white", BOUND_STYLE)
+    values = np.concatenate([series.y for series in (*curves, bound)])
+    axes = Axes(
+        f"Loss of {judged.name} at its best rate",
+        "examples k",
+        "loss",
+        limits(k),
+        limits(np.append(values[np.isfinite(values)], 0.0)),
+    )
+    width = min(console.width, WIDEST_CHART)
+    text = printed([*curves, bound], axes, width, CHART_HEIGHT, colour=has_colours(console))
+    return Text.from_ansi(text, no_wrap=True, overflow="crop")
+
+
+def as_json(judged: RuleJudgement) -> dict[str, Any]:
+    """Return a judgement as `judge --json` prints it."""
+    return {
+        "schema": 1,
+        "rule": judged.name,
+        "structure": [
+            {"answer": verdict.answer, "group": verdict.group.words, "reason": verdict.reason}
+            for verdict in judged.declared
+        ],
+        "symmetries": [
+            {
+                "group": symmetry.group,
+                "verdict": symmetry.word,
+                "change": _finite(symmetry.change),
+                "by_rounding": _finite(symmetry.by_rounding),
+                "precisions": symmetry.precisions,
+            }
+            for symmetry in judged.symmetries
+        ],
+        "agree": not judged.contradictions,
+        "d": D,
+        "rates": RATES,
+        "losses": {
+            problem: [
+                {
+                    "k": point.k,
+                    "loss": _finite(point.loss),
+                    "stderr": _finite(point.stderr),
+                    "rate": point.rate,
+                    "bound": point.bound,
+                    "place": point.word,
+                }
+                for point in points
+            ]
+            for problem, points in judged.losses.items()
+        },
+        "not_run": dict(judged.refused),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def as_markdown(judged: RuleJudgement) -> str:
+    """Return a judgement for an appendix."""
+    lines = [f"## {judged.name}", "", "| inputs | verdict | change of predictions | by rounding |"]
+    lines += ["|---|---|---|---|"]
+    lines += [_row(symmetry) for symmetry in judged.symmetries]
+    lines += ["", *(f"{sentence}." for sentence in judged.by_structure)]
+    lines += [f"**Disagree**: {words}." for words in judged.contradictions]
+    if judged.losses:
+        heads = " | ".join(f"k = {k}, bound {1 - k / D:g}" for k in MARKS)
+        lines += ["", f"| loss after k examples | {heads} |", "|---|" + "---|" * len(MARKS)]
+        for problem in judged.losses:
+            cells = " | ".join(_point(judged.at(problem, k)) for k in MARKS)
+            lines.append(f"| {problem} | {cells} |")
+        lines += ["", FOOTNOTE]
+    lines += [f"{problem}: not run; {reason}." for problem, reason in judged.refused.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _row(symmetry: Symmetry) -> str:
+    inside = f" (computes in {', '.join(symmetry.precisions)})" if symmetry.precisions else ""
+    return (
+        f"| {symmetry.group} | {symmetry.word}{inside} | {symmetry.change:.1g} | {symmetry.by_rounding:.1g} |"
+    )
