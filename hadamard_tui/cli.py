@@ -572,11 +572,14 @@ def check_parts(
     refuse random settings. The exit code is 1 if a check fails.
     """
     from engine.core.outside import outside
+    from engine.core.parts import BadInput
     from hadamard_tui.headless import console, part_checks, part_files
 
     outside.only_requested()
     outside.request(files)
     checked = list(part_checks.check_modules(outside.modules()))
+    if not checked:
+        raise BadInput(str(files[0]), "it defines nothing that can be checked; panels are not")
     console.output().print(part_files.report(checked))
     return int(any(check.holds is False for part in checked for check in part.checks))
 

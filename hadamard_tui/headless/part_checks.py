@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from engine.core import catalogue
 from engine.core.lazy import torch
+from engine.core.optimizers import registered
 from engine.core.parts import BadInput, Part, docstring, summary_of
 from engine.core.streams import Streams
 from engine.problems.data import draw
@@ -83,13 +84,16 @@ class CheckedPart(NamedTuple):
 
 
 def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
-    """Yield every part of modules from outside with its checks. Raises: BadInput."""
+    """Yield every part and every optimizer of modules from outside with its checks. Raises: BadInput."""
     modules_by_name = {module.__name__: module for module in modules}
     for family in catalogue.FOLDERS:
         for kind, member in catalogue.members(family).items():
             if (module := modules_by_name.get(member.__module__)) is not None:
                 twin = getattr(module, f"naive_{kind.replace('-', '_')}", None)
                 yield CheckedPart(family, kind, tuple(check_part(family, member, twin)))
+    for name, optimizer in registered.items():
+        if optimizer.__module__ in modules_by_name:
+            yield CheckedPart("optimizer of torch", name, tuple(_check_optimizer(name)))
 
 
 def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None = None) -> Iterator[Check]:
@@ -103,13 +107,29 @@ def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None 
     written = msgspec.to_builtins(part)
     is_equal = catalogue.make(family, **written) == part
     yield Check("defaults", is_equal, "a part equals what it writes" if is_equal else f"it writes {written}")
-    try:
-        setup = _setup(family, written)
-    except BadInput as error:
-        yield Check("experiment", False, f"no small experiment accepts it: {error}")
-        return
-    yield from _guarded("run", lambda: _runs(setup, member))
     yield from _guarded("twin", lambda: _like_its_twin(family, part, twin))
+    yield from _checks_of_runs(family, part)
+    yield from _guarded("fuzz", lambda: _fuzz(family, member))
+
+
+def _check_optimizer(name: str) -> Iterator[Check]:
+    """Yield the checks of an optimizer of torch that a file defines."""
+    try:
+        part = catalogue.make("updates", "torch", name=name)
+    except msgspec.ValidationError as error:
+        yield Check("defaults", False, f"it cannot be made with its defaults: {error}")
+        return
+    yield from _checks_of_runs("updates", part)
+
+
+def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
+    """Yield the checks of runs with a part."""
+    try:
+        setup = _setup(family, msgspec.to_builtins(part))
+    except BadInput as error:
+        yield Check("run", False, f"no small experiment accepts it: {error}")
+        return
+    yield from _guarded("run", lambda: _runs(setup, part))
     yield from _guarded("seeds", lambda: _reproducible(setup))
     yield from _guarded("batch", lambda: _like_a_loop(setup))
     if family == "updates" and hasattr(part, "lr"):
@@ -117,7 +137,6 @@ def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None 
     yield from _guarded("float32", lambda: _near_in_single(setup, family, part))
     if family in ("updates", "architectures", "solvers"):
         yield from _guarded("verdict", lambda: _verdict(setup))
-    yield from _guarded("fuzz", lambda: _fuzz(family, member))
 
 
 def _guarded(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
@@ -192,13 +211,13 @@ def _measured(trace: Trace, number: int = 0) -> dict[str, Floats]:
     return {name: np.asarray(array, np.float64) for name, array in numbers.items() if array is not None}
 
 
-def _runs(raw: Raw, member: type[Part]) -> Check:
+def _runs(raw: Raw, part: Part) -> Check:
     experiment, trace = _curves(raw)
     losses = trace.curves[0].mean("loss")
     if losses is None or not trace.curves[0].complete or not np.isfinite(losses).all():
         return Check("run", False, f"the run on {_problem(experiment)} diverges; choose milder defaults")
-    if issubclass(member, Line):
-        holds, reason = member().holds(experiment)
+    if isinstance(part, Line):
+        holds, reason = part.holds(experiment)
         state = "holds" if holds else "does not hold"
         return Check("run", True, f"the line {state} on {_problem(experiment)}: {reason}")
     words = f"the loss on {_problem(experiment)} goes from {losses[0]:.3g} to {losses[-1]:.3g}"

@@ -106,6 +106,33 @@ def test_a_wrong_rule_fails_the_check_that_is_for_it(tmp_path: Path):
         assert re.search(rf"^  {subject} +fails ", lines, re.MULTILINE), lines
 
 
+OPTIMIZERS = """import torch
+
+
+class Half(torch.optim.SGD):
+    pass
+
+
+class Unsure(torch.optim.SGD):
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.data.add_(os.urandom(1)[0])
+"""
+
+
+@pytest.mark.slow
+def test_optimizers_of_torch_are_checked(tmp_path: Path):
+    (tmp_path / "own.py").write_text(f"import os\n\n{OPTIMIZERS}")
+    program = [sys.executable, "-m", "hadamard_tui", "parts", "check", "own.py"]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (1, "")
+    half, unsure = re.split(r"^Unsure \(optimizer of torch\)\n", done.stdout, flags=re.MULTILINE)
+    assert half.startswith("Half (optimizer of torch)\n")
+    assert "fails" not in half
+    assert re.search(r"seeds +fails", unsure)
+
+
 @pytest.mark.parametrize(
     ("family", "kind"),
     [
