@@ -66,7 +66,11 @@ class _Command(_PlainHelp, TyperCommand):
     """Single command."""
 
 
-class CommandGroup(_PlainHelp, TyperGroup):
+class _Group(_PlainHelp, TyperGroup):
+    """Group of commands about one subject."""
+
+
+class CommandGroup(_Group):
     """Group of the commands. A preset in place of a command is refused with the two commands that take it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -494,19 +498,24 @@ def list_presets(parts: Parts = None, no_parts: NoParts = False) -> None:
     console.output().print(listing.presets_table())
 
 
-@command("list")
-def list_parts(
-    family: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FAMILY",
-            help="matrices, targets, architectures, updates, solvers, losses, protocols, measures, theory "
-            "or claims.",
-        ),
-    ] = None,
-    parts: Parts = None,
-    no_parts: NoParts = False,
-) -> None:
+parts_app = typer.Typer(cls=_Group, add_completion=False, context_settings=HELP)
+app.add_typer(
+    parts_app, name="parts", help="List the parts of experiments, write parts of your own, and check them."
+)
+part_command = partial(parts_app.command, cls=_Command)
+
+Family = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="FAMILY",
+        help="matrices, targets, architectures, updates, solvers, losses, protocols, measures, theory "
+        "or claims.",
+    ),
+]
+
+
+@part_command("list")
+def list_parts(family: Family = None, parts: Parts = None, no_parts: NoParts = False) -> None:
     """List the parts of a family with their fields; without FAMILY, list the families.
 
     Every number may be an expression of d, n and m, as in 1/(2d).
@@ -517,6 +526,62 @@ def list_parts(
     if family in listing.FORMER:
         _print_error(sentence("list", {family: listing.FORMER[family]}))
     console.output().print(listing.families_table() if family is None else listing.members_list(family))
+
+
+@command("list", hidden=True)
+def list_parts_by_former_name(family: Family = None, parts: Parts = None, no_parts: NoParts = False) -> None:
+    """List parts, by the former name of `parts list`."""
+    _print_error(f"list is called parts list now: {NAME} parts list {family or ''}".rstrip())
+    list_parts(family)
+
+
+@part_command("new")
+def new_part(
+    family: Annotated[
+        str,
+        typer.Argument(
+            metavar="FAMILY",
+            help="update, architecture, solver, loss, matrix, target, measure or line.",
+        ),
+    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE.py", help="File to write, as in my_rule.py.")],
+) -> None:
+    """Write a part of your own to a new file: a complete example, to change.
+
+    The name of the file gives the part its name in presets: my_rule.py defines the kind my-rule.
+    """
+    from hadamard_tui.headless import console, part_files
+
+    kind = part_files.write_new(family, file)
+    console.output().print(
+        f"{file} defines the kind {kind}.\n"
+        f"{NAME} parts check {file}  checks it, and\n"
+        f"{NAME} --parts {file}  opens the app with it.",
+        soft_wrap=True,
+    )
+
+
+@part_command("check")
+def check_parts(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.py", help="Files of parts, which this runs.")],
+) -> int:
+    """Check the parts of files on small experiments, as the program's own parts are tested.
+
+    Each part must document itself, run, agree with its naive twin if the file has one, give the same numbers
+    side by side and alone, with the same seed and in float32, have the symmetry that it declares, and run or
+    refuse random settings. The exit code is 1 if a check fails.
+    """
+    from engine.core.outside import outside
+    from engine.core.parts import BadInput
+    from hadamard_tui.headless import console, part_checks, part_files
+
+    outside.only_requested()
+    outside.request(files)
+    checked = list(part_checks.check_modules(outside.modules()))
+    if not checked:
+        raise BadInput(str(files[0]), "it defines nothing that can be checked; panels are not")
+    console.output().print(part_files.report(checked))
+    return int(any(check.holds is False for part in checked for check in part.checks))
 
 
 @command("demo")
@@ -632,7 +697,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare()
     from engine.core.parts import BadInput, restore
 
-    for registered in (app.registered_callback, *app.registered_commands):
+    for registered in (app.registered_callback, *app.registered_commands, *parts_app.registered_commands):
         if registered is not None and registered.callback is not None:
             restore(registered.callback)  # typer prints it as help
 

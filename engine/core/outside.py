@@ -15,9 +15,9 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from engine.core import files
+from engine.core import files, optimizers
 from engine.core.parts import BadInput, Part, is_member
 
 GROUP = "hadamard_tui.parts"
@@ -91,6 +91,8 @@ class Outside:
                 configured = () if self._requested_only else map(_absolute, self._configured())
                 loaded = [_from_file(path) for path in dict.fromkeys([*self._files, *configured])]
                 self._loaded = loaded + ([] if self._requested_only else list(_from_packages()))
+                for module, _ in self._loaded:
+                    optimizers.registered.update(_optimizers_in(module))
             finally:
                 self._loading = False
         return self._loaded
@@ -123,7 +125,7 @@ def _from_file(path: Path) -> LoadedModule:
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
         raise BadInput(_place(error, path), f"{type(error).__name__}: {_reason(error)}") from error
-    if not offers_parts(module):
+    if not _offers_parts(module):
         raise BadInput(where, 'it defines no part, which is a class with a tag, such as tag="my-rule"')
     imported = (getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - names))
     beside = [Path(file) for file in imported if file and Path(file).is_relative_to(path.parent)]
@@ -198,10 +200,18 @@ def classes_in(module: ModuleType) -> Iterator[type]:
             yield defined
 
 
-def offers_parts(module: ModuleType) -> bool:
-    """Return whether a module defines a part, or a panel by the name PANEL."""
+def _optimizers_in(module: ModuleType) -> dict[str, Any]:
+    """Return the optimizers of torch that a module defines by name."""
+    torch_optimizers = sys.modules.get("torch.optim")  # without it, the module cannot define any
+    if torch_optimizers is None:
+        return {}
+    return {cls.__name__: cls for cls in classes_in(module) if issubclass(cls, torch_optimizers.Optimizer)}
+
+
+def _offers_parts(module: ModuleType) -> bool:
+    """Return whether a module defines a part, an optimizer of torch, or a panel by the name PANEL."""
     parts = (defined for defined in classes_in(module) if issubclass(defined, Part))
-    return hasattr(module, "PANEL") or any(map(is_member, parts))
+    return hasattr(module, "PANEL") or any(map(is_member, parts)) or bool(_optimizers_in(module))
 
 
 outside = Outside()

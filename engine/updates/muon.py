@@ -36,9 +36,10 @@ class Muon(Update, frozen=True, tag="muon"):
 
     O sets all singular values to about 1. With `newton-schulz`, it applies five steps X ← aX + (bA + cA²)X
     with A = XXᵀ, from the direction X = ·/‖·‖_F: an odd polynomial of the matrix. With `svd`, O is exactly
-    UVᵀ of the singular vectors, which are arbitrary for a matrix without full rank. With `hidden`, only
-    hidden layers take these steps, as recommended; the first layer, the last layer and all biases take steps
-    of Adam with its usual constants. Source: Jordan et al. 2024; theory-symmetry.md §65.
+    UVᵀ of the singular vectors, which are arbitrary for a matrix without full rank. Torch computes the five
+    steps in bfloat16. With `hidden`, only hidden layers take these steps, as recommended; the first layer,
+    the last layer and all biases take steps of Adam with its usual constants. Source: Jordan et al. 2024;
+    theory-symmetry.md §65.
     """
 
     lr: Rate = 0.02

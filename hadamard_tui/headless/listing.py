@@ -139,9 +139,9 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
 
 
-def written(value: object) -> str:
+def written(default: object) -> str:
     """Return a default value as it would stand in a preset file."""
-    return "none" if value is None else msgspec.json.encode(value).decode()
+    return "none" if default is None else msgspec.json.encode(default).decode()
 
 
 def _table(*columns: str) -> Table:

@@ -45,6 +45,6 @@ def test_a_set_up_that_is_exported_has_the_new_words(call: Call) -> None:
 
 
 def test_a_former_name_of_a_family_is_answered(call: Call) -> None:
-    code, out, err = call("list", "bounds")
+    code, out, err = call("parts", "list", "bounds")
     assert (code, err) == (0, "list: bounds is now called theory\n")
-    assert out == call("list", "theory").out
+    assert out == call("parts", "list", "theory").out

@@ -17,6 +17,7 @@ from app.terminal import Terminal
 from code_blocks import ROOT, blocks
 
 from engine.spec import presets
+from hadamard_tui.headless import part_files
 
 from .conftest import Answer
 from .test_serve import free_port
@@ -42,6 +43,8 @@ def commands() -> list[Command]:
 
 
 PROGRAM = "hadamard-tui"
+OWN_PART = "my_rule.py"
+
 SLOW = ("bench", "demo", "report", "serve", "share", "verdict")
 """Subcommands that take seconds; `run` does along axes, and so does the app."""
 
@@ -56,7 +59,12 @@ def is_of_the_app(words: list[str]) -> bool:
 
 def is_slow(words: list[str]) -> bool:
     along_axes = words[2:] and words[2] in presets.names() and "axes" in presets.document(words[2])
-    return words[1] in SLOW or is_of_the_app(words) or (words[1] == "run" and bool(along_axes))
+    return (
+        words[1] in SLOW
+        or OWN_PART in words
+        or is_of_the_app(words)
+        or (words[1] == "run" and bool(along_axes))
+    )
 
 
 def of_program(is_wanted: Callable[[list[str]], bool]) -> list[object]:
@@ -74,10 +82,11 @@ def of_others(*programs: str) -> list[object]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Working directory in which all files that commands name are the README's preset."""
+    """Working directory with the files that commands name: the README's preset and a part from a template."""
     monkeypatch.chdir(tmp_path)
     first, *_ = (block for block in blocks("toml") if block.page == "README.md")
     (tmp_path / "my.toml").write_text(first.text, encoding="utf-8")
+    part_files.write_new("update", tmp_path / OWN_PART)
     return tmp_path
 
 
@@ -87,7 +96,14 @@ def test_every_command_is_of_a_program_that_is_run_or_read():
 
 @pytest.mark.parametrize("words", of_program(lambda words: words[1] != "serve" and not is_of_the_app(words)))
 def test_a_command_of_the_program_succeeds(words: list[str], folder: Path, call: Call):
-    code, out, err = call(*words)
+    if "new" in words:
+        (folder / OWN_PART).unlink()
+    if OWN_PART in words:  # in a process of its own, because parts are loaded once per process
+        command = [sys.executable, "-m", "hadamard_tui", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        code, out, err = done.returncode, done.stdout, done.stderr
+    else:
+        code, out, err = call(*words)
     assert (code, "error" in err) == (0, False), err
     assert out
     for option, file in pairwise(words):

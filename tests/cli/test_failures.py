@@ -46,6 +46,6 @@ def test_a_traceback_that_cannot_be_kept_is_printed(
 
 @pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    program = f"{sys.executable} -m hadamard_tui list updates | head -1; exit ${{PIPESTATUS[0]}}"
+    program = f"{sys.executable} -m hadamard_tui parts list updates | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""`presets`, `list`, `schema` and `--version` are complete."""
+"""`presets`, `parts list`, `schema` and `--version` are complete."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ def test_the_help_names_no_types_of_options_that_take_no_value(call: Call, comma
     assert "<bool>" not in text
 
 
-@pytest.mark.parametrize("command", ["run", "verify", "verdict", "bench", "presets", "list", "demo", "serve"])
+@pytest.mark.parametrize(
+    "command", ["run", "verify", "verdict", "bench", "presets", "parts list", "demo", "serve"]
+)
 def test_paragraphs_of_the_help_fill_their_lines_and_arguments_have_brackets_once(call: Call, command: str):
-    text = call(command, "--help").out
+    text = call(*command.split(), "--help").out
     usage, *paragraphs = re.split(r"\n *\n", text.partition("╭")[0].strip())
     assert usage.startswith("Usage: ")
     assert "[[" not in usage
@@ -66,7 +68,7 @@ def test_every_preset_is_listed_with_title_and_source(call: Call) -> None:
 
 
 def test_list_alone_lists_the_families_and_their_members(call: Call) -> None:
-    code, out, _ = call("list")
+    code, out, _ = call("parts", "list")
     assert code == 0
     for family in catalogue.FOLDERS:
         assert family in out
@@ -75,7 +77,7 @@ def test_list_alone_lists_the_families_and_their_members(call: Call) -> None:
 
 @pytest.mark.parametrize("family", catalogue.FOLDERS)
 def test_every_member_is_listed_with_its_fields(family: str, call: Call) -> None:
-    code, out, _ = call("list", family)
+    code, out, _ = call("parts", "list", family)
     assert code == 0
     for kind, member in catalogue.members(family).items():
         assert f"\n{kind}\n" in f"\n{out}"

@@ -110,7 +110,7 @@ def test_a_fault_of_a_file_is_one_line_that_blames_no_preset():
 
 @pytest.mark.slow
 def test_parts_of_a_file_are_listed_and_stand_in_the_schema():
-    code, out, _ = program("list", "updates", "--parts", "mine.py")
+    code, out, _ = program("parts", "list", "updates", "--parts", "mine.py")
     assert code == 0
     assert "\nmine\n  Gradient descent by another name." in out
     assert '"Mine"' in program("schema", "--parts", "mine.py").out

@@ -22,8 +22,8 @@ def printed(*arguments):
         out.flush()
     return out.buffer.getvalue().decode()
 
-texts = {"schema": printed("schema"), "list": printed("list"), "help": printed("--help")}
-texts |= {f"list {family}": printed("list", family) for family in catalogue.FOLDERS}
+texts = {"schema": printed("schema"), "list": printed("parts", "list"), "help": printed("--help")}
+texts |= {f"list {family}": printed("parts", "list", family) for family in catalogue.FOLDERS}
 texts |= {f"{command.name} --help": printed(command.name, "--help") for command in app.registered_commands}
 for family in catalogue.FOLDERS:
     texts |= {f"page of {kind}": about(family, kind).plain for kind in catalogue.members(family)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.core import catalogue
+from engine.core import catalogue, optimizers
 from engine.core.outside import Outside
 from engine.core.parts import BadInput
 
@@ -90,6 +90,16 @@ def test_the_digest_follows_the_code_and_is_empty_without_any(tmp_path: Path):
         digests.append(outside.digest())
     assert digests[0] == ""
     assert len({*digests}) == 3
+
+
+def test_an_optimizer_of_torch_is_known_by_its_name(
+    outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(optimizers, "registered", {})
+    text = "import torch\n\n\nclass HalfSGD(torch.optim.SGD):\n    pass\n"
+    outside.request([written(tmp_path, "half_sgd.py", text)])
+    (module,) = outside.modules()
+    assert optimizers.optimizer_class("HalfSGD") is module.HalfSGD
 
 
 FAULTS = [

@@ -1,0 +1,397 @@
+"""Checks of parts: what our own parts pass in the tests, on small experiments.
+
+A file may offer a naive twin of a part, a function `naive_` and the tag with underscores. TWINS says what it
+computes for each family.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.core import catalogue
+from engine.core.lazy import torch
+from engine.core.optimizers import registered
+from engine.core.parts import BadInput, Part, docstring, summary_of
+from engine.core.streams import Streams
+from engine.problems.data import draw
+from engine.problems.instances import DenseInstances
+from engine.results.judgement import judgement
+from engine.runtime.run import run
+from engine.spec.reading import Raw, parse
+from engine.theory import Line
+
+if TYPE_CHECKING:
+    from engine.results.trace import Trace
+    from engine.spec.experiment import Experiment
+
+Floats = NDArray[np.float64]
+
+SEED, REPLICAS, N, D = 7, 3, 12, 8
+
+NEAR, NEAR_SINGLE = 1e-9, 1e-3
+"""Relative deviations that rounding explains, in float64 and in float32."""
+
+RATES = 0.01, 0.02
+"""Rates that are compared side by side and alone."""
+
+DRAWS = 8
+"""Number of random settings of the hyperparameters that are tried."""
+
+PROBLEMS: tuple[Raw, ...] = (
+    {"matrix": {"kind": "gaussian", "n": N, "d": D}, "target": {"kind": "feature", "index": 1}},
+    {"matrix": {"kind": "rademacher", "n": N, "d": D}, "target": {"kind": "feature", "index": 1}},
+    {"matrix": {"kind": "hadamard", "d": D}, "target": {"kind": "feature", "index": 1}},
+    {"matrix": {"kind": "gaussian", "n": N, "d": D}, "target": "zero"},
+)
+"""Small problems; a part is checked on the first one that it accepts."""
+
+TWINS = {
+    "updates": "(rule, w, gradients): weights after steps along the gradients [T, d] from w [d]",
+    "architectures": "(net, tensors, X): predictions [n] for instances X [n, d]",
+    "solvers": "(solver, X, y, rows): predictions for rows after examples X [k, d] and y [k]",
+    "losses": "(loss, prediction, label): loss of a prediction",
+}
+"""Arguments and value of naive twins, by family."""
+
+
+class Check(NamedTuple):
+    """Outcome of a check."""
+
+    subject: str
+    """What is checked."""
+
+    holds: bool | None
+    """Whether it holds; None if it does not apply."""
+
+    words: str
+    """The finding in one sentence."""
+
+
+class CheckedPart(NamedTuple):
+    """A part of a file, and its checks."""
+
+    family: str
+    kind: str
+    checks: tuple[Check, ...]
+
+
+def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
+    """Yield every part and every optimizer of modules from outside with its checks. Raises: BadInput."""
+    modules_by_name = {module.__name__: module for module in modules}
+    for family in catalogue.FOLDERS:
+        for kind, member in catalogue.members(family).items():
+            if (module := modules_by_name.get(member.__module__)) is not None:
+                twin = getattr(module, f"naive_{kind.replace('-', '_')}", None)
+                yield CheckedPart(family, kind, tuple(check_part(family, member, twin)))
+    for name, optimizer in registered.items():
+        if optimizer.__module__ in modules_by_name:
+            yield CheckedPart("optimizer of torch", name, tuple(_check_optimizer(name)))
+
+
+def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None = None) -> Iterator[Check]:
+    """Yield the checks of a part, with its defaults."""
+    yield _documented(member)
+    try:
+        part = member()
+    except (TypeError, ValueError) as error:
+        yield Check("defaults", None, f"a field has no default, so that nothing can be run: {error}")
+        return
+    written = msgspec.to_builtins(part)
+    is_equal = catalogue.make(family, **written) == part
+    yield Check("defaults", is_equal, "a part equals what it writes" if is_equal else f"it writes {written}")
+    yield from _guarded("twin", lambda: _like_its_twin(family, part, twin))
+    yield from _checks_of_runs(family, part)
+    yield from _guarded("fuzz", lambda: _fuzz(family, member))
+
+
+def _check_optimizer(name: str) -> Iterator[Check]:
+    """Yield the checks of an optimizer of torch that a file defines."""
+    try:
+        part = catalogue.make("updates", "torch", name=name)
+    except msgspec.ValidationError as error:
+        yield Check("defaults", False, f"it cannot be made with its defaults: {error}")
+        return
+    yield from _checks_of_runs("updates", part)
+
+
+def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
+    """Yield the checks of runs with a part."""
+    try:
+        setup = _setup(family, msgspec.to_builtins(part))
+    except BadInput as error:
+        yield Check("run", False, f"no small experiment accepts it: {error}")
+        return
+    yield from _guarded("run", lambda: _runs(setup, part))
+    yield from _guarded("seeds", lambda: _reproducible(setup))
+    yield from _guarded("batch", lambda: _like_a_loop(setup))
+    if family == "updates" and hasattr(part, "lr"):
+        yield from _guarded("rates", lambda: _rates_like_a_loop(setup))
+    yield from _guarded("float32", lambda: _near_in_single(setup, family, part))
+    if family in ("updates", "architectures", "solvers"):
+        yield from _guarded("verdict", lambda: _verdict(setup))
+
+
+def _guarded(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
+    """Yield the outcome of a check; an error of the part is a failure."""
+    try:
+        yield check()
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        yield Check(subject, False, f"it raises {type(error).__name__}: {reason}")
+
+
+def _documented(member: type[Part]) -> Check:
+    summary = summary_of(member)
+    if not (member.__doc__ and summary.endswith(".") and len(summary.split()) >= 2):
+        return Check("docstring", False, "its first line must be a sentence that ends with a full stop")
+    if "Source:" not in docstring(member):
+        return Check("docstring", False, "it must name its source, as in Source: Polyak 1964.")
+    return Check("docstring", True, summary)
+
+
+def _setup(family: str, part: Raw) -> Raw:
+    """Return a small experiment with a part. Raises: BadInput if it fits no small problem."""
+    refusal = BadInput("", "there is no problem")
+    for problem in PROBLEMS:
+        raw = _document(family, part, problem)
+        try:
+            parse(raw)
+        except BadInput as error:
+            refusal = error
+        else:
+            return raw
+    raise refusal
+
+
+def _document(family: str, part: Raw, problem: Raw) -> Raw:
+    learner: Raw = {"name": "part", "architecture": "linear", "update": {"kind": "gd", "lr": "1/(16d)"}}
+    raw: Raw = {
+        "problem": copy.deepcopy(problem),
+        "protocol": {"kind": "one-pass"},
+        "run": {"replicas": REPLICAS, "seed": SEED, "dtype": "float64", "device": "cpu"},
+        "learners": [learner],
+    }
+    match family:
+        case "updates" | "architectures":
+            learner[family[:-1]] = part
+        case "solvers":
+            raw["learners"] = [{"name": "part", "solver": part}]
+        case "matrices":
+            raw["problem"]["matrix"] = part
+        case "targets":
+            raw["problem"]["target"] = part
+        case "losses":
+            raw["protocol"]["loss"] = part["kind"]
+        case "protocols":
+            raw["protocol"] = part
+        case "measures":
+            raw["run"]["measures"] = [part]
+        case _:  # lines of theory apply by themselves
+            pass
+    return raw
+
+
+def _curves(raw: Raw, **settings: object) -> tuple[Experiment, Trace]:
+    experiment = parse({**raw, "run": {**raw["run"], **settings}})
+    return experiment, run(experiment)
+
+
+def _measured(trace: Trace, number: int = 0) -> dict[str, Floats]:
+    """Return the values [records, replicas, …] of every measure of a curve."""
+    curve = trace.curves[number]
+    numbers = {name: curve.values(name) for name in curve.measures}
+    return {name: np.asarray(array, np.float64) for name, array in numbers.items() if array is not None}
+
+
+def _runs(raw: Raw, part: Part) -> Check:
+    experiment, trace = _curves(raw)
+    losses = trace.curves[0].mean("loss")
+    if losses is None or not trace.curves[0].complete or not np.isfinite(losses).all():
+        return Check("run", False, f"the run on {_problem(experiment)} diverges; choose milder defaults")
+    if isinstance(part, Line):
+        holds, reason = part.holds(experiment)
+        state = "holds" if holds else "does not hold"
+        return Check("run", True, f"the line {state} on {_problem(experiment)}: {reason}")
+    words = f"the loss on {_problem(experiment)} goes from {losses[0]:.3g} to {losses[-1]:.3g}"
+    return Check("run", True, words)
+
+
+def _problem(experiment: Experiment) -> str:
+    n, d = experiment.problem.matrix.shape()
+    return f"{experiment.problem.matrix.kind} rows [{n}, {d}]"
+
+
+def _reproducible(raw: Raw) -> Check:
+    first, again = (_measured(_curves(raw)[1]) for _ in range(2))
+    unequal = [name for name in first if not np.array_equal(first[name], again[name], equal_nan=True)]
+    if unequal:
+        return Check("seeds", False, f"two runs with the same seeds differ in {', '.join(unequal)}")
+    return Check("seeds", True, "two runs with the same seeds are equal")
+
+
+def _like_a_loop(raw: Raw) -> Check:
+    together = _measured(_curves(raw)[1])
+    alone = [_measured(_curves(raw, replicas=1, seed=SEED + number)[1]) for number in range(REPLICAS)]
+    deviation = max(
+        _deviation(together[name][:, number], alone[number][name][:, 0])
+        for name in together
+        for number in range(REPLICAS)
+    )
+    return Check(
+        "batch",
+        deviation < NEAR,
+        f"{REPLICAS} replicas side by side and one by one deviate by {deviation:.1g}",
+    )
+
+
+def _rates_like_a_loop(raw: Raw) -> Check:
+    """Compare two rates side by side with each alone."""
+
+    def with_rate(rate: Any) -> Trace:
+        (learner,) = raw["learners"]
+        return _curves({**raw, "learners": [{**learner, "update": {**learner["update"], "lr": rate}}]})[1]
+
+    together = with_rate(list(RATES))
+    deviation = max(
+        _deviation(_measured(together, number)["loss"], _measured(with_rate(rate))["loss"])
+        for number, rate in enumerate(RATES)
+    )
+    return Check("rates", deviation < NEAR, f"two rates side by side and alone deviate by {deviation:.1g}")
+
+
+def _near_in_single(raw: Raw, family: str, part: Any) -> Check:
+    if family in ("updates", "solvers") and not part.structure().continuous:
+        return Check("float32", None, "it jumps (continuous = False), so that rounding can change a run")
+    double, single = (_measured(_curves(raw, dtype=dtype)[1])["loss"] for dtype in ("float64", "float32"))
+    deviation = _deviation(double, single)
+    return Check(
+        "float32", deviation < NEAR_SINGLE, f"losses in float32 and float64 deviate by {deviation:.1g}"
+    )
+
+
+def _deviation(first: Floats, second: Floats) -> float:
+    """Return the largest difference, relative to the largest size and at least 1."""
+    if first.shape != second.shape or (np.isfinite(first) != np.isfinite(second)).any():
+        return math.inf
+    finite = np.isfinite(first)
+    scale = max(1.0, float(abs(first[finite]).max(initial=0.0)))
+    return float(abs(first[finite] - second[finite]).max(initial=0.0)) / scale
+
+
+def _verdict(raw: Raw) -> Check:
+    experiment, trace = _curves(raw)
+    judged = judgement(experiment, trace, experiment.learners[0])
+    if judged.conflict:
+        return Check("verdict", False, f"{judged.verdict.sentence}, but {judged.conflict}")
+    return Check("verdict", True, f"{judged.verdict.sentence}; measured: {judged.measurement}")
+
+
+def _like_its_twin(family: str, part: Any, twin: Callable[..., Any] | None) -> Check:
+    if family not in TWINS:
+        return Check("twin", None, f"there are no twins of {family}")
+    if twin is None:
+        name = f"naive_{part.kind.replace('-', '_')}"
+        return Check("twin", None, f"the file has none; define {name}{TWINS[family]}")
+    ours, naive = _PAIRS[family](part, twin)
+    deviation = _deviation(np.asarray(ours, np.float64), np.asarray(naive, np.float64))
+    return Check("twin", deviation < NEAR, f"the part and its naive twin deviate by {deviation:.1g}")
+
+
+Pair = tuple[Any, Any]
+
+
+def _rule_and_twin(rule: Any, twin: Callable[..., Any]) -> Pair:
+    rng = np.random.default_rng(SEED)
+    w, gradients = rng.standard_normal(D), rng.standard_normal((5, D))
+    params, state = rule.start({"w": torch.from_numpy(w)[None]})
+    w, rate = params["w"][0].numpy().copy(), getattr(rule, "lr", 1.0)
+    for gradient in gradients:
+        params, state = rule.step(params, {"w": torch.from_numpy(gradient)[None]}, {"w": rate}, state)
+    return params["w"][0].numpy(), twin(rule, w, gradients)
+
+
+def _net_and_twin(net: Any, twin: Callable[..., Any]) -> Pair:
+    X = np.random.default_rng(SEED).standard_normal((N, D))
+    start = net.start(Streams([SEED])("init"), D)
+    tensors = {name: torch.from_numpy(tensor).double() for name, tensor in start.items()}
+    with torch.no_grad():
+        predicted = net.predict(tensors, DenseInstances(torch.from_numpy(X)[None]))[0].numpy()
+    return predicted, twin(net, {name: tensor[0] for name, tensor in start.items()}, X)
+
+
+def _solver_and_twin(solver: Any, twin: Callable[..., Any]) -> Pair:
+    experiment = parse(_setup("solvers", msgspec.to_builtins(solver)))
+    streams = experiment.run.random_streams()
+    drawn = draw(experiment.problem, streams, "float64", "cpu")
+    hypothesis = solver.begin(drawn, streams)
+    hypothesis.learn(drawn.instances.at(slice(0, D)), drawn.labels[:, :D])
+    rows, labels = drawn.instances.rows[0].numpy(), drawn.labels[0].numpy()
+    return hypothesis.predict(drawn.instances)[0].numpy(), twin(solver, rows[:D], labels[:D], rows)
+
+
+def _loss_and_twin(loss: Any, twin: Callable[..., Any]) -> Pair:
+    predictions, labels = np.linspace(-2, 2, 9).repeat(2), np.tile([-1.0, 1.0], 9)
+    losses = loss.value(torch.from_numpy(predictions), torch.from_numpy(labels)).numpy()
+    return losses, [twin(loss, *pair) for pair in zip(predictions, labels, strict=True)]
+
+
+_PAIRS: Mapping[str, Callable[[Any, Callable[..., Any]], Pair]] = {
+    "updates": _rule_and_twin,
+    "architectures": _net_and_twin,
+    "solvers": _solver_and_twin,
+    "losses": _loss_and_twin,
+}
+
+
+def _fuzz(family: str, member: type[Part]) -> Check:
+    """Run random settings of the hyperparameters: each runs, or is refused in one sentence."""
+    rng, ran, refused = np.random.default_rng(SEED), 0, 0
+    described = msgspec.inspect.type_info(member)
+    assert isinstance(described, msgspec.inspect.StructType), "a part is a Struct"
+    if not described.fields:
+        return Check("fuzz", None, "it has no hyperparameters")
+    for _ in range(DRAWS):
+        fields = {field.encode_name: _drawn(field.type, rng) for field in described.fields}
+        settings = {name: setting for name, setting in fields.items() if setting is not None}
+        try:
+            run(parse(_setup(family, {"kind": str(described.tag), **settings})))
+            ran += 1
+        except BadInput:
+            refused += 1
+        except Exception as error:
+            reason = " ".join(str(error).split())
+            return Check("fuzz", False, f"with {settings} it raises {type(error).__name__}: {reason}")
+    return Check(
+        "fuzz", True if ran else None, f"{ran} of {DRAWS} random settings run, and {refused} are refused"
+    )
+
+
+def _drawn(kind: Any, rng: np.random.Generator) -> Any:
+    """Return a random setting of a field; None for its default."""
+    match kind:
+        case msgspec.inspect.Metadata(type=inner):
+            return _drawn(inner, rng)
+        case msgspec.inspect.UnionType(types=kinds):
+            return _drawn(kinds[int(rng.integers(len(kinds)))], rng)
+        case msgspec.inspect.BoolType():
+            return bool(rng.integers(2))
+        case msgspec.inspect.LiteralType(values=words):
+            return words[int(rng.integers(len(words)))]
+        case msgspec.inspect.IntType():
+            low = max(kind.ge if kind.ge is not None else (kind.gt or 0) + 1, 0)
+            high = kind.le if kind.le is not None else low + D
+            return int(rng.integers(low, min(high, low + D) + 1))
+        case msgspec.inspect.FloatType():
+            least = next((limit for limit in (kind.ge, kind.gt) if limit is not None), -2.0)
+            largest = next((limit for limit in (kind.le, kind.lt) if limit is not None), math.inf)
+            return float(rng.uniform(least, min(largest, least + 2.0)))
+        case _:
+            return None

@@ -1,0 +1,177 @@
+"""`parts new` and `parts check`: templates pass as they are, and wrong parts fail their check."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from engine.core import catalogue
+from engine.core.parts import BadInput
+from hadamard_tui.headless.part_checks import check_part
+from hadamard_tui.headless.part_files import SINGULAR, TEMPLATES, write_new
+
+from .conftest import Answer
+
+Call = Callable[..., Answer]
+
+
+def test_every_template_is_named_and_every_name_has_one():
+    assert {file.stem for file in TEMPLATES.glob("*.py")} - {"__init__"} == {*SINGULAR}
+    assert {*SINGULAR} <= {*catalogue.FOLDERS}
+
+
+@pytest.mark.slow
+def test_the_templates_pass_their_checks(tmp_path: Path):
+    kinds = {family: write_new(family, tmp_path / f"my_{family}_2.py") for family in SINGULAR.values()}
+    assert kinds["update"] == "my-update-2"
+    program = [
+        sys.executable,
+        "-m",
+        "hadamard_tui",
+        "parts",
+        "check",
+        *sorted(map(str, tmp_path.glob("*.py"))),
+    ]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "fails" not in done.stdout
+    for kind in kinds.values():
+        assert f"{kind} (" in done.stdout
+    assert len(re.findall(r"twin +holds", done.stdout)) == 4
+
+
+HEAD = '''"""Wrong rules."""
+
+import torch
+
+from engine.core.parts import Verdict
+from engine.updates import Rate, Update
+'''
+
+RULE = '''
+
+class {name}(Update, frozen=True, tag="{tag}"):
+    """Steps along gradients. Source: none."""
+
+    lr: Rate = 0.01
+
+    def step(self, params, gradients, rates, state):
+        return {{name: w - rates[name] * ({step}) for name, w in params.items()}}, state
+{more}
+'''
+
+INVARIANCE = """
+    def invariance(self, matrix, single):
+        return Verdict(True, "it moves along gradients, which lie in the span")
+"""
+
+TWIN = """
+
+def naive_twin(rule, w, gradients):
+    return w - rule.lr * gradients.sum(0)
+"""
+
+WRONG = {
+    "seeds": ("torch.randn_like(gradients[name])", ""),
+    "batch": ("gradients[name].mean(0, keepdim=True)", ""),
+    "rates": ("gradients[name] / len(w)", ""),
+    "float32": ("(gradients[name] * 1e9).sin()", ""),
+    "verdict": ("gradients[name].sign()", INVARIANCE),
+    "twin": ("2 * gradients[name]", TWIN),
+    "run": ("gradients['v']", ""),
+    "fuzz": ("gradients[name] if rates[name] == 0.01 else gradients['v']", ""),
+}
+"""Step of a rule, and more of its code, by the check that it fails."""
+
+
+@pytest.mark.slow
+def test_a_wrong_rule_fails_the_check_that_is_for_it(tmp_path: Path):
+    rules = (
+        RULE.format(name=subject.title(), tag=subject, step=step, more=more)
+        for subject, (step, more) in WRONG.items()
+    )
+    (tmp_path / "wrong.py").write_text(HEAD + "".join(rules))
+    program = [sys.executable, "-m", "hadamard_tui", "parts", "check", "wrong.py"]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (1, "")
+    sections = re.split(r"^([\w-]+) \(updates\)\n", done.stdout, flags=re.MULTILINE)[1:]
+    outcomes = dict(zip(sections[::2], sections[1::2], strict=True))
+    assert {*outcomes} == {*WRONG}
+    for subject, lines in outcomes.items():
+        assert re.search(rf"^  {subject} +fails ", lines, re.MULTILINE), lines
+
+
+OPTIMIZERS = """import torch
+
+
+class Half(torch.optim.SGD):
+    pass
+
+
+class Unsure(torch.optim.SGD):
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.data.add_(os.urandom(1)[0])
+"""
+
+
+@pytest.mark.slow
+def test_optimizers_of_torch_are_checked(tmp_path: Path):
+    (tmp_path / "own.py").write_text(f"import os\n\n{OPTIMIZERS}")
+    program = [sys.executable, "-m", "hadamard_tui", "parts", "check", "own.py"]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (1, "")
+    half, unsure = re.split(r"^Unsure \(optimizer of torch\)\n", done.stdout, flags=re.MULTILINE)
+    assert half.startswith("Half (optimizer of torch)\n")
+    assert "fails" not in half
+    assert re.search(r"seeds +fails", unsure)
+
+
+@pytest.mark.parametrize(
+    ("family", "kind"),
+    [
+        ("updates", "adam"),
+        ("updates", "sign"),
+        ("architectures", "two-weight"),
+        ("solvers", "lls"),
+        ("losses", "logistic"),
+        ("matrices", "hadamard"),
+        ("targets", "sparse"),
+        ("measures", "norm"),
+        ("theory", "ri-signed"),
+        ("protocols", "steps"),
+    ],
+)
+@pytest.mark.slow
+def test_our_own_parts_pass(family: str, kind: str):
+    failed = [check for check in check_part(family, catalogue.members(family)[kind]) if check.holds is False]
+    assert failed == []
+
+
+@pytest.mark.parametrize(
+    ("family", "file", "fault"),
+    [
+        ("updat", "mine.py", "no family with a template has this name; did you mean update?"),
+        ("claims", "mine.py", "no family with a template"),
+        ("update", "my-rule.py", "its name must be that of a Python module"),
+        ("update", "class.py", "its name must be that of a Python module"),
+        ("update", "mine.toml", "its name must be that of a Python module"),
+        ("update", "there.py", "this file exists"),
+    ],
+)
+def test_new_refuses_other_families_and_names(tmp_path: Path, family: str, file: str, fault: str):
+    (tmp_path / "there.py").touch()
+    with pytest.raises(BadInput, match=fault):
+        write_new(family, tmp_path / file)
+
+
+def test_the_former_name_of_the_list_works_with_a_hint(call: Call):
+    code, out, err = call("list", "losses")
+    assert (code, err) == (0, "list is called parts list now: hadamard-tui parts list losses\n")
+    assert out == call("parts", "list", "losses").out

@@ -1,0 +1,127 @@
+"""Update rules of the catalogue take the steps that other libraries take, up to stated differences."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+import torch
+
+from engine.core import catalogue
+from engine.learners.learner import Decay
+from engine.updates import descended
+
+SECOND = "pytorch-optimizer"
+STEPS = 20
+NEAR = 1e-6
+
+GENERATOR = torch.Generator().manual_seed(0)
+
+
+def normal(*shape):
+    return torch.randn(*shape, dtype=torch.float64, generator=GENERATOR)
+
+
+X, Y = normal(30, 6), normal(30, 3)
+START = {"W1": normal(1, 5, 6) / 2, "W2": normal(1, 3, 5) / 2}
+
+
+def gradients(params):
+    """Gradients of the mean square error of a tanh net, by torch."""
+    with torch.enable_grad():
+        weights = {layer: w[0].clone().requires_grad_() for layer, w in params.items()}
+        outputs = torch.tanh(X @ weights["W1"].T) @ weights["W2"].T
+        slopes = torch.autograd.grad(((outputs - Y) ** 2).mean(), list(weights.values()))
+    return {layer: slope[None] for layer, slope in zip(weights, slopes, strict=True)}
+
+
+def trained(rule, lr, rate=lambda w, step: 1.0, decay=None):
+    """Weights after steps of a rule; `rate` is a further factor of the rates of a layer."""
+    params, state = rule.start(START)
+    for step in range(1, STEPS + 1):
+        rates = {layer: lr * rate(w, step) for layer, w in params.items()}
+        slopes = gradients(params)
+        if decay is not None:
+            params = descended(params, decay.direction(params), rates)
+        params, state = rule.step(params, slopes, rates, state)
+    return params
+
+
+def distance(ours, theirs):
+    """Largest difference of a weight, relative to the largest change of a weight."""
+    moved = max(float((ours[layer] - w).abs().max()) for layer, w in START.items())
+    return max(float((ours[layer] - w).abs().max()) for layer, w in theirs.items()) / moved
+
+
+def library_rule(name, library="torch", **options):
+    if library == SECOND and importlib.util.find_spec("pytorch_optimizer") is None:
+        pytest.skip("it needs pytorch-optimizer")
+    return catalogue.make("updates", "torch", name=name, library=library, options=options)
+
+
+TINY = {"eps": 1e-30}
+"""With ε near 0, it does not matter whether ε stands inside the root."""
+
+EQUAL = {
+    "gd": ({}, ("SGD", "torch"), {}, 0.1),
+    "momentum": ({}, ("SGD", "torch"), {"momentum": 0.9}, 0.01),
+    "adam": (TINY, ("Adam", "torch"), TINY, 0.01),
+    "adagrad": (TINY, ("Adagrad", "torch"), TINY, 0.03),
+    "rmsprop": (TINY, ("RMSprop", "torch"), TINY, 0.003),
+    "sign": ({}, ("SignSGD", SECOND), {"momentum": 0.0}, 0.003),
+    "lion": ({}, ("Lion", SECOND), {"weight_decay": 0.0}, 0.003),
+    "lars": ({}, ("LARS", SECOND), {"weight_decay": 0.0, "trust_coefficient": 1.0}, 0.003),
+    "shampoo": ({}, ("Shampoo", SECOND), {"matrix_eps": 1e-6}, 0.05),
+    "adam-mini": ({**TINY, "per": "tensor"}, ("AdamMini", SECOND), {**TINY, "weight_decay": 0.0}, 0.01),
+}
+"""Fields of a rule, its optimizer elsewhere with options, and a rate."""
+
+
+@pytest.mark.parametrize("kind", EQUAL)
+def test_a_rule_takes_the_steps_of_its_optimizer_elsewhere(kind):
+    fields, (name, library), options, lr = EQUAL[kind]
+    ours = trained(catalogue.make("updates", kind, **fields), lr)
+    assert distance(ours, trained(library_rule(name, library, **options), lr)) < NEAR
+
+
+@pytest.mark.parametrize(("kind", "name"), [("adam", "Adam"), ("adagrad", "Adagrad"), ("rmsprop", "RMSprop")])
+def test_the_place_of_epsilon_is_the_whole_difference_of_adaptive_rules(kind, name):
+    def difference(eps):
+        ours = trained(catalogue.make("updates", kind, eps=eps), 0.01)
+        return distance(ours, trained(library_rule(name, eps=eps), 0.01))
+
+    assert difference(1e-4) > 1000 * NEAR
+    assert difference(1e-30) < NEAR
+
+
+def test_adam_with_the_decay_of_a_learner_is_adamw():
+    decay = Decay(rate=0.1)
+    ours = trained(catalogue.make("updates", "adam", **TINY), 0.01, decay=decay)
+    assert distance(ours, trained(library_rule("AdamW", weight_decay=0.1, **TINY), 0.01)) < NEAR
+    assert distance(ours, trained(library_rule("AdamW", weight_decay=0.0, **TINY), 0.01)) > 1000 * NEAR
+
+
+def test_adafactor_of_torch_multiplies_rates_by_the_size_of_the_weights():
+    rule, lr = catalogue.make("updates", "adafactor", **TINY), 0.004
+    theirs = trained(library_rule("Adafactor"), lr)
+
+    def rate(w, step):
+        return max(1e-3, float(w.square().mean().sqrt())) * min(1.0, 1 / (lr * step**0.5))
+
+    assert distance(trained(rule, lr, rate), theirs) < NEAR
+    assert distance(trained(rule, lr), theirs) > 0.1
+
+
+def test_muon_of_torch_differs_by_bfloat16_alone(monkeypatch):
+    rule, theirs = catalogue.make("updates", "muon"), library_rule("Muon", weight_decay=0.0)
+    ours = trained(rule, 0.02)
+    assert 1e-4 < distance(ours, trained(theirs, 0.02)) < 0.1
+    monkeypatch.setattr(torch.Tensor, "bfloat16", lambda tensor: tensor)
+    assert distance(ours, trained(theirs, 0.02)) < NEAR
+
+
+def test_lamb_elsewhere_divides_its_whole_step_by_the_correction_of_momentum():
+    rule = catalogue.make("updates", "lamb", **TINY)
+    theirs = trained(library_rule("Lamb", SECOND, weight_decay=0.0, max_grad_norm=0.0, **TINY), 0.003)
+    assert distance(trained(rule, 0.003, lambda w, step: 1 / (1 - 0.9**step)), theirs) < NEAR
+    assert distance(trained(rule, 0.003), theirs) > 0.1
