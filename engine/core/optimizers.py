@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -237,20 +237,26 @@ def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def random_numbers(seed: int, device: torch.device) -> Iterator[None]:
-    """Give the block random numbers that depend on the seed alone: of torch, numpy and Python."""
-    # Not by `fork_rng` and `manual_seed`, which visit every kind of device and take longer than a small step.
+def random_numbers(device: torch.device) -> Iterator[Callable[[int], None]]:
+    """Yield a function that seeds the random numbers of torch, numpy and Python, and restore them at the end.
+
+    To save them takes longer than a small step, and to seed them almost no time.
+    """
+    # Not by `fork_rng` and `manual_seed`, which visit every kind of device.
     generators = [torch.default_generator]
     if device.type == "cuda":
         generators.append(torch.cuda.default_generators[device.index or 0])
     states, of_numpy = [generator.get_state() for generator in generators], np.random.get_state()
     of_python = random.getstate()
-    for generator in generators:
-        generator.manual_seed(seed)
-    np.random.seed(seed)
-    random.seed(seed)
+
+    def seed(number: int) -> None:
+        for generator in generators:
+            generator.manual_seed(number)
+        np.random.seed(number)
+        random.seed(number)
+
     try:
-        yield
+        yield seed
     finally:
         for generator, state in zip(generators, states, strict=True):
             generator.set_state(state)

@@ -183,7 +183,8 @@ class _Pair:
     def _train(self, transformation: NDArray[np.float64], noise: NDArray[np.float64] | float = 0.0) -> Any:
         """Return the predictions [steps + 1, rows] of a model on transformed inputs."""
         inputs = torch.from_numpy((self._x + noise) @ transformation.T)
-        with random_numbers(self._seed, inputs.device):
+        with random_numbers(inputs.device) as seed:
+            seed(self._seed)
             model = self._model(np.asarray(np.linalg.inv(transformation), np.float64))
             optimizer = _made(self._make, model)
             graph = needs_graph(type(optimizer))

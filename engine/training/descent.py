@@ -222,6 +222,8 @@ class Descent:
             gradients = self._architecture.gradient(self.tensors, instances, slope)
             gradients = with_penalty(self._l2_penalties, self._params, gradients)
             state = self._observed(instances, labels, shares)
+            if active is not None:
+                state = self._update.pause(active, state)
             if self._evaluates:
                 evaluate = partial(self._evaluated, instances, labels, shares)
                 state = self._update.evaluating(evaluate, state)

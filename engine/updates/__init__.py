@@ -205,6 +205,10 @@ class Update(Part, frozen=True):
         """Return parameters and state after a step along `gradients` with the given rates."""
         raise NotImplementedError
 
+    def pause(self, active: torch.Tensor, state: State) -> State:
+        """Return the state for a step whose effect on nets that are not `active` [N] is dropped."""
+        return state
+
     def choose(self, active: torch.Tensor, new: State, old: State) -> State:
         """Return the new state of the nets that are `active` [N], and the old state of the others."""
         return {name: chosen(active, tensors, old[name]) for name, tensors in new.items()}

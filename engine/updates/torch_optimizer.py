@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -93,42 +93,59 @@ class Torch(Update, frozen=True, tag="torch"):
         )
 
     def evaluating(self, evaluate: Evaluate, state: State) -> State:
-        return Optimizers(_groups_of(state), evaluate)
+        return Optimizers(_of(state).groups, evaluate, _of(state).active)
+
+    def pause(self, active: torch.Tensor, state: State) -> State:
+        optimizers_so_far = _of(state)
+        nets = frozenset(active.nonzero().flatten().tolist())
+        return Optimizers(optimizers_so_far.groups, optimizers_so_far.evaluate, nets)
 
     def choose(self, active: torch.Tensor, new: State, old: State) -> State:
-        nets = frozenset(active.nonzero().flatten().tolist())
-        waiting = frozenset(range(len(active))) - nets
-        parts = [group.of(nets) for group in _groups_of(new)] + [
-            group.of(waiting) for group in _groups_of(old)
-        ]
-        return Optimizers([part for part in parts if part.nets])
+        return new
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
         by_net = _rates_by_net(rates, len(next(iter(params.values()))))
-        evaluate = state.evaluate if isinstance(state, Optimizers) else None
+        before = _of(state)
+        active = frozenset(range(len(by_net))) if before.active is None else before.active
         moved = {layer: w.clone() for layer, w in params.items()}
-        stepped = [group.copied() for group in self._groups(params, by_net, _groups_of(state))]
-        for group in stepped:
-            try:
-                group.step(params, gradients, by_net[group.nets[0]], evaluate)
-            except (MemoryError, torch.OutOfMemoryError):
-                raise
-            except Exception as error:  # optimizers raise errors of any kind
-                fault = f"its step fails: {optimizers.reason_of(error)}"
-                raise BadInput(f"{self.library}: {self.name}", fault) from error
-            group.write(moved)
-        return moved, Optimizers(stepped)
+        groups = self._groups(params, by_net, before.groups, active)
+        with optimizers.random_numbers(next(iter(params.values())).device) as seed:
+            for group in groups:
+                if group.nets[0] in active:
+                    seed(group.steps)
+                    self._step(group, params, gradients, by_net[group.nets[0]], before.evaluate)
+                    group.write(moved)
+        return moved, Optimizers(groups)
 
-    def _groups(self, params: Params, by_net: Sequence[NetRates], groups: Sequence[Group]) -> Iterator[Group]:
-        """Yield optimizers of nets with equal rates: parts of `groups`, and new ones of all other nets."""
+    def _step(
+        self,
+        group: Group,
+        params: Params,
+        gradients: Params,
+        rates: NetRates,
+        evaluate: Evaluate | None,
+    ) -> None:
+        """Make a step with one of the optimizers. Raises: BadInput if it fails."""
+        try:
+            group.step(params, gradients, rates, evaluate)
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:  # optimizers raise errors of any kind
+            fault = f"its step fails: {optimizers.reason_of(error)}"
+            raise BadInput(f"{self.library}: {self.name}", fault) from error
+
+    def _groups(
+        self, params: Params, by_net: Sequence[NetRates], groups: Sequence[Group], active: frozenset[int]
+    ) -> list[Group]:
+        """Return optimizers of nets that move alike: parts of `groups`, and new ones of other active nets."""
+        divided = []
         for group in groups:
-            for nets in _nets_of_equal_rates(group.nets, by_net):
-                yield group.of(frozenset(nets))
+            parts = _nets_alike(group.nets, by_net, active)
+            divided += [group] if len(parts) == 1 else [group.of(part) for part in parts]
         moved = {net for group in groups for net in group.nets}
-        new = [net for net in range(len(by_net)) if net not in moved]
-        together = _nets_of_equal_rates(new, by_net) if self._is_element_wise else [[net] for net in new]
-        for nets in together:
-            yield self._begun(params, nets, by_net[nets[0]])
+        new = [net for net in range(len(by_net)) if net in active and net not in moved]
+        together = _nets_alike(new, by_net, active) if self._is_element_wise else [[net] for net in new]
+        return divided + [self._begun(params, nets, by_net[nets[0]]) for nets in together]
 
     def _begun(self, params: Params, nets: list[int], rates: NetRates) -> Group:
         """Return a new optimizer of nets with these rates."""
@@ -165,15 +182,27 @@ class Torch(Update, frozen=True, tag="torch"):
 
 
 class Optimizers(dict[str, Params]):
-    """State without named tensors: optimizers of the nets, and a function for those that evaluate losses."""
+    """State without named tensors: the optimizers of the nets, which steps change in place.
 
-    def __init__(self, groups: Sequence[Group], evaluate: Evaluate | None = None) -> None:
+    Args:
+        groups: an optimizer for each net that has moved, or for several of equal rates.
+        evaluate: function for optimizers that evaluate losses.
+        active: numbers of the nets that the next step moves; None for all.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[Group] = (),
+        evaluate: Evaluate | None = None,
+        active: frozenset[int] | None = None,
+    ) -> None:
         super().__init__()
-        self.groups, self.evaluate = groups, evaluate
+        self.groups, self.evaluate, self.active = groups, evaluate, active
 
 
-def _groups_of(state: State) -> Sequence[Group]:
-    return state.groups if isinstance(state, Optimizers) else ()
+def _of(state: State) -> Optimizers:
+    """Return the optimizers of a state; none before the first step."""
+    return state if isinstance(state, Optimizers) else Optimizers()
 
 
 @dataclass
@@ -192,30 +221,22 @@ class Group:
 
     steps: int = 0
 
-    def copied(self) -> Group:
-        """Return a copy that shares no tensor."""
+    def of(self, nets: list[int]) -> Group:
+        """Return a copy for these of its nets. Only an element-wise optimizer has several."""
         memo: dict[int, object] = {}
         parameters = copy.deepcopy(self.parameters, memo)
         # `copy.deepcopy` of the optimizer would lose the attributes that its class adds to those of torch.
         optimizer = object.__new__(type(self.optimizer))
         memo[id(self.optimizer)] = optimizer
         vars(optimizer).update(copy.deepcopy(vars(self.optimizer), memo))
-        return Group(self.nets, parameters, optimizer, self.rates, self.steps)
-
-    def of(self, nets: frozenset[int]) -> Group:
-        """Return the part for these of its nets. Only an element-wise optimizer has several."""
-        places = [place for place, net in enumerate(self.nets) if net in nets]
-        if len(places) == len(self.nets):
-            return self
-        part = self.copied()
-        part.nets = [self.nets[place] for place in places]
-        for parameter in part.parameters.values():
-            state = part.optimizer.state[parameter]
+        places = [self.nets.index(net) for net in nets]
+        for parameter in parameters.values():
+            state = optimizer.state[parameter]
             for name, tensor in state.items():
                 if isinstance(tensor, torch.Tensor) and tensor.shape == parameter.shape:
                     state[name] = tensor[places]
             parameter.data = parameter.data[places]
-        return part
+        return Group(nets, parameters, optimizer, self.rates, self.steps)
 
     def step(self, params: Params, gradients: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
         """Make a step from `params`; it ends at NaN after gradients that are not finite."""
@@ -224,8 +245,7 @@ class Group:
             parameter.data.copy_(self._of_nets(layer, params))
             parameter.grad = self._of_nets(layer, gradients).clone()
         if len(self.nets) > 1 or self._is_finite():
-            with optimizers.random_numbers(self.steps, next(iter(params.values())).device):
-                self.optimizer.step(*([] if evaluate is None else [self._closure(evaluate, params)]))
+            self.optimizer.step(*([] if evaluate is None else [self._closure(evaluate, params)]))
         else:  # many optimizers decompose matrices, which fails without finite entries
             for parameter in self.parameters.values():
                 parameter.data.fill_(torch.nan)
@@ -274,12 +294,12 @@ class Group:
         return loss
 
 
-def _nets_of_equal_rates(nets: Sequence[int], by_net: Sequence[NetRates]) -> list[list[int]]:
-    """Return the nets with equal rates together."""
-    by_rates: dict[tuple[float, ...], list[int]] = {}
+def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]) -> list[list[int]]:
+    """Return nets with equal rates together, apart from those that do not move."""
+    alike: dict[tuple[object, ...], list[int]] = {}
     for net in nets:
-        by_rates.setdefault(tuple(by_net[net].values()), []).append(net)
-    return list(by_rates.values())
+        alike.setdefault((net in active, *by_net[net].values()), []).append(net)
+    return list(alike.values())
 
 
 def _rates_by_net(rates: Rates, count: int) -> list[NetRates]:
