@@ -53,19 +53,26 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
         return instances.products(self.weights(params))
 
     def weights(self, params: Params) -> torch.Tensor:
-        theta, features = params["theta"], params["Phi"]
-        linear = (theta[:, None] @ features)[:, 0]
-        squares = (self._moved(params) * theta[:, None]).sum(2)
-        return (linear + self.epsilon / 2 * squares) / math.sqrt(features.shape[2])
+        return self._weights(params, self._features_moved(params))
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        both_sides = self._moved(params) + self._moved({**params, "Psi": params["Psi"].mT})
-        features = params["Phi"].mT + self.epsilon / 2 * both_sides  # [B, d, P]
-        by_weight = instances.combine(slope(self.predict(params, instances))) / math.sqrt(features.shape[1])
+        moved = self._features_moved(params)
+        features = params["Phi"].mT + self.epsilon / 2 * moved  # [B, d, P]
+        predictions = instances.products(self._weights(params, moved))
+        by_weight = instances.combine(slope(predictions)) / math.sqrt(features.shape[1])
         return {"theta": (by_weight[:, None] @ features)[:, 0]}
 
-    def _moved(self, params: Params) -> torch.Tensor:
-        """Return Ψ_j θ for every feature j, [B, d, P]."""
-        return (params["Psi"] @ params["theta"][:, None, :, None])[..., 0]
+    def _weights(self, params: Params, moved: torch.Tensor) -> torch.Tensor:
+        """Return w [B, d] with predictions xᵀw, from `_features_moved`."""
+        theta, features = params["theta"], params["Phi"]
+        linear = (theta[:, None] @ features)[:, 0]
+        squares = (moved @ theta[:, :, None])[..., 0] / 2
+        return (linear + self.epsilon / 2 * squares) / math.sqrt(features.shape[2])
+
+    def _features_moved(self, params: Params) -> torch.Tensor:
+        """Return (Ψ_j + Ψ_jᵀ)θ for every feature j, [B, d, P]."""
+        both = params["Psi"] + params["Psi"].mT
+        # One product with all rows of all matrices: torch multiplies many small matrices one by one.
+        return (both.flatten(1, 2) @ params["theta"][:, :, None]).view(both.shape[:3])

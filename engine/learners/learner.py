@@ -360,6 +360,11 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return getattr(self.update, "lr", None)
 
     @property
+    def is_net_by_net(self) -> bool:
+        """Whether its rule moves one net after the other, instead of all nets together."""
+        return self.update is not None and self.update.structure().net_by_net
+
+    @property
     def is_tuned(self) -> bool:
         """Whether only the best of several rates is shown."""
         return self.rate_choice == "best"
@@ -374,6 +379,12 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 if added is not None and getattr(added, "on", "weights") == "weights":
                     fault = f"{self.update.kind} computes its weights anew from its state at every step"
                     raise BadField(name, f"{fault}, so no option can change them; leave it out")
+        if self.update is not None and self.update.structure().evaluates:
+            noisy = self.noise is not None and self.noise.on == "gradient"
+            for name, is_set in (("clip", self.clip is not None), ("noise", noisy)):
+                if is_set:
+                    fault = f"{self.update.kind} computes further gradients within a step"
+                    raise BadField(name, f"{fault}, which this option would leave as they are; leave it out")
         if self.rate_unit != "one" and self.rate_choice in (None, "best"):
             raise BadField("rate_unit", "this is for update rules with given rates")
         unlayered = self.architecture is not None and not self.architecture.structure().layered

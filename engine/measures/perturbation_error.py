@@ -64,13 +64,14 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
         return DERIVED * 4 * sizes.nets * sizes.parameters
 
     def value(self, probe: Probe) -> torch.Tensor:
-        scale = 1 / math.sqrt(probe.data.instances.d)
-        rows = probe.data.instances.rows.double() * scale  # [R, n, d]
-        rows = rows.repeat_interleave(len(probe.parameters["theta"]) // len(rows), 0)
-        tensors = {name: tensor.double() for name, tensor in probe.tensors.items()}
-        matrices = torch.einsum("bnd,bdpq->bnpq", rows, tensors["Psi"]).cpu().numpy()
-        linear = modes((tensors["Phi"] @ rows.mT).cpu().numpy())
-        labels, theta = probe.data.labels.double().cpu().numpy(), tensors["theta"].cpu().numpy()
+        instances, parameters = probe.data.instances, probe.tensors
+        rows = _numbers(instances.rows) / math.sqrt(instances.d)  # [R, n, d]
+        theta, features, Psi = (_numbers(parameters[name]) for name in ("theta", "Phi", "Psi"))
+        rows = rows.repeat(len(theta) // len(rows), 0)
+        # numpy does not divide small products among threads, which would cost more than the products.
+        matrices = (rows @ Psi.reshape(*Psi.shape[:2], -1)).reshape(*rows.shape[:2], *Psi.shape[2:])
+        linear = modes(features @ rows.swapaxes(1, 2))
+        labels = _numbers(probe.data.labels)
         limit = linear_limit(linear, labels)
         missed = theta - limit
         if self.corrected:
@@ -89,3 +90,8 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
 def _lengths(vectors: np.ndarray) -> np.ndarray:
     """Return the Euclidean length of every member, [N]."""
     return np.asarray(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1))
+
+
+def _numbers(tensor: torch.Tensor) -> np.ndarray:
+    """Return the numbers of a tensor in float64."""
+    return np.asarray(tensor.double().cpu().numpy())

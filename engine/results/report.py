@@ -177,7 +177,11 @@ def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
     if trace is None:
         return []
     spectra_by_curve = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
-    return [_what_ran(curve, spectra_by_curve.get(curve.name)) for curve in trace.curves]
+    alone = {learner.name for learner in experiment.learners if learner.is_net_by_net}
+    return [
+        {**_what_ran(curve, spectra_by_curve.get(curve.name)), "net_by_net": curve.learner in alone}
+        for curve in trace.curves
+    ]
 
 
 def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -53,8 +53,6 @@ class Torch(Update, frozen=True, tag="torch"):
     same for all nets. Optimizers that move only matrices, such as Muon, leave biases as they are. Source:
     the documentation of torch.optim, and of pytorch-optimizer.
     """
-
-    experimental: ClassVar[bool] = True
 
     name: Annotated[str, Meta(min_length=1, max_length=100, title="name", description="of its class")] = USUAL
     lr: Rate = 0.0078125

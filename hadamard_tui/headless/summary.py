@@ -108,13 +108,15 @@ def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
         yield Text("…? a conjecture, not proved", "dim")
 
 
-def notes_on_learners(trace: Trace) -> Iterator[Text]:
-    """Yield the backends of the curves, and the results of the tried rates."""
+def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
+    """Yield the backends of the curves, learners with one optimizer per net, and results of tried rates."""
     for backend in backends().values():
         names = ", ".join(curve.name for curve in trace.curves if curve.backends[-1] == backend.name)
         if backend.words and names:
             words = f"computed {backend.words} ({backend.name}): {names}; --path dense takes the matrix"
             yield Text(words, "dim")
+    if names := ", ".join(learner.name for learner in experiment.learners if learner.is_net_by_net):
+        yield Text(f"trained by one optimizer per net: {names}", "dim")
     for curve in trace.curves:
         if curve.grid:
             tried = ", ".join(f"{rate:.3g}: {_mean(mean)}" for rate, mean in curve.grid.items())
@@ -208,7 +210,7 @@ def show(
         *_divergence(experiment, trace, done.strayed),
         *_about_claims(done.outcomes, changed),
         *(_lines(trace.theorems) if bounds else ()),
-        *(notes_on_learners(trace) if notes else ()),
+        *(notes_on_learners(experiment, trace) if notes else ()),
         *([Text("\n" + "\n".join(onward))] if onward else []),
         *_more(bounds, notes),
     ):

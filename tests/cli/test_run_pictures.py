@@ -120,7 +120,7 @@ def test_as_json_it_has_the_document_the_points_and_the_numbers_of_its_pictures(
     assert (gd["path"], gd["verdict"]["invariant"], gd["diverged"]) == ("numpy", True, 0)
     runs = {run["name"]: run for run in document["points"][0]["runs"]}
     assert runs["GD"].keys() == {"name", "learner", "rate", "best", "grid", "diverged_at", "verdict"} | {
-        *("replicas_diverged_at", "lost_accuracy", "path", "spectrum")
+        *("replicas_diverged_at", "lost_accuracy", "path", "spectrum", "net_by_net")
     }
     assert list(runs) == ["GD", "LLS"]
     assert [run["name"] for run in document["points"][2]["runs"]] == ["GD"]

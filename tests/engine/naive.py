@@ -507,6 +507,21 @@ class LARS(Momentum):
         super().step(_trust(self.w, g) * g)
 
 
+class AdamW(GD):
+    """AdamW as torch writes it: weights shrink by η λ first, and ε is added to the root."""
+
+    def __init__(self, start: Array, lr: float) -> None:
+        super().__init__(start, lr)
+        self.m, self.v, self.count = np.zeros(start.shape), np.zeros(start.shape), 0
+
+    def step(self, g: Array) -> None:
+        self.count += 1
+        self.m = 0.9 * self.m + 0.1 * g
+        self.v = 0.999 * self.v + 0.001 * g * g
+        mean, square = self.m / (1 - 0.9**self.count), self.v / (1 - 0.999**self.count)
+        self.w = self.w * (1 - 0.01 * self.lr) - self.lr * mean / (np.sqrt(square) + 1e-8)
+
+
 class LAMB(Adam):
     """Step of Adam, scaled to the length of w."""
 
@@ -795,6 +810,7 @@ RULES = {
     "soap": SOAP,
     "kfac": KFAC,
     "sophia": Sophia,
+    "torch": AdamW,
 }
 
 

@@ -11,7 +11,7 @@ import torch
 from building import begun, data_of, experiment
 
 from engine.core import catalogue
-from engine.core.parts import BadField
+from engine.core.parts import BadField, BadInput
 from engine.updates.torch_optimizer import BY_COORDINATE, ELEMENT_WISE, Optimizers
 
 HAS_SECOND = importlib.util.find_spec("pytorch_optimizer") is not None
@@ -238,3 +238,10 @@ def test_only_optimizers_in_the_tables_have_a_verdict():
     assert rule("Muon").invariance(matrix, False).undecided
     signs = catalogue.make("matrices", "hadamard")
     assert rule("Adam").invariance(signs, True).undecided
+
+
+def test_options_that_change_one_gradient_are_refused_where_a_step_takes_several():
+    for option in ({"clip": {"norm": 1.0}}, {"noise": {"sigma": 0.1}}):
+        with pytest.raises(BadInput, match="computes further gradients within a step"):
+            learned({"kind": "torch", "name": "LBFGS"}, **option)
+    learned({"kind": "torch", "name": "LBFGS"}, noise={"sigma": 0.1, "on": "weights"})

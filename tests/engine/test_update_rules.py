@@ -61,6 +61,7 @@ SETTINGS = {
     ],
     "agd-layerwise": [{}, {"loss_scale": 0.25}],
     "agd-momentum": [{}, {"momentum": 0.5, "loss_scale": 0.25}],
+    "torch": [{"lr": 0.003}],
     "lion": [{"lr": 0.003}, {"lr": 0.003, "beta1": 0.5, "beta2": 0.8}],
     "lars": [{"lr": 0.003}, {"lr": 0.003, "momentum": 0.5}],
     "lamb": [{"lr": 0.003}, {"lr": 0.003, "beta1": 0.6, "beta2": 0.8, "eps": 0.1}],
