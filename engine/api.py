@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from engine.claims import Outcome
+from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.pictures.view import View
 from engine.results import tables
@@ -79,6 +81,15 @@ def load(name: PresetName, *changes: str) -> Preset:
     """
     document = presets.document(fspath(name), changes)
     return Preset(document, presets.sweep_of(fspath(name), document))
+
+
+def load_parts(*paths: str | PathLike[str]) -> None:
+    """Load parts of your own from Python files, which this runs. Call it before the first preset is loaded.
+
+    Raises: BadInput for a file that cannot be loaded, or that comes too late.
+    """
+    outside.request(map(Path, paths))
+    outside.modules()
 
 
 def as_preset(setup: Preset | Experiment | PresetName) -> Preset:

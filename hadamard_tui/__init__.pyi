@@ -5,6 +5,7 @@ from hadamard_tui.api import Run as Run
 from hadamard_tui.api import Trace as Trace
 from hadamard_tui.api import assert_invariant as assert_invariant
 from hadamard_tui.api import load as load
+from hadamard_tui.api import load_parts as load_parts
 from hadamard_tui.api import run as run
 from hadamard_tui.api import start as start
 from hadamard_tui.api import sweep as sweep

@@ -123,9 +123,9 @@ def _only_requested_parts(wanted: bool) -> None:
 
 
 def _configured_parts() -> list[Path]:
-    from hadamard_tui.state import config_file
+    from hadamard_tui.state import config
 
-    return config_file.files_of_parts()
+    return config.files_of_parts()
 
 
 Parts = Annotated[
@@ -726,12 +726,12 @@ def print_config(
     """Print the path or a template of the configuration file."""
     from engine.core import files
     from engine.core.parts import BadInput
-    from hadamard_tui.state import config, config_file
+    from hadamard_tui.state import config
 
     if path == default:
         raise BadInput("config", "give --path or --default; hadamard-tui config --default > FILE begins one")
     with files.faults("config --path", "there is none"):
-        text = str(config_file.path()) if path else config.default_text()
+        text = str(config.path()) if path else config.default_text()
     echo(text, nl=path)
 
 

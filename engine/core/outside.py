@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from engine.core import files, optimizers
+from engine.core import files
 from engine.core.parts import BadInput, Part, is_member
 
 GROUP = "hadamard_tui.parts"
@@ -92,7 +92,7 @@ class Outside:
                 loaded = [_from_file(path) for path in dict.fromkeys([*self._files, *configured])]
                 self._loaded = loaded + ([] if self._requested_only else list(_from_packages()))
                 for module, _ in self._loaded:
-                    optimizers.registered.update(_optimizers_in(module))
+                    _register_optimizers(module)
             finally:
                 self._loading = False
         return self._loaded
@@ -206,6 +206,14 @@ def _optimizers_in(module: ModuleType) -> dict[str, Any]:
     if torch_optimizers is None:
         return {}
     return {cls.__name__: cls for cls in classes_in(module) if issubclass(cls, torch_optimizers.Optimizer)}
+
+
+def _register_optimizers(module: ModuleType) -> None:
+    """Enter the optimizers of a module among those known by name."""
+    if optimizers := _optimizers_in(module):
+        from engine.core.optimizers import registered
+
+        registered.update(optimizers)
 
 
 def _offers_parts(module: ModuleType) -> bool:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import structs
 
 from engine.claims import Claim
+from engine.core import catalogue
 from engine.core.expressions import (
     CONSTANTS,
     FUNCTIONS,
@@ -342,6 +343,8 @@ LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
 
 def preset_schema() -> Schema:
     """Return msgspec's schema of an experiment, which also accepts expressions, and kinds as parts."""
+    for family in catalogue.FOLDERS:
+        catalogue.members(family)  # imports them all
     for described in _structs(msgspec.Struct):
         restore(described)
     schema: Schema = msgspec.json.schema(Experiment)

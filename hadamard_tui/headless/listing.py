@@ -54,6 +54,7 @@ def presets_table() -> Table:
     """
     from engine.spec import presets
     from engine.spec.experiment import SUBJECTS
+    from engine.spec.preset_index import entry_of
     from hadamard_tui.tours import ESSENTIALS, talks
 
     essentials = talks()[ESSENTIALS]
@@ -62,7 +63,7 @@ def presets_table() -> Table:
     rows: dict[str, list[tuple[Text, Text | Group]]] = {heading: [] for heading in headings}
     for preset_name in dict.fromkeys([*first, *presets.names()]):
         try:
-            preset = presets.load(preset_name)
+            preset = entry_of(preset_name)
         except BadInput as error:
             rows[SUBJECTS[-1]].append((Text(preset_name, "bold"), Text(str(error), "red")))
             continue

@@ -150,7 +150,8 @@ def _guarded(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
 
 def _documented(member: type[Part]) -> Check:
     summary = summary_of(member)
-    if not (member.__doc__ and summary.endswith(".") and len(summary.split()) >= 2):
+    is_inherited = docstring(member) == docstring(member.__base__)
+    if is_inherited or not summary.endswith(".") or len(summary.split()) < 2:
         return Check("docstring", False, "its first line must be a sentence that ends with a full stop")
     if "Source:" not in docstring(member):
         return Check("docstring", False, "it must name its source, as in Source: Polyak 1964.")

@@ -1,11 +1,15 @@
-"""Configuration file: TOML in the system's configuration folder. The program never writes it."""
+"""Configuration file: TOML in the system's configuration folder. The program never writes it.
+
+Keys of actions depend on panels, and these on the parts that the file names: functions import the keys.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import msgspec
 from msgspec import Meta
@@ -14,10 +18,15 @@ from engine.core import files, texts
 from engine.core.parts import BadInput
 from engine.core.texts import nearest
 from engine.spec import raw_values
+from hadamard_tui import NAME
 from hadamard_tui.colours.palette import ThemeName
-from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS, Action, Motion
-from hadamard_tui.state.config_file import MOST_BYTES, path
 from hadamard_tui.terminal.clipboard import Clipboard
+
+if TYPE_CHECKING:
+    from hadamard_tui.keyboard import Action, Motion
+
+MOST_BYTES = 1 << 16
+"""Limit of the configuration file in bytes: ten times the longest meaningful one."""
 
 CHOICES = {"theme": get_args(ThemeName), "clipboard": get_args(Clipboard)}
 """Allowed values of settings that have a fixed set of values."""
@@ -50,8 +59,17 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = {}
 
 
+def path() -> Path:
+    """Return the path of the configuration file, which need not exist."""
+    from platformdirs import user_config_path
+
+    return user_config_path(NAME) / "config.toml"
+
+
 def default_text() -> str:
     """Return a configuration file that lists all settings and changes none."""
+    from hadamard_tui.keyboard import EVERY
+
     lines = ["# hadamard-tui: the lines that are commented out show the defaults.", ""]
     described = msgspec.inspect.type_info(Config)
     assert isinstance(described, msgspec.inspect.StructType), "Config is a Struct"
@@ -118,6 +136,8 @@ def _unfit(setting_name: str, value: object) -> str:
 
 def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the valid keys of actions, and the reason for each invalid one, by action."""
+    from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS
+
     sound: dict[str, str] = {}
     wrong: dict[str, str] = {}
     ids = [action.id for action in EVERY]
@@ -176,6 +196,26 @@ def _plain(key: str) -> str:
 
 def _keys(keys: str) -> list[str]:
     return [key.strip() for key in keys.split(",") if key.strip()]
+
+
+def files_of_parts() -> list[Path]:
+    """Return the files of parts; relative paths are relative to the folder of the configuration file.
+
+    A file that cannot be read names none; the app says why. Raises: BadInput for a malformed list.
+    """
+    try:
+        with files.faults(""):
+            file = path()
+            content = files.read(file, MOST_BYTES)
+        parts = raw_values.document(content).get("parts", [])
+    except BadInput:
+        return []
+    try:
+        names = msgspec.convert(parts, list[str])
+    except msgspec.ValidationError as error:
+        fault = "this is not a list of files; write parts = ['~/my_rule.py']"
+        raise BadInput(f"{file}: parts", fault) from error
+    return [file.parent / os.path.expanduser(name) for name in names]
 
 
 def read() -> tuple[Config, list[str]]:

@@ -109,6 +109,29 @@ def test_a_fault_of_a_file_is_one_line_that_blames_no_preset():
 
 
 @pytest.mark.slow
+def test_a_script_loads_parts_before_its_presets_and_not_after_them():
+    load = "import hadamard_tui as ht\nht.load_parts('mine.py')\ntrace = ht.run('mine.toml')\n"
+    late = "try:\n    ht.load_parts('other.py')\nexcept ht.BadInput as error:\n    print(error.fault)\n"
+    Path("other.py").write_text(RULE)
+    done = subprocess.run([sys.executable, "-c", load + late], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == (
+        "the parts of this process are loaded already; start it anew\n",
+        "",
+    )
+
+
+@pytest.mark.slow
+def test_a_list_of_parts_in_the_configuration_that_is_none_is_refused(own_folders: Path):
+    folder = own_folders / "xdg_config_home" / "hadamard-tui"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("parts = 3\n")
+    code, out, err = program("run", "mine.toml")
+    assert (code, out) == (2, "")
+    fault = "parts: this is not a list of files; write parts = ['~/my_rule.py']"
+    assert err == f"error: {folder}/config.toml: {fault}\n"
+
+
+@pytest.mark.slow
 def test_parts_of_a_file_are_listed_and_stand_in_the_schema():
     code, out, _ = program("parts", "list", "updates", "--parts", "mine.py")
     assert code == 0

@@ -10,7 +10,7 @@ import pytest
 import torch
 from building import begun, data_of, experiment
 
-from engine.core import catalogue
+from engine.core import catalogue, optimizers
 from engine.core.parts import BadField, BadInput
 from engine.updates.torch_optimizer import BY_COORDINATE, ELEMENT_WISE, Optimizers
 
@@ -246,3 +246,44 @@ def test_options_that_change_one_gradient_are_refused_where_a_step_takes_several
         with pytest.raises(BadInput, match="computes further gradients within a step"):
             learned({"kind": "torch", "name": "LBFGS"}, **option)
     learned({"kind": "torch", "name": "LBFGS"}, noise={"sigma": 0.1, "on": "weights"})
+
+
+RAISES_IN_A_COPY = {"Magma"}
+"""It finds its state by the `id` of a parameter, and a copy of a parameter has another."""
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(not HAS_SECOND, reason="it needs pytorch-optimizer")
+def test_every_optimizer_of_the_second_library_takes_its_own_steps_inside():
+    start, gradients = drawn(1)
+    layers = ("W1", "W2")
+    compared = 0
+    for name in optimizers.optimizer_names("pytorch-optimizer"):
+        try:
+            optimizer = optimizers.optimizer_class(name, "pytorch-optimizer")
+        except BadField:
+            continue
+        unlike = optimizers.needs_closure(optimizer) or optimizers.needs_graph(optimizer)
+        if unlike or name in RAISES_IN_A_COPY:
+            continue
+        options = dict(optimizers.REQUIRED.get(optimizers.qualified(optimizer), {}))
+        inside = trajectory(
+            rule(name, "pytorch-optimizer", options=options),
+            {layer: start[layer] for layer in layers},
+            {layer: gradients[layer] for layer in layers},
+            dict.fromkeys(layers, 0.01),
+        )
+        model = torch.nn.Module()
+        for layer in layers:
+            model.register_parameter(layer, torch.nn.Parameter(start[layer][0].clone()))
+        stepper = optimizers.make_optimizer(optimizer, model.parameters(), model, 0.01, options)
+        for number in range(STEPS):
+            for layer, weight in model.named_parameters():
+                weight.grad = gradients[layer][number, 0].clone()
+            with optimizers.random_numbers(number, torch.device("cpu")):
+                stepper.step()
+        for layer, weight in model.named_parameters():
+            assert torch.equal(inside[layer][0], weight.detach()), name
+        compared += 1
+    assert compared > 110
