@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from engine.core.device import threads
 from engine.core.parts import BadInput, Verdict
 from engine.results.trace import Curve
 from engine.runtime.run import run
@@ -22,8 +23,11 @@ from engine.updates import Update
 RATES = 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
 """Rates that every rule tries; the best one counts for every number of examples."""
 
-D, STEPS, EVERY = 64, 300, 8
+D, STEPS, EVERY = 64, 150, 8
 """Features, steps per model, and distance between numbers of examples."""
+
+CONVERGED = 1e-12
+"""Training loss at which training ends."""
 
 MARKS = D // 4, D // 2
 """Numbers of examples k that are compared with the bound."""
@@ -51,7 +55,7 @@ FITTED = 1e-3
 ON_BOUND = 3.0
 """Standard errors up to which a loss counts as on the bound."""
 
-INTERPOLATES = 1e-9
+INTERPOLATES = 1e-6
 """Difference to the bound up to which a loss without an error counts as on it."""
 
 Going = Callable[[float], object]
@@ -126,7 +130,7 @@ class RuleJudgement:
 
 
 def judge_rule(
-    update: Update, name: str = "", seed: int = 0, going: Going = lambda done: None
+    update: Update, name: str = "", every: int = EVERY, going: Going = lambda done: None
 ) -> RuleJudgement:
     """Return the judgement of an update rule.
 
@@ -136,14 +140,15 @@ def judge_rule(
 
     Raises: BadInput for a rule that trains no linear neuron, or that moves nothing.
     """
-    symmetries = rules.symmetries(update, seed=seed)
     losses, refused = {}, {}
-    for number, problem in enumerate(PROBLEMS, start=1):
-        going(number / (1 + len(PROBLEMS)))
-        try:
-            losses[problem] = losses_on(problem, update, seed)
-        except BadInput as error:
-            refused[problem] = error.fault
+    with threads(1):  # tensors are small
+        symmetries = rules.symmetries(update)
+        for number, problem in enumerate(PROBLEMS, start=1):
+            going(number / (1 + len(PROBLEMS)))
+            try:
+                losses[problem] = losses_on(problem, update, every)
+            except BadInput as error:
+                refused[problem] = error.fault
     going(1.0)
     return RuleJudgement(
         name or update.kind,
@@ -155,11 +160,11 @@ def judge_rule(
     )
 
 
-def losses_on(problem: str, update: Update, seed: int = 0) -> list[LossBesideBound]:
-    """Return the losses of a rule on a problem, for every k. Raises: BadInput."""
-    trace = run(contest(problem, update, seed))
+def losses_on(problem: str, update: Update, every: int = EVERY) -> list[LossBesideBound]:
+    """Return the losses of a rule on a problem, for every k that `every` divides. Raises: BadInput."""
+    trace = run(contest(problem, update, every))
     points = []
-    for record, k in enumerate(range(0, MARKS[-1] + 1, EVERY)):
+    for record, k in enumerate(range(0, MARKS[-1] + 1, every)):
         by_rate = [_LossAtRate.of(curve, MEASURES[problem], record) for curve in trace.curves]
         best = min(by_rate, key=lambda at_rate: (at_rate.training_loss > FITTED, at_rate.loss))
         points.append(LossBesideBound(k, best.loss, best.stderr, best.rate, 1 - k / D))
@@ -191,7 +196,7 @@ class _LossAtRate(NamedTuple):
         )
 
 
-def contest(problem: str, update: Update, seed: int = 0) -> Experiment:
+def contest(problem: str, update: Update, every: int = EVERY) -> Experiment:
     """Return the experiment that trains a rule on a problem at all RATES. Raises: BadInput."""
     document = msgspec.to_builtins(update)
     scheduled = {}
@@ -204,12 +209,12 @@ def contest(problem: str, update: Update, seed: int = 0) -> Experiment:
             "problem": PROBLEMS[problem],
             "protocol": {
                 "kind": "erm",
-                "every": EVERY,
+                "every": every,
                 "examples": MARKS[-1],
                 "steps": STEPS,
-                "tolerance": 0,
+                "tolerance": CONVERGED,
             },
-            "run": {"device": "cpu", "dtype": "float64", "replicas": REPLICAS, "seed": seed},
+            "run": {"device": "cpu", "dtype": "float64", "replicas": REPLICAS},
             "learners": [learner],
             "pictures": [
                 {"name": "loss", "x": "k", "measure": MEASURES[problem]},

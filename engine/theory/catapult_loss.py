@@ -46,7 +46,7 @@ class TwoLinearLayers(Line, frozen=True):
         (n, _), targets = problem.matrix.shape(), problem.target.columns(problem.matrix)
         if n * targets > 1:
             return Finding(False, f"requires one example with one target, and there are {n} with {targets}")
-        if not protocol.schedule().full_batch or "step" not in protocol.clocks(n):
+        if not protocol.schedule().full_batch or protocol.clock != "step":
             return Finding(False, f"requires steps along the whole gradient, not {protocol.kind}")
         return only_square(experiment) or Finding(True, "steps follow the square loss of one example")
 

@@ -36,7 +36,7 @@ class KernelRegime(Line, frozen=True):
 
     def holds(self, experiment: Setup) -> Finding:
         protocol, n = experiment.protocol, experiment.n
-        if not protocol.schedule().full_batch or "step" not in protocol.clocks(n):
+        if not protocol.schedule().full_batch or protocol.clock != "step":
             return Finding(False, f"requires steps along the whole gradient, not {protocol.kind}")
         if protocol.extent(n).most_examples < n:
             return Finding(False, "requires training on all rows")
