@@ -10,7 +10,7 @@ JOBS := whole_process tui all_targets million own_matrix learning_curve probes_o
 # Every process that the tests start would compile all of the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-all verify bench soak fuzz update setup lint lock clean
+.PHONY: run test test-slow test-all verify bench soak fuzz update judgements setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
@@ -54,6 +54,11 @@ update: .venv/installed-test
 	$(BIN)/python docs/headlines.py
 	$(BIN)/python tests/reference/digest.py --missing
 	$(BIN)/python -m pytest -q --snapshot-update tests/app/test_snapshots.py
+
+# The table of all update rules, ours and those of libraries, in docs/judgements.md: about 20 minutes for all rows. It
+# computes the missing rows of docs/judgements.json only, and goes on where Ctrl-C stopped it.
+judgements: .venv/installed-test
+	$(BIN)/python docs/judgements.py
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

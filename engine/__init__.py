@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 API = (
     *("BadInput", "Experiment", "Preset", "Run", "Trace"),
-    *("assert_invariant", "load", "load_parts", "run", "start", "sweep", "verify"),
+    *("assert_invariant", "judge", "load", "load_parts", "run", "start", "sweep", "verify"),
 )
 """Names of `engine.api` that the package offers; __init__.pyi has their types."""
 

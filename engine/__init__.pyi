@@ -2,6 +2,7 @@ from engine.api import Preset as Preset
 from engine.api import Run as Run
 from engine.api import Trace as Trace
 from engine.api import assert_invariant as assert_invariant
+from engine.api import judge as judge
 from engine.api import load as load
 from engine.api import load_parts as load_parts
 from engine.api import run as run

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from engine.claims import Outcome
 from engine.core.outside import outside
 from engine.core.parts import BadInput
+from engine.judging.named_rule import rule_of
+from engine.judging.rule_judgement import RuleJudgement, judge_rule
 from engine.pictures.view import View
 from engine.results import tables
 from engine.results.headlines import headline
-from engine.results.outcomes import judge
+from engine.results.outcomes import judge as judge_claims
 from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.views import view
@@ -35,6 +37,9 @@ from engine.symmetry.optimizers import assert_invariant as assert_invariant
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+    from torch.optim import Optimizer
+
+    from engine.updates import Update
 
 PresetName = str | PathLike[str]
 """Name of a preset, or path of a preset file or of a result in JSON."""
@@ -132,7 +137,7 @@ class Trace:
     @cached_property
     def claims(self) -> list[Outcome]:
         """Outcomes of the claims; none are judged while the run is incomplete."""
-        return judge(self.results) if self.results.complete else []
+        return judge_claims(self.results) if self.results.complete else []
 
     @property
     def pictures(self) -> list[str]:
@@ -275,3 +280,14 @@ start, run, sweep = _runner.start, _runner.run, _runner.sweep
 def verify(setup: Preset | PresetName, progress: Progress | None = None) -> list[Outcome]:
     """Run a preset and return the outcomes of its claims. Raises: BadInput."""
     return run(setup, progress).claims
+
+
+def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> RuleJudgement:
+    """Return the judgement of an update rule: its symmetries, and its losses beside the bound.
+
+    The rule is a name as `hadamard-tui judge` takes it, a class of torch optimizers, or a rule of the engine.
+    Raises: BadInput.
+    """
+    update = rule_of(rule)
+    name = rule if isinstance(rule, str) else getattr(rule, "__name__", update.kind)
+    return judge_rule(update, name, going=progress or (lambda share: None))

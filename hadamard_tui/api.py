@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine import api
-from engine.api import Preset, Run, assert_invariant, load, load_parts, verify
+from engine.api import Preset, Run, assert_invariant, judge, load, load_parts, verify
 from engine.core.parts import BadInput
 from engine.spec.experiment import Experiment, drawn
 
@@ -27,6 +27,7 @@ __all__ = [
     "Run",
     "Trace",
     "assert_invariant",
+    "judge",
     "load",
     "load_parts",
     "run",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from engine.core import catalogue, optimizers
 from engine.core.outside import outside
@@ -11,6 +11,9 @@ from engine.core.parts import BadField, BadInput, Part, kind_of
 from engine.core.texts import nearest, quoted
 from engine.updates import Update
 from engine.updates.torch_optimizer import Torch
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
 
 Library = Literal["torch", "pytorch-optimizer"]
 
@@ -45,6 +48,16 @@ def named_rule(name: str) -> Update:
             return _of_library(own_name, library)
     names = [*catalogue.members("updates"), *(known for library in libraries for known in _names(library))]
     raise BadInput(name, f"no preset, rule or optimizer has this name; {nearest(own_name or name, names)}")
+
+
+def rule_of(rule: str | Update | type[Optimizer]) -> Update:
+    """Return an update rule as it is, by its name, or that of a class of optimizers. Raises: BadInput."""
+    if isinstance(rule, Update):
+        return rule
+    if isinstance(rule, str):
+        return named_rule(rule)
+    optimizers.registered[rule.__name__] = rule
+    return _of_library(rule.__name__, "torch")
 
 
 def _in_file(file: str, class_name: str) -> Update:

@@ -74,6 +74,11 @@ class LossBesideBound(NamedTuple):
     bound: float
     """Least mean loss of a rotation-invariant learner. Source: WKA21 Thms 2, 6."""
 
+    def __str__(self) -> str:
+        rate = "" if self.rate is None else f" at rate {self.rate:g}"
+        errors = f"{self.loss:.3f} ± {self.stderr:.3f}"
+        return f"k = {self.k}: loss {errors}{rate}, {self.word} the bound {self.bound:g}"
+
     @property
     def word(self) -> str:
         """Place of the loss: `below`, `on` or `above` the bound, or `diverged`."""
@@ -101,6 +106,12 @@ class RuleJudgement:
 
     refused: Mapping[str, str]
     """Reasons why problems have no losses."""
+
+    def __str__(self) -> str:
+        lines = [self.name, *self.by_structure, *(symmetry.sentence for symmetry in self.symmetries)]
+        lines += [f"{problem}, {point}" for problem, points in self.losses.items() for point in points]
+        lines += [f"{problem}: not run; {reason}" for problem, reason in self.refused.items()]
+        return "\n".join([*lines, *self.contradictions])
 
     @property
     def by_structure(self) -> list[str]:

@@ -7,21 +7,31 @@ so that both begin with the same predictions. For an optimizer with the symmetry
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.core.groups import PERMUTATIONS, ROTATIONS, SIGN_FLIPS, UNCHANGED
 from engine.core.lazy import torch
 from engine.core.optimizers import make_optimizer as optimizer_of
 from engine.core.optimizers import needs_graph, random_numbers
 from engine.core.streams import Streams
 from engine.core.texts import listed
 from engine.problems.instances import element
-from engine.symmetry.certificate import MAGNIFIED, PAIRS, PERTURBATION
+from engine.symmetry.certificate import PAIRS, PERTURBATION
+from engine.symmetry.rules import (
+    FEATURES,
+    GROUPS,
+    LARGEST_FACTOR,
+    ROWS,
+    STEPS,
+    UNITS,
+    Symmetry,
+    lower_precisions,
+    magnified,
+)
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
@@ -34,62 +44,6 @@ If it has an argument called `model` or `module`, it receives the model, too. It
 
 Model = Any
 """A module of torch; mypy reads no stubs of these."""
-
-GROUPS = {"rotations": ROTATIONS, "permutations": PERMUTATIONS, "sign flips": SIGN_FLIPS, "scalings": None}
-"""Groups of transformations of the inputs; a scaling multiplies every input by a number of its own."""
-
-ROWS, INPUTS, UNITS, STEPS = 24, 8, 6, 20
-"""Sizes of the data and of the hidden layer, and number of steps: enough for every rule to have its state."""
-
-LOWER_MAGNIFIED = 4
-"""Multiple of the change by rounding that rounding may explain in a precision below float64.
-
-The perturbation is as large as all rounding of a step, and too large to be magnified much further.
-"""
-
-LARGEST_FACTOR = 2.0
-"""Scalings multiply inputs by factors between 1/2 and 2."""
-
-
-class Symmetry(NamedTuple):
-    """Outcome of a measurement."""
-
-    group: str
-    """Name of the transformations, a key of GROUPS."""
-
-    change: float
-    """Largest difference of predictions, as a multiple of how far the predictions moved from their start."""
-
-    by_rounding: float
-    """The same, when the inputs change by the size of rounding."""
-
-    precisions: tuple[str, ...]
-    """Floating-point types below float64 that the optimizer computes in."""
-
-    @property
-    def word(self) -> str:
-        """Verdict: `invariant`, `not invariant`, or `unstable` if rounding may explain the change.
-
-        In a precision below float64, a change that rounding explains counts as none.
-        """
-        if self.change < UNCHANGED:
-            return "invariant"
-        if self.change > (LOWER_MAGNIFIED if self.precisions else MAGNIFIED) * self.by_rounding:
-            return "not invariant"
-        return "invariant" if self.precisions else "unstable"
-
-    @property
-    def sentence(self) -> str:
-        """Verdict with the numbers behind it."""
-        verdicts = {
-            "invariant": f"invariant under {self.group}",
-            "not invariant": f"not invariant under {self.group}",
-            "unstable": f"unstable, so that nothing can be said of {self.group}",
-        }
-        measured = f"predictions change by {self.change:.1g} of their movement"
-        rounded = f"by {self.by_rounding:.1g} if the inputs are rounded"
-        inside = f"; it computes in {listed(self.precisions)}" if self.precisions else ""
-        return f"{verdicts[self.word]}: {measured}, {rounded}{inside}"
 
 
 def symmetry(make_optimizer: MakeOptimizer, group: str = "rotations", seed: int = 0) -> Symmetry:
@@ -132,12 +86,12 @@ class _Pair:
         self._make, self._units, self._seed = make_optimizer, units, seed
         self._streams = Streams([seed])
         stream = self._streams("data")
-        self._x = stream.normal(ROWS, INPUTS)[0]
+        self._x = stream.normal(ROWS, FEATURES)[0]
         self._y = torch.from_numpy(self._x[:, 0] + np.sin(self._x[:, 1]))
         self.precisions: set[str] = set()
         """Floating-point types below float64 among the numbers of the optimizer."""
-        with _precisions(self.precisions):
-            self._predictions = self._train(np.eye(INPUTS))
+        with lower_precisions(self.precisions):
+            self._predictions = self._train(np.eye(FEATURES))
         self._movement = float(np.abs(self._predictions - self._predictions[0]).max())
         if self._movement == 0:
             raise ValueError("the optimizer does not move the model")
@@ -147,9 +101,9 @@ class _Pair:
         stream = self._streams(group)
         for determinant in (1, -1):
             if (orthogonal := GROUPS[group]) is not None:
-                yield element(orthogonal, stream, INPUTS, determinant)
+                yield element(orthogonal, stream, FEATURES, determinant)
             else:
-                exponents = 2 * stream.uniform(INPUTS)[0] - 1
+                exponents = 2 * stream.uniform(FEATURES)[0] - 1
                 yield np.diag(LARGEST_FACTOR**exponents)
 
     def change(self, transformation: NDArray[np.float64], noise: NDArray[np.float64] | float = 0.0) -> float:
@@ -168,9 +122,9 @@ class _Pair:
         largest, stream = 0.0, self._streams("perturbation")
         for _ in range(PAIRS):
             for _ in range(2):
-                noise = self._rounding * stream.normal(ROWS, INPUTS)[0]
-                largest = max(largest, self.change(np.eye(INPUTS), noise))
-            if to_explain <= MAGNIFIED * largest:
+                noise = self._rounding * stream.normal(ROWS, FEATURES)[0]
+                largest = max(largest, self.change(np.eye(FEATURES), noise))
+            if to_explain <= magnified(tuple(self.precisions)) * largest:
                 break
         return largest
 
@@ -210,7 +164,7 @@ class _Pair:
     def _model(self, back: NDArray[np.float64]) -> Model:
         """Return the model at its start, with `back` = T⁻¹ applied behind the first layer."""
         stream = self._streams("start")
-        widths = [INPUTS, 1] if not self._units else [INPUTS, self._units, 1]
+        widths = [FEATURES, 1] if not self._units else [FEATURES, self._units, 1]
         nn: Any = torch.nn
         layers: list[Model] = []
         for number, (incoming, outgoing) in enumerate(pairwise(widths)):
@@ -231,25 +185,3 @@ def _made(make_optimizer: MakeOptimizer, model: Model) -> Optimizer:
     parameters = inspect.signature(make_optimizer).parameters
     wants = [name for name in ("model", "module") if name in parameters]
     return make_optimizer(model.parameters(), **dict.fromkeys(wants, model))
-
-
-def _precisions(seen: set[str]) -> Any:
-    """Return a context that adds the floating-point types below float64 that operations return to `seen`.
-
-    Numbers alone, such as counts of steps, are no part of a computation.
-    """
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_leaves
-
-    class Precisions(TorchDispatchMode):  # type: ignore[misc]
-        def __torch_dispatch__(
-            self, operation: Any, types: Any, arguments: Iterable[Any] = (), more: Any = None
-        ) -> Any:
-            output = operation(*arguments, **(more or {}))
-            tensors = (leaf for leaf in tree_leaves(output) if isinstance(leaf, torch.Tensor))
-            arrays = (tensor for tensor in tensors if tensor.is_floating_point() and tensor.numel() > 1)
-            seen.update(str(array.dtype).removeprefix("torch.") for array in arrays)
-            seen.discard("float64")
-            return output
-
-    return Precisions()

@@ -188,7 +188,7 @@ class _Model:
         learner = setup.learners[0]
         self._comparison = Comparison(setup, learner, learner, relative_to_movement=True)
         precisions: set[str] = set()
-        with _precisions(precisions):
+        with lower_precisions(precisions):
             self._comparison.on_changed([torch.zeros((), dtype=torch.float64)])
         if self._comparison.size == 0:
             raise BadInput("", "the rule does not move the model")
@@ -226,7 +226,7 @@ class _Model:
         return 4 * max(epsilons) if epsilons else float(PERTURBATION)
 
 
-def _precisions(seen: set[str]) -> Any:
+def lower_precisions(seen: set[str]) -> Any:
     """Return a context that adds the floating-point types below float64 that operations return to `seen`.
 
     Numbers alone, such as counts of steps, are no part of a computation.

@@ -250,20 +250,35 @@ class Descent:
         return slopes if count == 1 else slopes / count
 
     def _evaluated(
-        self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None, params: Params
+        self,
+        instances: Instances,
+        labels: torch.Tensor,
+        shares: torch.Tensor | None,
+        params: Params,
+        net: int,
     ) -> tuple[torch.Tensor, Params]:
-        """Return the loss of every net [N] with its L2 penalties, and the gradients, at other parameters."""
+        """Return the loss of one net with its L2 penalties, and its gradients [1, …], at other parameters."""
+        outputs = self._architecture.outputs
+        nets = len(labels) // outputs
+        members = slice(net * outputs, (net + 1) * outputs)
+        instances = instances.of_replica(net * instances.replicas // nets)
+        labels = labels[members]
+        shares = shares if shares is None or len(shares) == 1 else shares[members]
+        fixed = {
+            layer: tensor[net : net + 1] if len(tensor) == nets else tensor
+            for layer, tensor in self._fixed.items()
+        }
         had: list[torch.Tensor] = []
 
         def slope(predictions: torch.Tensor) -> torch.Tensor:
             had.append(predictions)
             return self._slope(predictions, labels, shares)
 
-        gradients = self._architecture.gradient({**params, **self._fixed}, instances, slope)
-        losses = self._losses(had[0], labels, shares)
+        gradients = self._architecture.gradient({**params, **fixed}, instances, slope)
+        (loss,) = self._losses(had[0], labels, shares)
         for layer, penalty in self._l2_penalties.items():
-            losses = losses + penalty / 2 * params[layer].flatten(1).square().sum(1)
-        return losses, with_penalty(self._l2_penalties, params, gradients)
+            loss = loss + penalty / 2 * params[layer].square().sum()
+        return loss, with_penalty(self._l2_penalties, params, gradients)
 
     def _losses(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None

@@ -27,8 +27,11 @@ Rates = dict[str, "float | torch.Tensor"]
 A tensor holds one rate per member of the batch and has as many dimensions as the parameter.
 """
 
-Evaluate = Callable[[Params], "tuple[torch.Tensor, Params]"]
-"""Function of parameters that returns the loss of every net on the examples of a step, and its gradients."""
+Evaluate = Callable[[Params, int], "tuple[torch.Tensor, Params]"]
+"""Function of the parameters [1, …] of a net, and of its number in the batch, for the examples of a step.
+
+It returns the loss of the net and the gradients [1, …].
+"""
 
 ScalarStep = Callable[
     ["torch.Tensor", "float | torch.Tensor", "torch.Tensor"], "tuple[torch.Tensor, torch.Tensor]"

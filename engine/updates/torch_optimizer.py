@@ -282,14 +282,17 @@ class Group:
 
     def _closure(self, evaluate: Evaluate, params: Params) -> Callable[[], torch.Tensor]:
         """Return a function that sets the gradients of the single net, and returns its loss."""
+        (net,) = self.nets
 
         def loss() -> torch.Tensor:
-            present = {layer: w.clone() for layer, w in params.items()}
-            self.write(present)
-            losses, gradients = evaluate(present)
+            present = {
+                layer: parameter.data.view_as(params[layer][:1])
+                for layer, parameter in self.parameters.items()
+            }
+            value, gradients = evaluate(present, net)
             for layer, parameter in self.parameters.items():
-                parameter.grad = self._of_nets(layer, gradients)
-            return losses[self.nets[0]]
+                parameter.grad = gradients[layer].view_as(parameter)
+            return value
 
         return loss
 

@@ -25,7 +25,7 @@ def former(small: Path) -> Path:
 
 
 @pytest.mark.usefixtures("former")
-@pytest.mark.parametrize("command", ["run", "verify", "verdict"])
+@pytest.mark.parametrize("command", ["run", "verify", "judge"])
 def test_a_command_answers_former_words_in_one_line(command: str, call: Call) -> None:
     code, out, err = call(command, "small.toml", "--json")
     assert (code, err) == (0, ANSWER)

@@ -65,7 +65,7 @@ def test_a_run_without_files_says_nothing_and_has_no_data(call: Call) -> None:
     assert (code, err, json.loads(out)["data"]) == (0, "", [])
 
 
-@pytest.mark.parametrize("command", ["verify", "verdict"])
+@pytest.mark.parametrize("command", ["verify", "judge"])
 def test_verify_and_verdict_say_it_too(command: str, preset: str, call: Call) -> None:
     code, out, err = call(command, preset, "--json")
     assert err.startswith(SENTENCE)

@@ -1,0 +1,195 @@
+"""`judge` prints structure, measurement and bounds of every learner as text and JSON; its exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS
+from engine.core.parts import Verdict
+from engine.judging.judgement import Judgement
+from engine.judging.rule_judgement import LossBesideBound, RuleJudgement
+from engine.symmetry.rules import Symmetry
+from hadamard_tui.headless import rule_pages
+from hadamard_tui.headless.verdicts import as_json, shown
+
+from .conftest import Answer
+
+Call = Callable[..., Answer]
+Program = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_every_learner_is_judged(small: Path, call: Call) -> None:
+    code, out, err = call("judge", "small.toml")
+    assert (code, err) == (0, "")
+    told = " ".join(out.split())
+    assert "GD structure rotation invariant: the weights start at 0" in told
+    assert "predictions are unchanged by rotations: max |Δŷ| / max |ŷ| =" in told
+    assert "rotation-invariant bound ✓ respected closest: loss − rotation-invariant bound = " in told
+    assert "EGU structure not rotation invariant: every weight is multiplied" in told
+    assert "bounds none binds this learner here" in told
+
+
+def test_json_says_the_same(small: Path, call: Call) -> None:
+    code, out, _ = call("judge", "small.toml", "--json")
+    told = json.loads(out)
+    assert (code, told["schema"]) == (0, 1)
+    gd, egu = told["learners"]
+    assert (gd["learner"], gd["agree"], gd["verdict"]["invariant"]) == ("GD", True, True)
+    assert (gd["verdict"]["answer"], gd["measured"], gd["by_rounding"]) == ("yes", "unchanged", None)
+    assert (egu["verdict"]["answer"], egu["measured"]) == ("no", "changed")
+    assert egu["by_rounding"] < 1e-12
+    assert gd["certificate"] < 1e-12
+    assert {bound["id"]: bound["respected"] for bound in gd["bounds"]} == {
+        "ri-signed": True,
+        "ri-permuted": True,
+    }
+    assert (egu["agree"], egu["verdict"]["invariant"], egu["bounds"]) == (True, False, [])
+    assert egu["certificate"] > 1e-3
+    assert list(gd["certificates"]) == ["all rotations, O(d)"]
+    rotations, permutations, flips = egu["certificates"].values()
+    assert rotations == egu["certificate"]
+    assert permutations < 1e-12 < 1e-3 < flips
+
+
+@pytest.mark.parametrize(("structure", "change", "by_rounding", "answer", "agree"), [
+    (True, 1e-9, None, "yes", True), (False, 0.1, 1e-14, "no", True), (True, 0.1, 0.02, "undecided", None),
+    (True, 0.1, 1e-14, "undecided", False), (False, 0.1, 0.02, "undecided", None),
+])  # fmt: skip
+def test_the_answer_is_yes_no_or_undecided_in_words_and_as_json(
+    structure: bool, change: float, by_rounding: float | None, answer: str, agree: bool | None
+) -> None:
+    judged = Judgement(
+        "it", Verdict(structure, "it is said"), {ROTATIONS: change}, [], by_rounding=by_rounding
+    )
+    (document,) = as_json([judged])["learners"]
+    assert (document["verdict"]["answer"], document["agree"]) == (answer, agree)
+    assert (document["certificate"], document["by_rounding"]) == (change, by_rounding)
+    assert (document["measured"] == "unstable") == (agree is None)
+    text = StringIO()
+    Console(file=text, width=200).print(shown([judged]))
+    assert f"invariant  {answer}" in text.getvalue()
+
+
+def test_the_table_of_a_run_says_undecided_where_structure_does_not_decide(small: Path, call: Call) -> None:
+    settings = ('learners.GD.update={kind="soap", refresh=2}', "claims=[]")
+    code, out, _ = call("run", "small.toml", *(word for setting in settings for word in ("--set", setting)))
+    assert code == 0
+    assert "undecided" in out
+    code, out, _ = call(
+        "run", "small.toml", "--json", *(word for setting in settings for word in ("--set", setting))
+    )
+    answers = {
+        curve["learner"]: curve["verdict"]["answer"] for curve in json.loads(out)["pictures"][0]["curves"]
+    }
+    assert answers == {"GD": "undecided", "EGU": "no"}
+
+
+def test_a_disagreement_is_shown_in_words_and_by_the_exit_code(small: Path, call: Call) -> None:
+    # In one dimension there is nothing to tell apart, which the structure of EGU± does not know.
+    settings = (
+        'problem.matrix={kind="xor", d=2, features="bits"}',
+        "problem.target.index=0",
+        'learners.EGU.update={kind="egu-pm", lr=0.1}',
+        "claims=[]",
+    )
+    code, out, _ = call("judge", "small.toml", *(word for setting in settings for word in ("--set", setting)))
+    assert code == 1
+    assert "disagree" in out
+    assert "structure promises nothing" in " ".join(out.split())
+
+
+def test_the_former_name_of_the_command_is_answered_with_the_new_one(small: Path, call: Call) -> None:
+    code, out, err = call("verdict", "small.toml")
+    assert (code, out) == call("judge", "small.toml")[:2]
+    assert err == "verdict is called judge now: hadamard-tui judge small.toml\n"
+
+
+RULE = RuleJudgement(
+    "sign",
+    [Verdict(False, "signs distinguish features", SIGNED_PERMUTATIONS)],
+    [
+        Symmetry("rotations", 0.5, 1e-15, ()),
+        Symmetry("permutations", 1e-15, 1e-15, ()),
+        Symmetry("sign flips", 1e-3, 1e-4, ()),
+        Symmetry("scalings", 0.4, 1e-15, ()),
+    ],
+    [],
+    {"Hadamard rows": [LossBesideBound(k, 1 + k / 64, 0.01, 0.1, 1 - k / 64) for k in (0, 16, 32)]},
+    {"sparse Gaussian target": "it is not there"},
+)
+
+
+def test_the_page_of_a_rule_has_words_for_every_verdict() -> None:
+    console = Console(file=StringIO(), width=100, color_system=None)
+    console.print(rule_pages.shown(RULE, console))
+    text = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
+    assert "by structure not rotation invariant: signs distinguish features" in text
+    assert "rotations ✗ not invariant 0.5 of their movement 1e-15" in text
+    assert "permutations ✓ invariant" in text
+    assert "sign flips ? unstable" in text
+    assert "Hadamard rows 1.250 ± 0.010 above, η = 0.1 1.500 ± 0.010 above, η = 0.1" in text
+    assert "Loss of sign at its best rate" in text
+    assert "sparse Gaussian target: not run; it is not there" in text
+
+
+def test_json_and_markdown_of_a_rule_say_the_same() -> None:
+    document = json.loads(json.dumps(rule_pages.as_json(RULE)))
+    assert [symmetry["verdict"] for symmetry in document["symmetries"]] == [
+        *("not invariant", "invariant", "unstable", "not invariant")
+    ]
+    assert document["losses"]["Hadamard rows"][2] == {
+        "k": 32,
+        "loss": 1.5,
+        "stderr": 0.01,
+        "rate": 0.1,
+        "bound": 0.5,
+        "place": "above",
+    }
+    markdown = rule_pages.as_markdown(RULE)
+    assert "| rotations | not invariant | 0.5 | 1e-15 |" in markdown
+    assert "| Hadamard rows | 1.250 ± 0.010 above, η = 0.1 | 1.500 ± 0.010 above, η = 0.1 |" in markdown
+
+
+@pytest.mark.slow
+def test_an_optimizer_in_a_file_is_judged(program: Program, tmp_path: Path) -> None:
+    file, page = tmp_path / "my_rule.py", tmp_path / "page.md"
+    file.write_text(OPTIMIZER)
+    answer = program("judge", f"{file}:SignSteps", "--markdown", str(page))
+    assert answer.returncode == 0, answer.stderr
+    assert "rotations ✗ not invariant" in " ".join(answer.stdout.split())
+    assert page.read_text().startswith("## SignSteps\n")
+
+
+OPTIMIZER = """
+import torch
+
+
+class SignSteps(torch.optim.Optimizer):
+    def __init__(self, params, lr=0.01):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for weights in group["params"]:
+                weights.sub_(group["lr"] * weights.grad.sign())
+"""
+
+
+def test_an_unknown_name_and_options_that_do_not_fit_are_refused(call: Call) -> None:
+    code, _, err = call("judge", "AdamWW")
+    assert code == 2
+    assert "no preset, rule or optimizer has this name; did you mean AdamW" in err
+    code, _, err = call("judge", "gd", "--set", "run.seed=1")
+    assert code == 2
+    assert "an optimizer is judged as it is" in err
+    code, _, err = call("judge", "gd", "--json", "--markdown", "-")
+    assert code == 2
+    assert "standard output already holds the JSON" in err

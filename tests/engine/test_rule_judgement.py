@@ -1,0 +1,125 @@
+"""Losses of rules beside the bound on rotation-invariant learners, and the names by which rules are found."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from torch.optim import SGD
+
+import engine
+from engine.core import optimizers
+from engine.core.parts import BadInput
+from engine.core.streams import Streams
+from engine.judging.named_rule import named_rule, rule_of
+from engine.judging.rule_judgement import (
+    MARKS,
+    PROBLEMS,
+    REPLICAS,
+    D,
+    LossBesideBound,
+    RuleJudgement,
+    contest,
+    losses_on,
+)
+from engine.problems.data import draw
+from engine.symmetry.rules import Symmetry
+from engine.updates.egu import EGU
+from engine.updates.gd import GD
+from engine.updates.torch_optimizer import Torch
+
+
+@pytest.fixture(autouse=True)
+def no_registered_optimizers(monkeypatch):
+    monkeypatch.setattr(optimizers, "registered", {})
+
+
+def at_marks(problem, update):
+    return [point for point in losses_on(problem, update, MARKS[0]) if point.k in MARKS]
+
+
+def test_gradient_descent_has_the_losses_of_least_squares():
+    """Of the shortest w that fits the first k rows, by numpy; on Hadamard rows that is 1 − k/d exactly."""
+    for problem in PROBLEMS:
+        experiment = contest(problem, GD(), MARKS[0])
+        data = draw(experiment.problem, Streams(range(REPLICAS)), "float64", "cpu").dense()
+        x, y = data.instances.rows.numpy(), data.labels.numpy()
+        for point in at_marks(problem, GD()):
+            losses = []
+            for rows, labels in zip(x, y, strict=True):
+                w = np.linalg.lstsq(rows[: point.k], labels[: point.k], rcond=None)[0]
+                w_star = np.linalg.lstsq(rows, labels, rcond=None)[0]
+                losses.append(((w - w_star) ** 2).sum())
+            assert point.loss == pytest.approx(np.mean(losses), abs=1e-4)
+            assert point.stderr == pytest.approx(np.std(losses, ddof=1) / math.sqrt(REPLICAS), abs=1e-4)
+            assert point.word == "on"
+            if problem == "Hadamard rows":
+                assert point.loss == pytest.approx(1 - point.k / D, abs=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "word"), [("egu", "below"), ("coordinate", "below"), ("adam", "above")])
+def test_rules_that_see_axes_are_below_or_above_the_bound(kind, word):
+    for problem in PROBLEMS:
+        assert {point.word for point in at_marks(problem, rule_of(kind))} == {word}
+
+
+def test_a_rate_that_hardly_moves_is_not_the_best():
+    """Adam with a low rate stays near 1, and below its loss at every rate that fits the examples."""
+    for point in at_marks("Hadamard rows", rule_of("adam")):
+        assert point.loss > 1.15
+        assert point.rate >= 0.003
+
+
+def test_rules_that_do_not_fit_a_problem_say_so():
+    with pytest.raises(BadInput, match="moves after mistakes only"):
+        losses_on("Hadamard rows", rule_of("perceptron"))
+
+
+@pytest.mark.parametrize(
+    ("loss", "stderr", "word"),
+    [
+        (0.5, 0.0, "on"),
+        (0.5 + 1e-7, 0.0, "on"),
+        (0.5 + 1e-5, 0.0, "above"),
+        (0.44, 0.021, "on"),
+        (0.43, 0.02, "below"),
+        (0.57, 0.02, "above"),
+        (math.inf, math.nan, "diverged"),
+    ],
+)
+def test_places_beside_the_bound(loss, stderr, word):
+    assert LossBesideBound(32, loss, stderr, 0.1, 0.5).word == word
+
+
+def test_only_an_invariant_rule_can_break_the_bound():
+    below = {"Hadamard rows": [LossBesideBound(32, 0.1, 0.0, 0.1, 0.5)]}
+    for change, number in ((1e-15, 1), (0.1, 0)):
+        symmetry = Symmetry("rotations", change, 1e-15, ())
+        assert len(RuleJudgement("it", [], [symmetry], [], below, {}).broken) == number
+
+
+def test_names_of_rules():
+    assert named_rule("egu") == EGU()
+    assert named_rule("AdamW") == named_rule("torch.AdamW") == named_rule("torch.optim.AdamW") == Torch()
+    assert rule_of(GD(lr=0.5)) == GD(lr=0.5)
+    with pytest.raises(BadInput, match="no preset, rule or optimizer has this name; did you mean AdamW"):
+        named_rule("AdamWW")
+    with pytest.raises(BadInput, match="sparse gradients"):
+        named_rule("torch.SparseAdam")
+
+
+def test_a_class_is_a_rule():
+    class Own(SGD):
+        pass
+
+    assert rule_of(Own) == Torch(name="Own")
+
+
+@pytest.mark.slow
+def test_the_api_judges():
+    judged = engine.judge("gd")
+    assert judged.name == "gd"
+    assert judged.contradictions == judged.broken == []
+    assert "Hadamard rows, k = 32: loss 0.500 ± 0.000 at rate" in str(judged)
+    assert "invariant under rotations: predictions change by" in str(judged)
