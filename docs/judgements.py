@@ -30,18 +30,23 @@ PAGE = Path(__file__).parent / "judgements.md"
 EVERY = MARKS[0]
 """Distance between numbers of examples: as few as the page shows, which takes half of the time."""
 
+MISSING = {"not_judged": "not computed yet; `make judgements` computes it"}
+
+PLACES = ", ".join(f"{1 - k / D:g} at k = {k}" for k in MARKS)
+
 HEAD = f"""# Judgements of update rules
 
-`hadamard-tui judge NAME` prints the page of one rule. This is the table of all rules that it knows by name: ours, those
-of torch.optim, and those of pytorch-optimizer. `make judgements` writes it.
+`hadamard-tui judge NAME` prints the page of one rule. This is the table of all rules that it knows by name:
+ours, those of torch.optim, and those of pytorch-optimizer. `make judgements` writes it.
 
-**Symmetries**: does a transformation of the inputs leave unchanged what the rule learns? A linear neuron and a small tanh
-net are trained in float64, on data and on transformed data, with coupled starts. *Unstable*: the change may be rounding
-that the rule amplifies. A type in brackets: the rule computes in it although float64 is given.
+**Symmetries**: does a transformation of the inputs leave unchanged what the rule learns? A linear neuron and
+a small tanh net are trained in float64, on data and on transformed data, with coupled starts. *Unstable*: the
+change may be rounding that the rule amplifies. A type in brackets: the rule computes in it although float64
+is given.
 
-**Losses** ± standard errors of {REPLICAS} draws: a linear neuron from 0 with d = {D}, {STEPS} steps on the first k
-examples, whose labels are one feature. The rate is the best of {len(RATES)} from {RATES[0]:g} to {RATES[-1]:g} that fit the
-examples. No rotation-invariant learner has a mean loss below 1 − k/d: {", ".join(f"{1 - k / D:g} at k = {k}" for k in MARKS)}."""
+**Losses** ± standard errors of {REPLICAS} draws: a linear neuron from 0 with d = {D}, {STEPS} steps on the
+first k examples, whose labels are one feature. The rate is the best of {len(RATES)} from {RATES[0]:g} to
+{RATES[-1]:g} that fit the examples. No rotation-invariant learner has a mean loss below 1 − k/d: {PLACES}."""
 
 AGREEMENT = "No measurement contradicts a verdict that a rule declares by structure."
 
@@ -97,7 +102,8 @@ def compute(rows: dict[str, Any]) -> None:
 
 def page(rows: dict[str, Any]) -> str:
     """Return the page of all rows."""
-    judged = [name for _, name in rules() if "not_judged" not in rows[name]]
+    rows = {name: rows.get(name, MISSING) for _, name in rules()}
+    judged = [name for name in rows if "not_judged" not in rows[name]]
     disagree = [name for name in judged if not rows[name]["agree"]]
     agreement = f"Structure and measurement disagree: {', '.join(disagree)}." if disagree else AGREEMENT
     lines = [HEAD, "", f"{len(judged)} of {len(rules())} rules have a verdict. {agreement}"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
-from engine.results.judgement import judgement
+from engine.judging.judgement import judgement
 from numpy.typing import NDArray
 
 from engine.core import catalogue

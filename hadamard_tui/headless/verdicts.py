@@ -73,7 +73,7 @@ def shown(all_judged: Sequence[Judgement]) -> ConsoleRenderable:
 
 
 def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
-    """Return the judgements as `verdict --json` prints them."""
+    """Return the judgements as `judge --json` prints them."""
     learners = [
         {
             "learner": judged.learner,
