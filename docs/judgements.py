@@ -27,7 +27,7 @@ from hadamard_tui.headless.rule_pages import as_json
 
 ROWS = Path(__file__).parent / "judgements.json"
 PAGE = Path(__file__).parent / "judgements.md"
-EVERY = MARKS[0]
+SPACING = MARKS[0]
 """Distance between numbers of examples: as few as the page shows, which takes half of the time."""
 
 MISSING = {"not_judged": "not computed yet; `make judgements` computes it"}
@@ -78,7 +78,7 @@ def row(name: str) -> dict[str, Any]:
         rule: Any = named_rule(name)
         if name in OPTIONS:
             rule = msgspec.structs.replace(rule, options=OPTIONS[name])
-        return as_json(judge_rule(rule, name.rpartition(".")[2], EVERY))
+        return as_json(judge_rule(rule, name.rpartition(".")[2], SPACING))
     except (BadInput, BadField) as error:
         return {"not_judged": error.fault}
 
@@ -123,7 +123,7 @@ def line(name: str, judged: dict[str, Any]) -> str:
     """Return the line of a rule in its table."""
     precisions = judged["symmetries"][0]["precisions"]
     inside = f" ({', '.join(precisions)})" if precisions else ""
-    options = "".join(f", {option} = {value}" for option, value in OPTIONS.get(name, {}).items())
+    options = "".join(f", {option} = {setting}" for option, setting in OPTIONS.get(name, {}).items())
     cells = [f"{name.rpartition('.')[2]}{options}{inside}"]
     cells += [SIGNS[symmetry["verdict"]] for symmetry in judged["symmetries"]]
     for problem in PROBLEMS:

@@ -46,7 +46,7 @@ def named_rule(name: str) -> Update:
     for library in libraries:
         if own_name in _names(library) or own_name in optimizers.registered:
             return _of_library(own_name, library)
-    names = [*catalogue.members("updates"), *(known for library in libraries for known in _names(library))]
+    names = [*catalogue.members("updates"), *(rule for library in libraries for rule in _names(library))]
     raise BadInput(name, f"no preset, rule or optimizer has this name; {nearest(own_name or name, names)}")
 
 

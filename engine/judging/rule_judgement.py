@@ -23,7 +23,7 @@ from engine.updates import Update
 RATES = 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
 """Rates that every rule tries; the best one counts for every number of examples."""
 
-D, STEPS, EVERY = 64, 150, 8
+D, STEPS, SPACING = 64, 150, 8
 """Features, steps per model, and distance between numbers of examples."""
 
 CONVERGED = 1e-12
@@ -141,7 +141,7 @@ class RuleJudgement:
 
 
 def judge_rule(
-    update: Update, name: str = "", every: int = EVERY, going: Going = lambda done: None
+    update: Update, name: str = "", spacing: int = SPACING, going: Going = lambda done: None
 ) -> RuleJudgement:
     """Return the judgement of an update rule.
 
@@ -157,7 +157,7 @@ def judge_rule(
         for number, problem in enumerate(PROBLEMS, start=1):
             going(number / (1 + len(PROBLEMS)))
             try:
-                losses[problem] = losses_on(problem, update, every)
+                losses[problem] = losses_on(problem, update, spacing)
             except BadInput as error:
                 refused[problem] = error.fault
     going(1.0)
@@ -171,11 +171,11 @@ def judge_rule(
     )
 
 
-def losses_on(problem: str, update: Update, every: int = EVERY) -> list[LossBesideBound]:
-    """Return the losses of a rule on a problem, for every k that `every` divides. Raises: BadInput."""
-    trace = run(contest(problem, update, every))
+def losses_on(problem: str, update: Update, spacing: int = SPACING) -> list[LossBesideBound]:
+    """Return the losses of a rule on a problem, for every k that `spacing` divides. Raises: BadInput."""
+    trace = run(contest(problem, update, spacing))
     points = []
-    for record, k in enumerate(range(0, MARKS[-1] + 1, every)):
+    for record, k in enumerate(range(0, MARKS[-1] + 1, spacing)):
         by_rate = [_LossAtRate.of(curve, MEASURES[problem], record) for curve in trace.curves]
         best = min(by_rate, key=lambda at_rate: (at_rate.training_loss > FITTED, at_rate.loss))
         points.append(LossBesideBound(k, best.loss, best.stderr, best.rate, 1 - k / D))
@@ -207,7 +207,7 @@ class _LossAtRate(NamedTuple):
         )
 
 
-def contest(problem: str, update: Update, every: int = EVERY) -> Experiment:
+def contest(problem: str, update: Update, spacing: int = SPACING) -> Experiment:
     """Return the experiment that trains a rule on a problem at all RATES. Raises: BadInput."""
     document = msgspec.to_builtins(update)
     scheduled = {}
@@ -220,7 +220,7 @@ def contest(problem: str, update: Update, every: int = EVERY) -> Experiment:
             "problem": PROBLEMS[problem],
             "protocol": {
                 "kind": "erm",
-                "every": every,
+                "every": spacing,
                 "examples": MARKS[-1],
                 "steps": STEPS,
                 "tolerance": CONVERGED,

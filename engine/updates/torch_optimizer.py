@@ -289,10 +289,10 @@ class Group:
                 layer: parameter.data.view_as(params[layer][:1])
                 for layer, parameter in self.parameters.items()
             }
-            value, gradients = evaluate(present, net)
+            loss_of_net, gradients = evaluate(present, net)
             for layer, parameter in self.parameters.items():
                 parameter.grad = gradients[layer].view_as(parameter)
-            return value
+            return loss_of_net
 
         return loss
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
-from engine.judging.judgement import judgement
 from numpy.typing import NDArray
 
 from engine.core import catalogue
@@ -22,6 +21,7 @@ from engine.core.lazy import torch
 from engine.core.optimizers import registered
 from engine.core.parts import BadInput, Part, docstring, summary_of
 from engine.core.streams import Streams
+from engine.judging.judgement import judgement
 from engine.problems.data import draw
 from engine.problems.instances import DenseInstances
 from engine.runtime.run import run

@@ -116,13 +116,13 @@ def _chart(judged: RuleJudgement, console: Console) -> Text:
         k, losses = np.array([(point.k, point.loss) for point in points]).T
         curves.append(Series(problem, k, np.where(np.isfinite(losses), losses, np.nan), colour))
     bound = Series("bound 1 − k/d", k, 1 - k / D, "white", BOUND_STYLE)
-    values = np.concatenate([series.y for series in (*curves, bound)])
+    heights = np.concatenate([series.y for series in (*curves, bound)])
     axes = Axes(
         f"Loss of {judged.name} at its best rate",
         "examples k",
         "loss",
         limits(k),
-        limits(np.append(values[np.isfinite(values)], 0.0)),
+        limits(np.append(heights[np.isfinite(heights)], 0.0)),
     )
     width = min(console.width, WIDEST_CHART)
     text = printed([*curves, bound], axes, width, CHART_HEIGHT, colour=has_colours(console))
@@ -169,8 +169,8 @@ def as_json(judged: RuleJudgement) -> dict[str, Any]:
     }
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def as_markdown(judged: RuleJudgement) -> str:

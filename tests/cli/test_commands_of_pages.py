@@ -125,7 +125,7 @@ def test_a_command_serves_the_app(words: list[str], folder: Path):
     command = [sys.executable, "-m", "hadamard_tui", *words, "--port", str(free_port())]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
-    assert re.search(r"http://localhost:\d+/\w+", server.stdout.readline())
+    assert re.search(r"http://localhost:\d+/[\w-]+", server.stdout.readline())
     server.send_signal(signal.SIGINT)
     assert server.wait(20) in (0, 130)
     server.stdout.close()

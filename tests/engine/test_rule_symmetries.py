@@ -42,12 +42,12 @@ class NeedsClosure(SGD):
     """Gradient descent along the mean of two gradients that it evaluates itself."""
 
     def step(self, closure):
-        (weights, *others) = self.param_groups[0]["params"]
+        parameters = self.param_groups[0]["params"]
         closure()
-        first = [parameter.grad.clone() for parameter in (weights, *others)]
+        first = [parameter.grad.clone() for parameter in parameters]
         closure()
         with torch.no_grad():
-            for parameter, gradient in zip((weights, *others), first, strict=True):
+            for parameter, gradient in zip(parameters, first, strict=True):
                 parameter.sub_(0.05 * (parameter.grad + gradient) / 2)
 
 
