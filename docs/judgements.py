@@ -60,13 +60,17 @@ SIGNS = {"invariant": "yes", "not invariant": "no", "unstable": "unstable"}
 
 
 def rules() -> list[tuple[str, str]]:
-    """Return all rules as pairs of the heading of their table, and their name for `judge`."""
+    """Return all rules as pairs of the heading of their table, and their name for `judge`.
+
+    A library also publishes optimizers of torch; these are in the table of torch.
+    """
     ours = [("hadamard-tui", kind) for kind in catalogue.members("updates") if kind != "torch"]
     theirs = [
         (source, f"{'torch' if library == 'torch' else 'pytorch_optimizer'}.{name}")
         for source, library in SOURCES.items()
         if library
-        for name in optimizers.optimizer_names(library)
+        for name, optimizer in optimizers.optimizers_of(library).items()
+        if optimizers.qualified(optimizer).startswith(optimizers.MODULES[library].partition(".")[0] + ".")
     ]
     return ours + theirs
 

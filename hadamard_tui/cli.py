@@ -519,7 +519,9 @@ def judge_by_former_name(
     as_json: Annotated[bool, _flag("--json", help="Print only the result, as JSON.")] = False,
 ) -> int:
     """Judge a preset, by the former name of `judge`."""
-    _print_error(f"verdict is called judge now: {NAME} judge {preset}")
+    from engine.core.texts import message
+
+    _print_error(f"verdict is called judge now: {NAME} judge {message(preset)}")
     return judge(preset, settings, device, as_json)
 
 
@@ -583,7 +585,9 @@ def list_parts(family: Family = None, parts: Parts = None, no_parts: NoParts = F
 @command("list", hidden=True)
 def list_parts_by_former_name(family: Family = None, parts: Parts = None, no_parts: NoParts = False) -> None:
     """List parts, by the former name of `parts list`."""
-    _print_error(f"list is called parts list now: {NAME} parts list {family or ''}".rstrip())
+    from engine.core.texts import message
+
+    _print_error(f"list is called parts list now: {NAME} parts list {message(family or '')}".rstrip())
     list_parts(family)
 
 

@@ -92,14 +92,10 @@ def optimizers_of(library: str) -> dict[str, type[Optimizer]]:
             raise
         remedy = f"pip install 'hadamard-tui[{EXTRAS[library]}]'"
         raise BadField("kind", f"the package {library} is not installed; install it with {remedy}") from error
-    package = MODULES[library].partition(".")[0]
     return {
         name: candidate
         for name, candidate in sorted(vars(module).items())
-        if isinstance(candidate, type)
-        and issubclass(candidate, Optimizer)
-        and candidate is not Optimizer
-        and qualified(candidate).startswith(f"{package}.")  # not those of torch that it imports
+        if isinstance(candidate, type) and issubclass(candidate, Optimizer) and candidate is not Optimizer
     }
 
 

@@ -17,10 +17,10 @@ from rich.text import Text
 from engine.core.groups import ROTATIONS
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
+from engine.judging import judgement
 from engine.judging.judgement import Judgement
 from engine.planning.run_plan import is_recorded
 from engine.problems.examples import examples
-from engine.results import judgement
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.results.snapshots import take

@@ -45,7 +45,7 @@ def commands() -> list[Command]:
 PROGRAM = "hadamard-tui"
 OWN_PART = "my_rule.py"
 
-SLOW = ("bench", "demo", "report", "serve", "share", "verdict")
+SLOW = ("bench", "demo", "report", "serve", "share", "judge")
 """Subcommands that take seconds; `run` does along axes, and so does the app."""
 
 ELSEWHERE = ("curl", "git", "pip", "pipx", "ssh", "uv", "uvx")

@@ -102,7 +102,7 @@ def test_a_sweep_without_a_terminal_says_how_far_it_is_and_prints_json_alone(sma
 
 
 @pytest.mark.usefixtures("slow_clock")
-@pytest.mark.parametrize("command", ["run", "verdict"])
+@pytest.mark.parametrize("command", ["run", "judge"])
 def test_a_run_without_axes_says_how_far_it_is(command: str, small: Path, call: Call) -> None:
     code, out, err = call(command, "small.toml", "--json")
     assert code == 0

@@ -61,7 +61,7 @@ def test_on_rotated_data_learners_are_not_invariant_and_yet_bound_because_the_da
     because = "because the data are rotated at random"
     assert f"EGU: not rotation invariant, yet bound, {because}" in words
     assert f"EGU is not rotation invariant, yet it is bound, {because}" in words
-    judged = " ".join(call("verdict", *rotated).out.split())
+    judged = " ".join(call("judge", *rotated).out.split())
     assert "structure not rotation invariant" in judged
     assert f"bound, for EGU is not rotation invariant, yet it is bound, {because}" in judged
 

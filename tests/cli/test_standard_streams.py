@@ -33,7 +33,7 @@ def shell(command: str) -> tuple[int, str, str]:
 
 
 def test_a_closed_stdout_is_quiet() -> None:
-    assert shell(f"{PROGRAM} list losses <&- >&-") == (0, "", "")
+    assert shell(f"{PROGRAM} parts list losses <&- >&-") == (0, "", "")
 
 
 def test_with_every_stream_closed_the_exit_code_is_left() -> None:

@@ -16,9 +16,9 @@ from engine.core.groups import (
 )
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
+from engine.judging import judgement as judgements
 from engine.judging.judgement import Judgement, certificates, judgement
 from engine.problems.instances import element
-from engine.results import judgement as judgements
 from engine.runtime.run import run
 from engine.symmetry.certificate import certificate
 

@@ -204,4 +204,4 @@ def test_the_shape_is_that_of_one_net_with_an_output_for_every_class():
         if line_of_run.kind == "information-bound"
     )
     assert not line.applies_to
-    assert "for every class" in line.on_learners["net"].reason
+    assert "for every target" in line.on_learners["net"].reason

@@ -43,8 +43,8 @@ def test_gradient_descent_has_the_losses_of_least_squares():
     """Of the shortest w that fits the first k rows, by numpy; on Hadamard rows that is 1 − k/d exactly."""
     for problem in PROBLEMS:
         experiment = contest(problem, GD(), MARKS[0])
-        data = draw(experiment.problem, Streams(range(REPLICAS)), "float64", "cpu").dense()
-        x, y = data.instances.rows.numpy(), data.labels.numpy()
+        drawn = draw(experiment.problem, Streams(range(REPLICAS)), "float64", "cpu").dense()
+        x, y = drawn.instances.rows.numpy(), drawn.labels.numpy()
         for point in at_marks(problem, GD()):
             losses = []
             for rows, labels in zip(x, y, strict=True):
