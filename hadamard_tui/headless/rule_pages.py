@@ -12,6 +12,7 @@ from rich.console import Console, ConsoleRenderable, Group
 from rich.table import Table
 from rich.text import Text
 
+from engine.core.outside import outside
 from engine.core.texts import listed
 from engine.judging.named_rule import named_rule
 from engine.judging.rule_judgement import (
@@ -62,7 +63,7 @@ def page(name: str, errors: Console) -> Page:
         judged = judge_rule(rule, name.rpartition(":")[2], going=lambda share: show(f"judging {name}", share))
     return Page(
         lambda terminal: shown(judged, terminal),
-        as_json(judged),
+        as_json(judged) | {"parts": outside.origins()},
         as_markdown(judged),
         not judged.contradictions and not judged.broken,
     )

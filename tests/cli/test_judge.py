@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from collections.abc import Callable
@@ -161,9 +162,12 @@ def test_json_and_markdown_of_a_rule_say_the_same() -> None:
 def test_an_optimizer_in_a_file_is_judged(program: Program, tmp_path: Path) -> None:
     file, page = tmp_path / "my_rule.py", tmp_path / "page.md"
     file.write_text(OPTIMIZER)
-    answer = program("judge", f"{file}:SignSteps", "--markdown", str(page))
+    answer = program("judge", f"{file}:SignSteps", "--json", "--markdown", str(page))
     assert answer.returncode == 0, answer.stderr
-    assert "rotations ✗ not invariant" in " ".join(answer.stdout.split())
+    document = json.loads(answer.stdout)
+    assert document["symmetries"][0]["verdict"] == "not invariant"
+    (origin,) = document["parts"]
+    assert origin == {"file": str(file), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
     assert page.read_text().startswith("## SignSteps\n")
 
 
