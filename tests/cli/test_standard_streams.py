@@ -48,7 +48,7 @@ def test_a_full_stdout_is_one_line(command: str) -> None:
 
 @pytest.mark.slow
 def test_a_reader_that_is_gone_before_anything_is_printed_is_no_error() -> None:
-    assert shell(f"set -o pipefail; {PROGRAM} list updates | sleep 0") == (0, "", "")
+    assert shell(f"set -o pipefail; {PROGRAM} parts list updates | sleep 0") == (0, "", "")
 
 
 @pytest.fixture(params=["full", "gone"])
@@ -161,7 +161,7 @@ def printed(command: str, encoding: str) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-@pytest.mark.parametrize("command", [f"run {SMALL} --bounds --notes", "list losses", "presets"])
+@pytest.mark.parametrize("command", [f"run {SMALL} --bounds --notes", "parts list losses", "presets"])
 def test_a_stream_that_lacks_letters_is_drawn_to_in_ascii(command: str, encoding: str) -> None:
     drawn, in_utf_8 = printed(command, encoding), printed(command, "utf-8").decode()
     assert drawn.count(b"?") == in_utf_8.count("?")
