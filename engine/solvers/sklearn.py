@@ -41,12 +41,12 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
 
     experimental: ClassVar[bool] = True
 
-    name: Annotated[str, Meta(title="name", description="class of the estimator, as in Lasso or SVC")] = (
-        "DecisionTreeRegressor"
-    )
+    name: Annotated[
+        str, Meta(max_length=100, title="name", description="class of the estimator, as in Lasso")
+    ] = "DecisionTreeRegressor"
     options: Annotated[
         dict[str, Option],
-        Meta(title="options", description="arguments of the class, as in alpha = 0.1"),
+        Meta(max_length=64, title="options", description="arguments of the class, as in alpha = 0.1"),
     ] = msgspec.field(default_factory=dict)
     least: Annotated[
         Count,

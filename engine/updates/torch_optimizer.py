@@ -58,7 +58,12 @@ class Torch(Update, frozen=True, tag="torch"):
     lr: Rate = 0.0078125
     options: Annotated[
         dict[str, Option],
-        Meta(title="options", description="arguments of the class, as in betas = [0.9, 0.99]", extra=SELDOM),
+        Meta(
+            max_length=64,
+            title="options",
+            description="arguments of the class, as in betas = [0.9, 0.99]",
+            extra=SELDOM,
+        ),
     ] = msgspec.field(default_factory=dict)
     library: Annotated[
         Literal["torch", "pytorch-optimizer"],

@@ -158,7 +158,7 @@ async def test_what_is_typed_filters_the_list_and_enter_opens_without_a_run(app:
         assert standing(options) == "hadamard-128"
         await pilot.press(*"kern")
         await until(pilot, lambda: standing(options) == "kernels-128")
-        assert options.option_count < 40
+        assert options.option_count < 50
         await until(
             pilot, lambda: "No kernel falls below" in screen_text(app) and "kernels-128" in screen_text(app)
         )

@@ -24,7 +24,7 @@ INVARIANT = 1e-6
 MOVING = slower(EVERY, 2)
 """Rates at which every learner moves and none diverges at d = 8."""
 
-ROUNDED = {"adafactor two-layer-decoder"}
+ROUNDED = {"adafactor two-layer-decoder", "torch two-layer-decoder"}
 """Learners with many gradients that are 0 up to rounding, which the rule divides by their own size."""
 
 
