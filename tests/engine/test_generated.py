@@ -22,7 +22,7 @@ from engine.spec.experiment import Experiment
 
 GENERATED, MUTATED, RUN = (600, 300, 60) if crossing.all_combinations else (240, 150, 30)
 
-OF_ONE, RUN_OF_ONE = 100, 8
+OF_ONE, RUN_OF_ONE = 300, 8
 """Draws that may include an experimental part, and the most of them that are run."""
 
 SECONDS = 0.5
