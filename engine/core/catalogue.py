@@ -102,7 +102,7 @@ else:
             return Union[tuple(members(family).values())]  # noqa: UP007 - known at run time only
 
     class ChoiceOf:
-        """Type of a field for a word: `ChoiceOf[words]` allows those that the function `words` returns."""
+        """Type of a field for a word: `ChoiceOf[words]` allows the words that `words()` returns."""
 
         def __class_getitem__(cls, words: Callable[[], Iterable[str]]) -> Any:
             return Literal[tuple(words())]

@@ -161,14 +161,9 @@ def judge_rule(
             except BadInput as error:
                 refused[problem] = error.fault
     going(1.0)
-    return RuleJudgement(
-        name or update.kind,
-        rules.declared(update),
-        symmetries,
-        rules.contradictions(update, symmetries),
-        losses,
-        refused,
-    )
+    verdicts = rules.declared(update)
+    contradictions = rules.contradictions(verdicts, symmetries)
+    return RuleJudgement(name or update.kind, verdicts, symmetries, contradictions, losses, refused)
 
 
 def losses_on(problem: str, update: Update, spacing: int = SPACING) -> list[LossBesideBound]:

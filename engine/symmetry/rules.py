@@ -39,7 +39,7 @@ NEURON, NET = "linear", {"kind": "dense", "widths": [UNITS], "activation": "tanh
 """Models that are trained; the net has a bias per unit."""
 
 LOSSES = "square", "mistake"
-"""Losses, of which a rule takes the first that it accepts; labels of the second are ±1."""
+"""Losses in the order in which they are tried on a rule. The mistake loss comes with labels ±1."""
 
 LOWER_MAGNIFIED = 4
 """Multiple of the change by rounding that rounding may explain in a precision below float64.
@@ -128,9 +128,8 @@ def declared(update: Update) -> list[Verdict]:
     return [verdict(setup.learners[0], setup) for setup in setups(update)]
 
 
-def contradictions(update: Update, measured: Iterable[Symmetry]) -> list[str]:
-    """Return what a measurement found against the verdicts by structure, in words. Raises: BadInput."""
-    verdicts = declared(update)
+def contradictions(verdicts: Sequence[Verdict], measured: Iterable[Symmetry]) -> list[str]:
+    """Return the measurements that contradict the verdicts by structure, in words."""
     contradicted = []
     for symmetry in measured:
         group = GROUPS[symmetry.group]

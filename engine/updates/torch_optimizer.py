@@ -303,7 +303,7 @@ class Group:
 
 
 def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]) -> list[list[int]]:
-    """Return nets with equal rates together, apart from those that do not move."""
+    """Return lists of nets that have equal rates and that all move, or all wait."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for net in nets:
         alike.setdefault((net in active, *by_net[net].values()), []).append(net)

@@ -66,7 +66,7 @@ class Check(NamedTuple):
     """Outcome of a check."""
 
     subject: str
-    """What is checked."""
+    """Property that the check tests, in words."""
 
     holds: bool | None
     """Whether it holds; None if it does not apply."""

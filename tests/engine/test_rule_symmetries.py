@@ -13,7 +13,7 @@ from engine.core.parts import BadInput
 from engine.judging.named_rule import rule_of
 from engine.symmetry import rules
 from engine.symmetry.certificate import Comparison
-from engine.symmetry.rules import STEPS, Symmetry, contradictions, symmetries
+from engine.symmetry.rules import STEPS, Symmetry, contradictions, declared, symmetries
 from engine.updates.gd import GD
 
 COORDINATES = {"permutations", "sign flips"}
@@ -95,18 +95,22 @@ def test_a_precision_inside_is_named():
 @pytest.mark.parametrize("kind", [kind for kind in catalogue.members("updates") if kind != "torch"])
 def test_no_measurement_contradicts_the_verdict_that_a_rule_declares(kind):
     update = catalogue.make("updates", kind)
-    assert contradictions(update, symmetries(update)) == []
+    assert contradictions(declared(update), symmetries(update)) == []
 
 
 def test_a_contradiction_is_found():
     by_rounding = 1e-15
     invariant = Symmetry("rotations", 1e-14, by_rounding, ())
     changed = Symmetry("rotations", 0.1, by_rounding, ())
-    assert contradictions(GD(), [changed]) == ["structure promises invariance under rotations"]
-    assert contradictions(rule_of("sign"), [invariant]) == [
+    assert contradictions(declared(GD()), [changed]) == ["structure promises invariance under rotations"]
+    assert contradictions(declared(rule_of("sign")), [invariant]) == [
         "structure promises no invariance under rotations"
     ]
-    assert contradictions(GD(), [invariant]) == contradictions(rule_of("sign"), [changed]) == []
+    assert (
+        contradictions(declared(GD()), [invariant])
+        == contradictions(declared(rule_of("sign")), [changed])
+        == []
+    )
 
 
 def test_changes_under_scalings_are_those_of_a_naive_run():
