@@ -15,6 +15,7 @@ from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import LearnerKind, Part, Verdict
 from engine.core.streams import Stream
+from engine.core.texts import reason_of
 from engine.problems.instances import Instances
 
 Start = dict[str, NDArray[np.float64]]
@@ -343,7 +344,7 @@ class ModuleArchitecture(Architecture, frozen=True):
             with torch.no_grad():
                 outputs = tuple(module(torch.zeros(3, d)).shape)
         except Exception as error:
-            reason = " ".join(str(error).split())
+            reason = reason_of(error)
             return Layout({}, refusal=f"its module fails for {d} features: {type(error).__name__}: {reason}")
         if outputs not in ((3,), (3, 1)):
             fault = f"its module returns {list(outputs)} for 3 instances; it must return [3] or [3, 1]"

@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.core.lazy import torch
 from engine.core.parts import BadField
-from engine.core.texts import listed, nearest, quoted
+from engine.core.texts import listed, nearest, quoted, reason_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -151,11 +151,6 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
         make_optimizer(optimizer, model.parameters(), model, 0.1, options)
     except Exception as error:  # optimizers raise errors of any kind
         raise BadField("options", f"{name} refuses them: {reason_of(error)}") from error
-
-
-def reason_of(error: Exception) -> str:
-    """Return the message of another library's error in one line."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def needs_closure(optimizer: type[Optimizer]) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from engine.core import files
 from engine.core.parts import BadInput, Part, is_member
+from engine.core.texts import reason_of
 
 GROUP = "hadamard_tui.parts"
 """Group of entry points by which installed packages offer modules of parts."""
@@ -124,7 +125,7 @@ def _from_file(path: Path) -> LoadedModule:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
-        raise BadInput(_place(error, path), f"{type(error).__name__}: {_reason(error)}") from error
+        raise BadInput(_place(error, path), f"{type(error).__name__}: {reason_of(error)}") from error
     if not _offers_parts(module):
         raise BadInput(where, 'it defines no part, which is a class with a tag, such as tag="my-rule"')
     imported = (getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - names))
@@ -143,11 +144,6 @@ def _place(error: BaseException, path: Path) -> str:
     return f"{path}:{lines[-1]}" if lines else str(path)
 
 
-def _reason(error: BaseException) -> str:
-    text = error.msg if isinstance(error, SyntaxError) else str(error)
-    return " ".join(text.split())
-
-
 def _from_packages() -> Iterator[LoadedModule]:
     """Yield the modules that installed packages offer. Raises: BadInput."""
     if not any(map(_offers_entry_points, sys.path)):
@@ -159,7 +155,7 @@ def _from_packages() -> Iterator[LoadedModule]:
         try:
             module = importlib.import_module(point.module)
         except (Exception, SystemExit) as error:
-            fault = f"its entry point {point.name} fails: {type(error).__name__}: {_reason(error)}"
+            fault = f"its entry point {point.name} fails: {type(error).__name__}: {reason_of(error)}"
             raise BadInput(where, f"{fault}; --no-parts starts without it") from error
         version = point.dist.version if point.dist is not None else ""
         origin = {"distribution": where, "version": version, "module": point.module}

@@ -68,6 +68,12 @@ def quoted(value: object) -> str:
     return cut(repr(value), LONGEST_QUOTE)
 
 
+def reason_of(error: BaseException) -> str:
+    """Return the message of an error of foreign code in one line, or its type if it has no message."""
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return " ".join(text.split()) or type(error).__name__
+
+
 def nearest(word: str, choices: list[str]) -> str:
     """Return a sentence with the choice that an unknown word may mean, and all choices."""
     guess = difflib.get_close_matches(word, choices, n=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import warnings
@@ -18,6 +17,7 @@ from engine.core.linear_algebra import one_thread
 from engine.core.parts import SELDOM, BadInput, Count
 from engine.core.stopping import aside, go_on
 from engine.core.streams import Streams
+from engine.core.texts import nearest, reason_of
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.problems.data import Data
 from engine.problems.instances import Instances
@@ -65,10 +65,9 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
     def refuses(self, d: int) -> str | None:
         cls = _class_of(self.name)
         if cls is None:
-            names = _names()
-            near = difflib.get_close_matches(self.name, names, n=3)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"it has {len(names)} of them"
-            return f"scikit-learn has no regressor or classifier {self.name!r}; {hint}"
+            return (
+                f"scikit-learn has no regressor or classifier {self.name!r}; {nearest(self.name, _names())}"
+            )
         arguments = inspect.signature(cls).parameters
         unknown = [name for name in self.options if name not in arguments]
         if unknown:
@@ -100,8 +99,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
 
     def fault(self, summary: str, error: Exception) -> BadInput:
         """Return the error of scikit-learn as one line."""
-        reason = " ".join(str(error).split()) or type(error).__name__
-        return BadInput(f"scikit-learn: {self.name}", f"{summary}: {reason}")
+        return BadInput(f"scikit-learn: {self.name}", f"{summary}: {reason_of(error)}")
 
 
 class Fit:

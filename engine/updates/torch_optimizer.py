@@ -15,6 +15,7 @@ from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
 from engine.core.params import Params
 from engine.core.parts import SELDOM, BadInput, Verdict
+from engine.core.texts import reason_of
 from engine.problems.matrices import Matrix
 from engine.updates import Evaluate, Rate, Rates, State, Update, UpdateStructure
 
@@ -136,7 +137,7 @@ class Torch(Update, frozen=True, tag="torch"):
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # optimizers raise errors of any kind
-            fault = f"its step fails: {optimizers.reason_of(error)}"
+            fault = f"its step fails: {reason_of(error)}"
             raise BadInput(f"{self.library}: {self.name}", fault) from error
 
     def _groups(

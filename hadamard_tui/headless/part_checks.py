@@ -21,6 +21,7 @@ from engine.core.lazy import torch
 from engine.core.optimizers import registered
 from engine.core.parts import BadInput, Part, docstring, summary_of
 from engine.core.streams import Streams
+from engine.core.texts import reason_of
 from engine.judging.judgement import judgement
 from engine.problems.data import draw
 from engine.problems.instances import DenseInstances
@@ -144,7 +145,7 @@ def _guarded(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
     try:
         yield check()
     except Exception as error:
-        reason = " ".join(str(error).split())
+        reason = reason_of(error)
         yield Check(subject, False, f"it raises {type(error).__name__}: {reason}")
 
 
@@ -368,7 +369,7 @@ def _fuzz(family: str, member: type[Part]) -> Check:
         except BadInput:
             refused += 1
         except Exception as error:
-            reason = " ".join(str(error).split())
+            reason = reason_of(error)
             return Check("fuzz", False, f"with {settings} it raises {type(error).__name__}: {reason}")
     return Check(
         "fuzz", True if ran else None, f"{ran} of {DRAWS} random settings run, and {refused} are refused"
