@@ -43,7 +43,7 @@ async def test_a_preset_that_is_chosen_is_answered(app: HadamardApp, mine: str) 
 
 def test_a_preset_of_the_command_line_is_answered_in_the_app(mine: str, monkeypatch: pytest.MonkeyPatch):
     starts: list[Launch] = []
-    monkeypatch.setattr(cli, "_need_terminal", lambda preset: None)
+    monkeypatch.setattr(cli, "need_terminal", lambda preset: None)
     monkeypatch.setattr(app_module, "open_app", lambda start: starts.append(start) or 0)
     assert cli.main(["--preset", mine]) == 0
     (start,) = starts

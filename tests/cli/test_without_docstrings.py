@@ -24,7 +24,9 @@ def printed(*arguments):
 
 texts = {"schema": printed("schema"), "list": printed("parts", "list"), "help": printed("--help")}
 texts |= {f"list {family}": printed("parts", "list", family) for family in catalogue.FOLDERS}
-texts |= {f"{command.name} --help": printed(command.name, "--help") for command in app.registered_commands}
+groups = (group.typer_instance for group in app.registered_groups)
+commands = (command for group in groups for command in group.registered_commands)
+texts |= {f"{command.name} --help": printed(command.name, "--help") for command in commands}
 for family in catalogue.FOLDERS:
     texts |= {f"page of {kind}": about(family, kind).plain for kind in catalogue.members(family)}
 json.dump(texts, sys.stdout)

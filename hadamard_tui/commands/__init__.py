@@ -1,0 +1,1 @@
+"""Commands without and with the app, one file per subject. They import heavy modules themselves."""

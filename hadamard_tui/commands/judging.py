@@ -1,0 +1,167 @@
+"""Commands that judge claims, learners and this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hadamard_tui import NAME
+from hadamard_tui.commands.command_types import Command, new_group
+from hadamard_tui.commands.loading import load, print_error
+from hadamard_tui.commands.options import (
+    STANDARD_OUTPUT,
+    Device,
+    Markdown,
+    NoParts,
+    Parts,
+    Settings,
+    flag,
+)
+from hadamard_tui.terminal.standard_streams import Delivery, echo
+
+commands = new_group()
+command = partial(commands.command, cls=Command)
+
+
+@command("verify")
+def verify_presets(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="PRESET|FILE.toml", help="Presets; all by default.")
+    ] = None,
+    as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.md",
+            help="Also write a readable report to a file; - is standard output, with nothing else.",
+        ),
+    ] = None,
+    parts: Parts = None,
+    no_parts: NoParts = False,
+) -> int:
+    """Run presets and judge their claims. The exit code is 1 if a claim fails."""
+    from engine.core import files
+    from engine.core.parts import BadInput
+    from engine.spec import presets
+    from hadamard_tui.headless import console, verifying
+
+    prints_report = report == STANDARD_OUTPUT
+    if prints_report and as_json:
+        raise BadInput("--report -", "standard output already holds the JSON of --json; name a file")
+    if prints_report:
+        report = None
+    elif report is not None:
+        files.check(report, "--report")
+    done = []
+    with Delivery() as delivery:
+        for verified in verifying.verify(names or presets.names(), console.errors()):
+            done.append(verified)
+            if not as_json and not prints_report:
+                delivery.attempt(lambda: console.output().print(verifying.shown(done[-1])))
+            if delivery.hindered and report is None:
+                return 0  # no reader is left for the other presets
+        if as_json:
+            delivery.attempt(lambda: echo(json.dumps(verifying.as_json(done), ensure_ascii=False).encode()))
+        elif prints_report:
+            delivery.attempt(lambda: echo(verifying.as_markdown(done), nl=False))
+        else:
+            delivery.attempt(lambda: console.output().print(verifying.total(done)))
+        if report is not None:
+            delivery.attempt(lambda: files.write(report, verifying.as_markdown(done).encode(), "--report"))
+    return 0 if all(verified.holds for verified in done) else 1
+
+
+@command("judge")
+def judge(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE.py:CLASS|PRESET",
+            help="Update rule (egu), optimizer of torch.optim or pytorch-optimizer (AdamW), class in a file "
+            "that this runs (my_rule.py:MyOptimizer), or preset.",
+        ),
+    ],
+    settings: Settings = None,
+    device: Device = None,
+    as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
+    markdown: Markdown = None,
+    parts: Parts = None,
+    no_parts: NoParts = False,
+) -> int:
+    """Judge an optimizer, or the learners of a preset: its symmetries, and what follows for the loss.
+
+    For an optimizer: do rotations, permutations, sign flips or scalings of the inputs change what it learns,
+    and is its loss below or above the bound on rotation-invariant learners? For a preset: the verdicts on
+    each learner by structure, by measurement, and by its bounds.
+
+    The exit code is 1 if structure and measurement disagree, or if a bound is broken.
+    """
+    from engine.core import files
+    from engine.core.parts import BadInput
+    from engine.spec import presets
+    from hadamard_tui.headless import console
+
+    prints_markdown = markdown == STANDARD_OUTPUT
+    if prints_markdown and as_json:
+        raise BadInput("--markdown -", "standard output already holds the JSON of --json; name a file")
+    if markdown is not None and not prints_markdown:
+        files.check(markdown, "--markdown")
+    if target in presets.names() or target.endswith(presets.FILES):
+        from hadamard_tui.headless import verdicts
+
+        page = verdicts.page(load(target, settings, device), console.errors())
+    else:
+        if settings or device:
+            raise BadInput(target, "--set and --device change presets, and an optimizer is judged as it is")
+        from hadamard_tui.headless import rule_pages
+
+        page = rule_pages.page(target, console.errors())
+    with Delivery() as delivery:
+        if as_json:
+            delivery.attempt(lambda: echo(json.dumps(page.as_json, ensure_ascii=False).encode()))
+        elif prints_markdown:
+            delivery.attempt(lambda: echo(page.as_markdown, nl=False))
+        else:
+            delivery.attempt(lambda: console.output().print(page.shown(console.output())))
+        if markdown is not None and not prints_markdown:
+            delivery.attempt(lambda: files.write(markdown, page.as_markdown.encode(), "--markdown"))
+    return 0 if page.is_sound else 1
+
+
+@command("verdict", hidden=True)
+def judge_by_former_name(
+    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE.toml")],
+    settings: Settings = None,
+    device: Device = None,
+    as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
+) -> int:
+    """Judge a preset, by the former name of `judge`."""
+    from engine.core.texts import message
+
+    print_error(f"verdict is called judge now: {NAME} judge {message(preset)}")
+    return judge(preset, settings, device, as_json)
+
+
+@command("bench")
+def bench_machine(
+    quick: Annotated[bool, flag("--quick", help="Run only the short jobs, which take seconds.")] = False,
+    as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
+) -> None:
+    """Time the engine on this machine, and compare it with the reference machine.
+
+    This takes about a minute.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it at import
+    from hadamard_tui.headless import bench, console
+
+    timings = list(bench.timed(quick, console.errors()))
+    if as_json:
+        echo(json.dumps(bench.as_json(timings), ensure_ascii=False).encode())
+    else:
+        console.output().print(bench.table(timings))

@@ -1,0 +1,108 @@
+"""Commands that open the app: on a tour, and in browsers."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hadamard_tui.commands.command_types import Command, new_group
+from hadamard_tui.commands.loading import DEFAULT_PRESET, load, need_terminal
+from hadamard_tui.commands.options import Ascii, NoParts, Parts, Theme, flag
+
+commands = new_group()
+command = partial(commands.command, cls=Command)
+
+
+@command("demo")
+def open_demo(
+    stops: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATH|TALK|PRESET|FILE.toml",
+            help="Path, talk or tour to open; without one, list them all.",
+        ),
+    ] = None,
+    script: Annotated[bool, flag("--script", help="Play the tour in a loop, without keys.")] = False,
+    sheet: Annotated[
+        Path | None,
+        typer.Option(
+            "--sheet",
+            metavar="FILE.html",
+            help="Write a sheet for a class in place of opening the app: questions, and the answers of real "
+            "runs on a page of their own.",
+        ),
+    ] = None,
+    theme: Theme = None,
+    ascii_only: Ascii = False,
+    parts: Parts = None,
+    no_parts: NoParts = False,
+) -> int:
+    """Walk a guided path, or give a talk. Without a name, list the paths and talks.
+
+    A path asks for a prediction at each stop, runs it, explains the result, and breaks it (B). Page down or >
+    moves on, page up or < goes back, and a full stop blanks the screen. Backspace returns to the tour after
+    changes of your own.
+    """
+    if not stops and not script and sheet is None:
+        from hadamard_tui.headless import console, listing
+
+        console.output().print(listing.talks_table())
+        return 0
+    stops = stops or []
+    if sheet is not None:
+        _write_sheet(stops, sheet)
+        return 0
+    need_terminal(DEFAULT_PRESET)
+    from hadamard_tui.state.launch import begin_tour
+
+    start = begin_tour(stops, script, theme, ascii_only)
+    from hadamard_tui.app import open_app
+
+    return open_app(start)
+
+
+@command("serve")
+def serve_app(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8000,
+    preset: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="The preset to open; without one, the welcome opens."),
+    ] = None,
+    viewers: Annotated[
+        int,
+        typer.Option(min=1, max=100, help="Maximum number of viewers at a time; each takes about 300 MB."),
+    ] = 8,
+    parts: Parts = None,
+) -> None:
+    """Open the app in a browser on this machine; every viewer has a separate engine.
+
+    The printed address is secret: everybody who knows it can use the app. Append ?preset=NAME to open that
+    preset. No parts from outside are loaded: neither those of the configuration nor of installed packages.
+    """
+    from engine.core.outside import outside
+    from engine.core.parts import BadInput
+
+    if outside.requested:
+        raise BadInput("--parts", "serve runs only the program's own parts, because others can use the app")
+    outside.only_requested()
+    if preset is not None:
+        load(preset, None, None)
+    from hadamard_tui.serving.server import serve
+
+    serve(port, preset, viewers)
+
+
+def _write_sheet(stops: list[str], file: Path) -> None:
+    """Write the sheet of a path, talk or preset. Raises: BadInput."""
+    from engine.core import files
+    from hadamard_tui.headless import console
+    from hadamard_tui.headless.pages import sheet
+    from hadamard_tui.tours import stops_to, title_of
+
+    files.check(file, "--sheet")
+    questions = stops_to(stops)
+    files.write(file, sheet(title_of(stops), questions, console.errors()).encode(), "--sheet")
+    console.output().print(f"{file}: {len(questions)} questions and their answers")

@@ -1,0 +1,101 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+STANDARD_OUTPUT = Path("-")
+"""File name that stands for standard output."""
+
+
+def flag(option: str, help: str, **more: Any) -> Any:
+    """Return an option without a value, and without typer's <bool> in the help."""
+    return typer.Option(option, metavar="", help=help, **more)
+
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PLACE=VALUE",
+        help="Change one value: --set problem.matrix.d=256 or --set 'learners.GD.update.lr=1/(4d)'. "
+        "Repeat --set for more values.",
+    ),
+]
+Device = Annotated[
+    str | None,
+    typer.Option("--device", metavar="DEVICE", help="Device (run.device): auto, cpu, cuda or cuda:1."),
+]
+
+RUNS = "Preset name, preset file (.toml), or result (.json), which holds its experiment."
+Fresh = Annotated[
+    bool, flag("--fresh", help="Compute every point anew: use no point stored by an earlier run.")
+]
+
+
+def _request_parts(files: list[Path] | None) -> None:
+    if files:
+        from engine.core.outside import outside
+
+        outside.request(files)
+
+
+def _only_requested_parts(wanted: bool) -> None:
+    if wanted:
+        from engine.core.outside import outside
+
+        outside.only_requested()
+
+
+def configured_parts() -> list[Path]:
+    """Return the files of parts that the configuration names."""
+    from hadamard_tui.state import config
+
+    return config.files_of_parts()
+
+
+Parts = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--parts",
+        metavar="FILE.py",
+        help="Load parts of your own from a Python file, which this runs. Repeat --parts for more files.",
+        callback=_request_parts,
+        expose_value=False,
+    ),
+]
+NoParts = Annotated[
+    bool,
+    flag(
+        "--no-parts",
+        help="Load no parts that the configuration or installed packages name.",
+        callback=_only_requested_parts,
+        expose_value=False,
+        is_eager=True,
+    ),
+]
+
+Theme = Annotated[
+    str | None, typer.Option("--theme", metavar="THEME", help="Colours: dark, light or contrast.")
+]
+Ascii = Annotated[bool, flag("--ascii", help="Draw with ASCII characters only.")]
+ComputedBy = Annotated[
+    str | None,
+    typer.Option(
+        "--path",
+        metavar="PATH",
+        help="Backend (run.path): auto, or a name such as dense or structured.",
+    ),
+]
+
+Markdown = Annotated[
+    Path | None,
+    typer.Option(
+        "--markdown",
+        metavar="FILE.md",
+        help="Also write the result as Markdown, for an appendix; - is standard output, with nothing else.",
+    ),
+]

@@ -1,0 +1,214 @@
+"""Commands that run presets and write what they measured."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hadamard_tui.commands.command_types import Command, new_group
+from hadamard_tui.commands.loading import load, print_error
+from hadamard_tui.commands.options import (
+    RUNS,
+    STANDARD_OUTPUT,
+    Ascii,
+    ComputedBy,
+    Device,
+    Fresh,
+    NoParts,
+    Parts,
+    Settings,
+    flag,
+)
+from hadamard_tui.terminal.standard_streams import Delivery, echo, print_ascii
+
+if TYPE_CHECKING:
+    from hadamard_tui.headless.compute import Done
+
+commands = new_group()
+command = partial(commands.command, cls=Command)
+
+
+@command("run")
+def run_headless(
+    preset: Annotated[str, typer.Argument(metavar="PRESET|FILE", help=RUNS)],
+    settings: Settings = None,
+    device: Device = None,
+    path: ComputedBy = None,
+    as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Also write the result as JSON to a file; - is standard output, with nothing else.",
+        ),
+    ] = None,
+    exports: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            help="Also write a file: curves as .csv, .json or .parquet, the chart as .svg, .pdf or .png, an "
+            "animation as .gif or .cast, a page to send as .html, the set-up as .toml. Repeat --export for "
+            "more files.",
+        ),
+    ] = None,
+    bounds: Annotated[
+        bool,
+        flag("--bounds", help="List the theory lines: which learners each binds, or why it does not apply."),
+    ] = False,
+    notes: Annotated[
+        bool, flag("--notes", help="Show how it was computed: backends, and learning rates tried.")
+    ] = False,
+    by_replica: Annotated[
+        bool,
+        flag("--by-replica", help="Include the values of every replica in the JSON of --json and --out."),
+    ] = False,
+    fresh: Fresh = False,
+    ascii_only: Ascii = False,
+    parts: Parts = None,
+    no_parts: NoParts = False,
+) -> int:
+    """Run a preset without the app: print its chart or pictures, the table and the claims.
+
+    Claims are about the preset's own problem, protocol and learners. If --set changes these, claims are not
+    judged.
+
+    Exit code 0: done. 1: a claim failed, or a learner diverged or lost accuracy unexpectedly. 2: bad input.
+    3: the program failed. 130: stopped by Ctrl-C.
+    """
+    from engine.core import files
+    from engine.core.parts import BadInput
+
+    if ascii_only:
+        print_ascii()
+    if out == STANDARD_OUTPUT:
+        out, as_json = None, True
+    if by_replica and not as_json and out is None:
+        raise BadInput("--by-replica", "needs JSON: add --json or --out FILE")
+    if out is not None:
+        files.check(out)
+    if exports or out is not None:
+        from hadamard_tui.sharing import exporting
+
+        if out is not None and out.suffix.lower() in exporting.KINDS.keys() - {".json"}:
+            raise BadInput(f"--out {out}", f"writes JSON; --export {out} writes a {out.suffix}")
+        for file in exports or ():
+            exporting.check(file, "--export")
+    document = load(preset, settings, device, path)
+    from hadamard_tui.headless import console
+    from hadamard_tui.headless.compute import computed
+
+    done = computed(preset, document, console.errors(), fresh)
+
+    def show() -> None:
+        if as_json:
+            echo(done.as_json(by_replica), nl=False)
+        else:
+            from hadamard_tui.headless import summary
+            from hadamard_tui.tours import onward
+
+            steps = onward(preset)
+            summary.show(done, console.output(), bool(settings), bounds, notes, steps)
+
+    with Delivery() as delivery:
+        delivery.attempt(show)
+        if out is not None:
+            delivery.attempt(lambda: files.write(out, done.as_json(by_replica)))
+        for file in exports or ():
+            delivery.attempt(partial(_export, file, done))
+    return done.exit_code
+
+
+@command("share")
+def share_page(
+    preset: Annotated[
+        str, typer.Argument(metavar="PRESET|FILE|PATH", help=f"{RUNS} Or a guided path or talk.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE.html", help="File of the page; PRESET.html by default."),
+    ] = None,
+    settings: Settings = None,
+    device: Device = None,
+    fresh: Fresh = False,
+    parts: Parts = None,
+    no_parts: NoParts = False,
+) -> int:
+    """Run a preset and write one page of HTML that shows it anywhere: pictures, story, theorems and claims.
+
+    The page of a guided path shows every stop: its question, run, reason and break. The page needs no other
+    file and no network. Exit codes are those of run.
+    """
+    from engine.core import files
+    from engine.core.parts import BadInput
+    from engine.spec import presets
+
+    page = Path(f"{presets.name_of(preset)}.html") if out is None else out
+    if page.suffix != ".html":
+        raise BadInput(f"--out {page}", "writes an HTML page, so its name must end in .html")
+    files.check(page)
+    from hadamard_tui.headless import console
+    from hadamard_tui.headless.compute import computed
+    from hadamard_tui.sharing.file_writer import place_file
+    from hadamard_tui.sharing.web_page import web_page
+    from hadamard_tui.tours import stops_of, title_of
+
+    if (stops := stops_of(preset)) is not None:
+        if settings:
+            raise BadInput("--set", "a path has its own set-ups; share one of its presets to change it")
+        from hadamard_tui.headless.pages import shared_path
+
+        content, exit_code = shared_path(title_of([preset]), stops, console.errors(), device, fresh)
+        console.output().print(place_file(page, content))
+        return exit_code
+    document = load(preset, settings, device)
+    done = computed(preset, document, console.errors(), fresh)
+    console.output().print(place_file(page, web_page(done.results, done.outcomes, preset, document)))
+    return done.exit_code
+
+
+@command("report")
+def write_report(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder for the pages.")],
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="PRESET|FILE", help="Presets; all by default.")
+    ] = None,
+    fresh: Fresh = False,
+    parts: Parts = None,
+    no_parts: NoParts = False,
+) -> int:
+    """Write a page per preset, as share does, and an index. The exit code is 1 if a claim fails.
+
+    A stopped report can continue: pages of shipped presets are reused until the program or the preset
+    changes.
+    """
+    from engine.spec import presets
+    from hadamard_tui.headless import console
+    from hadamard_tui.headless.pages import report
+
+    failed, chosen, errors = False, names or presets.names(), console.errors()
+    for number, reported in enumerate(report(folder, chosen, errors, fresh), start=1):
+        failed |= not reported.holds
+        where = f"{number} of {len(chosen)}  {reported.preset}"
+        console.output().print(f"{where}: {reported.in_words}", soft_wrap=True)
+    return int(failed)
+
+
+def _export(file: Path, done: Done) -> None:
+    """Write a finished run to a file. Raises: BadInput."""
+    from hadamard_tui.headless import console
+    from hadamard_tui.sharing import exporting
+
+    if done.has_pictures:
+        shown = exporting.first_picture(done.document, done.results, done.outcomes)
+    else:
+        shown = exporting.finished(done.experiment, done.trace, done.document, done.outcomes)
+    with console.progress(console.errors()) as show:
+        show(f"writing {file}", 0.0)
+        exporting.export(file, shown, "--export", partial(show, f"writing {file}"))
+    if note := exporting.missing_letters(file, shown):
+        print_error(note)
