@@ -28,7 +28,7 @@ The statements that the program implements, one page per subject, in an order in
 Each section states a result with its conditions, says who is bound and why, gives the idea of the proof,
 and shows runs of presets with what they measured. `hadamard-tui theory SECTION` prints a section, and in the
 app `T` opens the section that a set-up cites. Which preset shows which statement:
-[statements.md](../statements.md). `make update` writes this list.
+[statements.md](../reference/statements.md). `make update` writes this list.
 """
 
 
