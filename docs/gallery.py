@@ -194,8 +194,8 @@ def _law(name: str, document: Raw, errors: Console) -> StoredPicture | None:
         return None
     place, symbol = SWEPT[name]
     sweep = swept(EditableExperiment(document, name), place, is_whole=True, symbol=symbol)
-    results = compute_all(sweep.sweep(), errors, threads=1)
-    shown = _shown(sweep.document, results, judge(results))
+    swept_results = compute_all(sweep.sweep(), errors, threads=1)
+    shown = _shown(sweep.document, swept_results, judge(swept_results))
     picture = _stored(shown)
     assert picture is not None, "a law is no heat map"
     return replace(picture, headline=shown.caption)

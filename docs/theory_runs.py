@@ -56,11 +56,12 @@ def _claim(text: str, measured: MeasuredClaim | None) -> str:
 
 def contents(pages: tuple[Page, ...]) -> str:
     """Return the list of the pages, one line per page."""
+    questions = [" ".join(page.question.split()).replace("](#", f"]({page.name}.md#") for page in pages]
     lines = [
-        f"{number}. [{page.title}]({page.name}.md): {' '.join(page.question.split())}"
-        for number, page in enumerate(pages, start=1)
+        f"{number}. [{page.title}]({page.name}.md): {question}\n"
+        for number, (page, question) in enumerate(zip(pages, questions, strict=True), start=1)
     ]
-    return HEAD + "\n" + "\n".join(lines) + "\n"
+    return HEAD + "\n" + "".join(lines)
 
 
 def main() -> None:

@@ -152,7 +152,7 @@ def named(wanted: str) -> tuple[Section, ...]:
 
 
 def find(wanted: str) -> Section:
-    """Return the section with an address such as `hadamard#bounds`, a slug or a citation. Raises: BadInput."""
+    """Return the section of an address such as `hadamard#bounds`, a slug or a citation. Raises: BadInput."""
     by_address = sections()
     address = next(cited(wanted), wanted.removeprefix("theory/"))
     if address in by_address:
