@@ -91,9 +91,9 @@ def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatc
 
 
 def test_no_data_are_drawn_for_what_is_kept(drawn, tmp_path):
-    run_sweep(sweep_of(document()), store=Store(tmp_path))
+    run_sweep(sweep_of(document()), writer=Store(tmp_path).writer())
     drawn.clear()
-    assert run_sweep(sweep_of(document()), store=Store(tmp_path)).complete
+    assert run_sweep(sweep_of(document()), writer=Store(tmp_path).writer()).complete
     assert not drawn
 
 

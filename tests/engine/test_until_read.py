@@ -93,9 +93,12 @@ def test_every_picture_that_reads_off_along_the_axis_counts():
 @pytest.mark.slow
 def test_a_sweep_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
     store, rounds = Store(tmp_path), iter([1 << 30] * 5 + [0])
-    stopped = run_sweep(sweep_of(document()), lambda: next(rounds), store=store)
+    stopped = run_sweep(sweep_of(document()), lambda: next(rounds), writer=store.writer())
     assert not stopped.complete
-    resumed, uninterrupted = run_sweep(sweep_of(document()), store=store), run_sweep(sweep_of(document()))
+    resumed, uninterrupted = (
+        run_sweep(sweep_of(document()), writer=store.writer()),
+        run_sweep(sweep_of(document())),
+    )
     assert resumed.skipped == uninterrupted.skipped
     assert runs(resumed) == runs(uninterrupted)
 
