@@ -31,8 +31,8 @@ verify: .venv/installed
 
 bench: .venv/installed-bench
 	for job in $(JOBS); do $(BIN)/python benchmarks/$$job.py || exit 1; done
-	$(BIN)/python benchmarks/scaling.py --picture docs/performance-cost.svg
-	$(BIN)/python benchmarks/memory.py --picture docs/performance-memory.svg
+	$(BIN)/python benchmarks/scaling.py --picture docs/explanation/performance-cost.svg
+	$(BIN)/python benchmarks/memory.py --picture docs/explanation/performance-memory.svg
 
 # About half an hour of random keys, presets, kills and runs; HOURS=2 sets how long the runs go on.
 soak: .venv/installed-test
@@ -47,7 +47,6 @@ fuzz: .venv/installed-test
 # PRESETS="rank-64 eg-128" draws the charts of these anew. It goes on where Ctrl-C stopped it.
 update: .venv/installed-test
 	$(BIN)/python docs/parts.py
-	$(BIN)/python docs/messages.py
 	$(BIN)/python tests/names.py
 	$(BIN)/python docs/capture.py
 	$(BIN)/python docs/gallery.py $(PRESETS)

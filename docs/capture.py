@@ -1,4 +1,4 @@
-"""Draw docs/hadamard-128.svg: the app itself runs the preset to the end and writes its screen.
+"""Draw docs/pictures/hadamard-128.svg: the app itself runs the preset to the end and writes its screen.
 
 Usage: .venv/bin/python docs/capture.py [PRESET [KEY …]]
 """
@@ -25,7 +25,7 @@ async def capture(preset: str, keys: list[str], size: tuple[int, int] = (120, 40
             await pilot.pause(0.1)
         await pilot.press(*keys)
         await pilot.pause(0.3)
-        picture, file = app.export_screenshot(), Path(__file__).with_name(f"{preset}.svg")
+        picture, file = app.export_screenshot(), Path(__file__).parent / "pictures" / f"{preset}.svg"
     if not file.exists() or _timeless(picture) != _timeless(file.read_text(encoding="utf-8")):
         file.write_text(picture, encoding="utf-8")
     return file

@@ -1,5 +1,5 @@
-"""Run presets, and store their charts as pictures of docs/gallery.md, as thumbnails, and as the stored curves
-that the app shows before a run (`hadamard_tui/running/stored.py`).
+"""Run presets, and store their charts as pictures of docs/reference/gallery.md, as thumbnails, and as the
+stored curves that the app shows before a run (`hadamard_tui/running/stored.py`).
 
 Usage: .venv/bin/python docs/gallery.py [NAME…]    as `make update` does, all presets if none is named.
 
@@ -41,7 +41,7 @@ from hadamard_tui.sharing.exporting import Shown
 from hadamard_tui.sharing.svg import heat_map_svg, outline, svg
 
 DOCS = Path(__file__).resolve().parent
-PAGE, PICTURES = DOCS / "gallery.md", DOCS / "gallery"
+PAGE, PICTURES = DOCS / "reference" / "gallery.md", DOCS / "gallery"
 
 WITHIN = 0.3
 """Most pixels by which simplified curves may deviate."""
@@ -223,7 +223,7 @@ def _sections(entries: Sequence[PresetEntry], thumbnails: dict[str, Thumbnail]) 
 
 def _section(entry: PresetEntry, thumbnail: Thumbnail) -> Iterator[str]:
     yield f"### {entry.name}\n\n**{entry.title}**\n"
-    yield f"![{entry.title}](gallery/{entry.name}.svg)\n"
+    yield f"![{entry.title}](../gallery/{entry.name}.svg)\n"
     yield f"{thumbnail.caption}\n"
     yield f"*{entry.source}. Takes {takes(thumbnail.seconds)}.*\n"
 

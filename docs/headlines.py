@@ -1,6 +1,6 @@
 """The headline of every preset, from the stored results of the gallery, with the claim that it states.
 
-Usage: .venv/bin/python docs/headlines.py    writes docs/headlines.md, as `make update` does.
+Usage: .venv/bin/python docs/headlines.py    writes docs/reference/headlines.md, as `make update` does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from engine.spec import presets
 from engine.spec.experiment import pictures_of
 from hadamard_tui.browsing import preview
 
-FILE = Path(__file__).resolve().parent / "headlines.md"
+FILE = Path(__file__).resolve().parent / "reference" / "headlines.md"
 
 HEAD = """# Headlines
 

@@ -2,7 +2,7 @@
 
 Files of experimental parts and panels are left out.
 
-Usage: .venv/bin/python docs/messages.py    writes them to docs/messages.md, as `make update` does.
+Usage: .venv/bin/python docs/messages.py    prints the page; `make docs` has it among the others.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FILE = ROOT / "docs" / "messages.md"
 PACKAGES = ("engine", "hadamard_tui")
 
 HEAD = """# Messages
 
 Every sentence of the code that a person can meet: errors, findings, notices, titles and descriptions of
-fields, help, panels, and what parts say of themselves. `make update` writes this page from the code; what
+fields, help, panels, and what parts say of themselves. `make docs` writes this page from the code; what
 stands in {braces} is filled in.
 """
 
@@ -194,4 +193,4 @@ def _sections() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(page(), encoding="utf-8")
+    print(page())

@@ -1,7 +1,7 @@
 """Learners, problems and bounds of the Hadamard laboratory: an experiment goes in, a trace comes out.
 
 The engine needs no terminal, and importing it loads no torch. Only `engine.core.lazy` imports torch. The
-names of the Python API, docs/api.md, are loaded when they are used.
+names of the Python API, docs/reference/api.md, are loaded when they are used.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
 """Terminal laboratory: an app, a command line and a Python API over the engine.
 
-The names of the API, docs/api.md, are loaded from `hadamard_tui.api` when they are used: importing is fast.
-__init__.pyi has their types.
+Importing it is fast: the names of the API (docs/reference/api.md) are loaded from `hadamard_tui.api` when
+they are used. __init__.pyi has their types.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
 """The Python API: presets are loaded and run, and their traces are tables, figures and pictures.
 
-`import hadamard_tui as ht` offers these names; docs/api.md has examples.
+`import hadamard_tui as ht` offers these names; docs/reference/api.md has examples.
 """
 
 from __future__ import annotations

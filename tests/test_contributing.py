@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 from rich.text import Text
 
 from engine.core.parts import Part
@@ -103,7 +105,7 @@ UNCHANGED = (
     "engine/test_generated.py::test_an_experiment_made_from_the_catalogue_is_read_or_refused_in_one_line",
     "engine/test_linear_in_labels.py::test_predictions_are_affine_in_the_labels_where_that_is_declared",
     "reference/test_digests.py::test_a_preset_measures_what_it_measured_before[hadamard-128]",
-    "test_readme.py::test_the_tables_of_parts_are_those_of_the_catalogue",
+    "test_reference.py::test_the_page_of_parts_is_that_of_the_catalogue",
 )
 """Tests of stable parts, which experimental parts must not change."""
 
@@ -116,9 +118,8 @@ def copy(tmp_path_factory):
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("presets", "tests"):
         (folder / name).symlink_to(ROOT / name)
-    readme = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     names = []
-    for example in (*EXAMPLES, *readme):
+    for example in EXAMPLES:
         (room,) = (room for words, room in ROOMS.items() if words in example)
         names += re.findall(r'tag="([\w-]+)"|PANEL = Panel\("(\w+)"', example)
         (folder / room / "an_example.py").write_text(example, encoding="utf-8")
@@ -159,5 +160,18 @@ def test_experimental_examples_have_no_words_on_the_page_of_messages(copy, monke
     spec = importlib.util.spec_from_file_location("messages_of_the_copy", ROOT / "docs" / "messages.py")
     messages = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(messages)
+    page = messages.page()
     monkeypatch.setattr(messages, "ROOT", copy[0])
-    assert messages.page() == messages.FILE.read_text(encoding="utf-8")
+    assert messages.page() == page
+
+
+def test_the_update_rule_moves_along_roots_of_the_gradient(tmp_path):
+    (rule,) = (example for example in EXAMPLES if "(Update," in example)
+    file = tmp_path / "root.py"
+    file.write_text(rule, encoding="utf-8")
+    root = runpy.run_path(str(file), run_name="root_of_the_page")["Root"]
+    rule = root(lr=0.5)
+    w, g = torch.tensor([[1.0, 2.0]]), torch.tensor([[-4.0, 0.25]])
+    params, _ = rule.start({"w": w})
+    params, _ = rule.step(params, {"w": g}, {"w": rule.lr}, {})
+    torch.testing.assert_close(params["w"], torch.tensor([[2.0, 1.75]]))

@@ -65,10 +65,11 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_every_chart_that_comes_with_the_program_is_of_a_preset_and_has_its_picture_on_the_page():
-    thumbnails, page = preview.read_file(preview.FILE), (DOCS / "gallery.md").read_text(encoding="utf-8")
+    thumbnails = preview.read_file(preview.FILE)
+    page = (DOCS / "reference" / "gallery.md").read_text(encoding="utf-8")
     assert thumbnails.keys() <= set(presets.names())
     assert {file.stem for file in (DOCS / "gallery").glob("*.svg")} == thumbnails.keys()
-    assert set(re.findall(r"\]\(gallery/(.+?)\.svg\)", page)) == thumbnails.keys()
+    assert set(re.findall(r"\]\(\.\./gallery/(.+?)\.svg\)", page)) == thumbnails.keys()
     assert set(re.findall(r"\]\(#(.+?)\)", page)) == set(re.findall("^### (.+)$", page, re.MULTILINE))
     for file in (DOCS / "gallery").glob("*.svg"):
         assert file.stat().st_size <= LARGEST, file.name

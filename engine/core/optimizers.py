@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,10 @@ registered: dict[str, type[Optimizer]] = {}
 
 REFUSED = {
     "torch.SparseAdam": "it needs sparse gradients, and the gradients of all architectures here are dense",
+    **dict.fromkeys(
+        ("pytorch_optimizer.AdaHessian", "pytorch_optimizer.SophiaH"),
+        "it differentiates gradients, and those of this program carry no graph",
+    ),
     "pytorch_optimizer.AdaLOMO": "it steps inside `backward` of a torch module, in place of `step`",
     "pytorch_optimizer.LOMO": "it steps inside `backward` of a torch module, in place of `step`",
     "pytorch_optimizer.DeMo": "it needs einops and a group of processes of torch.distributed",
@@ -41,9 +46,6 @@ REFUSED = {
     "pytorch_optimizer.SafeFP16Optimizer": "it is for float16, and its weights are copies of the model's",
 }
 """Optimizers that cannot train here, with the reason."""
-
-NEEDS_GRAPH = frozenset({"pytorch_optimizer.AdaHessian", "pytorch_optimizer.SophiaH"})
-"""Optimizers that differentiate gradients: these must come from `backward(create_graph=True)`."""
 
 NEEDS_CLOSURE = frozenset(
     f"pytorch_optimizer.{name}" for name in ("AliG", "BSAM", "FriendlySAM", "LookSAM", "SAM", "WSAM")
@@ -107,6 +109,18 @@ def optimizer_names(library: str = "torch") -> tuple[str, ...]:
     return tuple(optimizers_of(library))
 
 
+@contextmanager
+def registering(optimizer: type[Optimizer]) -> Iterator[str]:
+    """Register an optimizer inside the block, and yield its name, which no other one has."""
+    names = (f"{optimizer.__name__} {number}" for number in count(1))
+    name = next(name for name in names if name not in registered)
+    registered[name] = optimizer
+    try:
+        yield name
+    finally:
+        del registered[name]
+
+
 def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
     """Return the optimizer of this name, of a user or of a library.
 
@@ -145,12 +159,20 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
     for option, parameter in accepted.items():
         if parameter.default is parameter.empty and option not in options:
             raise BadField("options", f"{name} requires {option}; add it to the options")
-    nn: Any = torch.nn  # mypy reads no stubs of modules
-    model = nn.Linear(2, 2)
+    model = small_model()
     try:
         make_optimizer(optimizer, model.parameters(), model, 0.1, options)
     except Exception as error:  # optimizers raise errors of any kind
         raise BadField("options", f"{name} refuses them: {reason_of(error)}") from error
+
+
+def small_model() -> Any:
+    """Return a module with a matrix and biases, all 0: it draws no random numbers, as `Linear` does."""
+    nn: Any = torch.nn  # mypy reads no stubs of modules
+    model = nn.Module()
+    model.register_parameter("weight", nn.Parameter(torch.zeros(2, 2)))
+    model.register_parameter("bias", nn.Parameter(torch.zeros(2)))
+    return model
 
 
 def needs_closure(optimizer: type[Optimizer]) -> bool:
@@ -158,11 +180,6 @@ def needs_closure(optimizer: type[Optimizer]) -> bool:
     closure = inspect.signature(optimizer.step).parameters.get("closure")
     required = closure is not None and closure.default is closure.empty
     return required or qualified(optimizer) in NEEDS_CLOSURE
-
-
-def needs_graph(optimizer: type[Optimizer]) -> bool:
-    """Return whether gradients must come from `backward(create_graph=True)`."""
-    return qualified(optimizer) in NEEDS_GRAPH
 
 
 def make_optimizer(

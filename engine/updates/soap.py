@@ -29,7 +29,8 @@ class SOAP(Update, frozen=True, tag="soap"):
 
     `refresh` selects the released variant: the first gradient changes nothing, and steps use the basis of the
     previous step. After every `refresh` steps, a QR decomposition of L Q_L and of R Q_R refreshes the basis.
-    Gradients then have components along eigenvectors that were arbitrary. Source: Vyas et al. 2025;
+    Gradients then have components along eigenvectors that were arbitrary. SOAP of pytorch-optimizer is this
+    variant with ε outside the root and refreshes in float32. Source: Vyas et al. 2025;
     theory-symmetry.md §65.
     """
 

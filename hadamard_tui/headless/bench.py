@@ -82,7 +82,7 @@ def table(timings: list[Timed]) -> Table:
     versions = f"torch {torch.__version__}, numba {version('numba')}"
     shown.caption = (
         f"here: {platform.machine()}, {os.cpu_count()} cores, {versions}\n"
-        "ratio: CPU seconds here over those of the reference machine in docs/performance.md"
+        "ratio: CPU seconds here over those of the reference machine in docs/explanation/performance.md"
     )
     return shown
 
@@ -113,7 +113,7 @@ class Job(NamedTuple):
     text: str
     experiment: Experiment
     reference: float | None = None
-    """Seconds of one core on the reference machine of docs/performance.md."""
+    """Seconds of one core on the reference machine of docs/explanation/performance.md."""
 
 
 class Measured(NamedTuple):

@@ -127,7 +127,7 @@ async def test_a_stop_waits_for_a_guess_runs_says_why_and_is_broken() -> None:
 
 
 def test_the_talk_in_the_documents_is_read_and_its_break_holds(tmp_path: Path) -> None:
-    (block,) = [block for block in blocks("text") if block.page.endswith("paths.md")]
+    (block,) = [block for block in blocks("text") if block.page.endswith("lectures.md")]
     file = tmp_path / "two.toml"
     file.write_text(block.text, encoding="utf-8")
     first, second = tours.stops_of(str(file)) or []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -190,7 +191,7 @@ def test_the_app_draws_in_ascii_where_the_terminal_has_nothing_else(monkeypatch:
 
 
 def test_every_letter_of_presets_and_messages_has_one_in_ascii() -> None:
-    root = Path(presets.__file__).parents[2]
+    script = runpy.run_path(str(Path(presets.__file__).parents[2] / "docs" / "messages.py"))
     texts = [presets.path_of(preset_name).read_text() for preset_name in presets.names()]
-    letters = {letter for text in [*texts, (root / "docs" / "messages.md").read_text()] for letter in text}
+    letters = {letter for text in [*texts, script["page"]()] for letter in text}
     assert {letter for letter in letters if not letter.isascii() and "?" in to_ascii(letter)} == set()

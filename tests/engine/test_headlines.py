@@ -287,7 +287,8 @@ def test_a_picture_has_at_most_one_headline():
 
 
 def test_the_page_of_headlines_lists_every_preset():
-    lines = (presets.folder().parent / "docs" / "headlines.md").read_text(encoding="utf-8").splitlines()
+    page = presets.folder().parent / "docs" / "reference" / "headlines.md"
+    lines = page.read_text(encoding="utf-8").splitlines()
     rows = [line.removeprefix("| ").split(" | ") for line in lines if line.startswith("| ")][1:]
     assert [row[0] for row in rows] == presets.names()
     assert all(0 < len(row[1]) <= LONGEST for row in rows)

@@ -44,7 +44,8 @@ def quicker(seconds: float) -> list[str]:
     ]
 
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "statements.md").read_text(encoding="utf-8")
+REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
+PAGE = (REFERENCE / "statements.md").read_text(encoding="utf-8")
 
 STATEMENTS = re.findall(r"^\| [^|]+ \| [^|]+ \| `([^`]+)` \| ([^|]+) \|$", PAGE, re.MULTILINE)
 """The presets and their claims that the page of statements names, row by row."""

@@ -7,6 +7,7 @@ import importlib.util
 import pytest
 import torch
 
+from engine.architectures import LayerSignals
 from engine.core import catalogue
 from engine.learners.learner import Decay
 from engine.updates import descended
@@ -125,3 +126,57 @@ def test_lamb_elsewhere_divides_its_whole_step_by_the_correction_of_momentum():
     theirs = trained(library_rule("Lamb", SECOND, weight_decay=0.0, max_grad_norm=0.0, **TINY), 0.003)
     assert distance(trained(rule, 0.003, lambda w, step: 1 / (1 - 0.9**step)), theirs) < NEAR
     assert distance(trained(rule, 0.003), theirs) > 0.1
+
+
+def distance_from(start, params, theirs):
+    """Largest difference of a weight of one matrix, relative to the largest change of a weight."""
+    moved = (params["W"] - start["W"]).abs().max()
+    return float((params["W"][0] - theirs.detach()).abs().max() / moved)
+
+
+SQUARE = {"W": normal(1, 4, 4)}
+"""Gradients of full rank: elsewhere, eigenvectors of eigenvalue 0 are arbitrary."""
+
+
+@pytest.mark.parametrize(("refresh", "close"), [(100, 1e-9), (2, NEAR)])
+def test_soap_elsewhere_has_its_epsilon_outside_the_root_and_refreshes_in_float32(refresh, close):
+    pytest.importorskip("pytorch_optimizer")
+    from pytorch_optimizer import SOAP
+
+    def difference(eps):
+        rule = catalogue.make("updates", "soap", refresh=refresh, eps=eps**2)
+        theirs = torch.nn.Parameter(SQUARE["W"][0].clone())
+        optimizer = SOAP(
+            [theirs], 0.01, (0.95, 0.95), weight_decay=0.0, precondition_frequency=refresh, eps=eps
+        )
+        params, state = rule.start(SQUARE)
+        for _ in range(STEPS):
+            theirs.grad = normal(4, 4)
+            params, state = rule.step(params, {"W": theirs.grad[None]}, {"W": 0.01}, state)
+            optimizer.step()
+        return distance_from(SQUARE, params, theirs)
+
+    assert difference(1e-12) < close
+    assert difference(1e-2) > 1000 * NEAR
+
+
+def test_sophia_elsewhere_takes_the_same_steps_for_the_exact_diagonal():
+    pytest.importorskip("pytorch_optimizer")
+    from pytorch_optimizer import SophiaH
+
+    start = {"W": normal(1, 1, 6)}
+    rule = catalogue.make("updates", "sophia", gamma=1.0, delta=1e-12)
+    theirs = torch.nn.Parameter(start["W"][0].clone())
+    optimizer = SophiaH([theirs], 0.01, (0.96, 0.99), weight_decay=0.0, p=1.0, eps=1e-12)
+    params, state = rule.start(start)
+    clipped = 0
+    for _ in range(STEPS):
+        x, back, shares = normal(1, 6, 10), normal(1, 1, 10), torch.full((1, 10), 0.1, dtype=torch.float64)
+        theirs.grad = normal(1, 6)
+        diagonal = (back[0, 0].square() * x[0].square()).mean(1)[None]
+        state = rule.observe({"W": LayerSignals(x, back)}, shares, state)
+        params, state = rule.step(params, {"W": theirs.grad[None]}, {"W": 0.01}, state)
+        optimizer.step(hessian=[diagonal])
+        clipped += int((state["M"]["W"].abs() >= state["h"]["W"]).sum())
+    assert 0 < clipped < 6 * STEPS, "both branches of the clipping are compared"
+    assert distance_from(start, params, theirs) < NEAR

@@ -260,8 +260,7 @@ def test_every_optimizer_of_the_second_library_takes_its_own_steps_inside():
             optimizer = optimizers.optimizer_class(name, "pytorch-optimizer")
         except BadField:
             continue
-        unlike = optimizers.needs_closure(optimizer) or optimizers.needs_graph(optimizer)
-        if unlike:
+        if optimizers.needs_closure(optimizer):
             continue
         options = dict(optimizers.REQUIRED.get(optimizers.qualified(optimizer), {}))
         inside = trajectory(

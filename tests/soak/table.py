@@ -1,4 +1,4 @@
-"""The table of a soak, as it stands in docs/reliability.md."""
+"""The table of a soak, as it stands in docs/explanation/reliability.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import psutil
 from benchmarks.tui import machine
 from tests.soak.outcome import KINDS, Outcome
 
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "reliability.md"
 BEGIN, END = "<!-- soak: written by make soak -->", "<!-- end of soak -->"
 
 
