@@ -117,8 +117,8 @@ class RunReader:
 def opened(path: Path) -> tuple[StoredRun, Results]:
     """Return a run and its results from its file. Raises: BadInput."""
     reader = RunReader(path)
-    results = reader.all()
-    return reader.run, results
+    traces = reader.all()
+    return reader.run, traces
 
 
 def _sweep_of(run: StoredRun) -> Sweep:

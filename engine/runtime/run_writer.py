@@ -204,7 +204,7 @@ class RunWriter:
         }
         self._try("done", {"point": self._point, "lines": lines})
 
-    def end(self, results: Results, state: str) -> None:
+    def end(self, ended: Results, state: str) -> None:
         """Append the end of the run and release its file.
 
         A run that was taken from an earlier run in all points is not kept twice.
@@ -212,7 +212,7 @@ class RunWriter:
         if self._journal is None:
             return
         path, number = self._journal.path, self._point
-        if state != "finished" and (trace := results.traces.get(number)) and not trace.ended:
+        if state != "finished" and (trace := ended.traces.get(number)) and not trace.ended:
             for place, curve in enumerate(trace.curves):
                 if curve.length and not curve.ended:
                     arrays = store.reduced(curve, curve.measures, with_weights=False)

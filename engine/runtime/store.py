@@ -193,21 +193,24 @@ class Store:
             "select file, start from points join runs on run = id where key = ? order by used desc limit ?"
         )
         digest = hashlib.sha256(key).digest()
-        rows = self._ask(lambda index: index.execute(query, (digest, MOST_FOUND)).fetchall(), [])
-        for file_name, start in rows:
+        for file_name, start in self._rows(query, digest, MOST_FOUND):
             yield Place(self.folder / file_name, start)
 
     def runs(self) -> list[StoredRun]:
         """Return all runs, the newest first."""
         self._catch_up()
-        rows = self._ask(lambda index: index.execute("select file, size, row from runs").fetchall(), [])
+        rows = self._rows("select file, size, row from runs")
         return sorted((self._of_row(*row) for row in rows), key=lambda run: run.began, reverse=True)
 
     def run(self, name: str) -> StoredRun | None:
         """Return the run with this name; None without one."""
-        query = "select file, size, row from runs where id = ?"
-        rows = self._ask(lambda index: index.execute(query, (name,)).fetchall(), [])
+        rows = self._rows("select file, size, row from runs where id = ?", name)
         return self._of_row(*rows[0]) if rows else None
+
+    def _rows(self, query: str, *parameters: Any) -> list[Any]:
+        """Return the rows of the index that answer a query; none without an index."""
+        nothing: list[Any] = []
+        return self._ask(lambda index: index.execute(query, parameters).fetchall(), nothing)
 
     def _of_row(self, file_name: str, size: int, row: bytes) -> StoredRun:
         run = msgspec.msgpack.decode(row, type=StoredRun)
@@ -236,10 +239,10 @@ class Store:
 
         Returns: the removed runs.
         """
-        total = self._ask(lambda index: index.execute("select sum(size) from runs").fetchone()[0], 0) or 0
+        total = sum(size for (size,) in self._rows("select size from runs"))
         if total <= self.limit:
             return []
-        used = dict(self._ask(lambda index: index.execute("select id, used from runs").fetchall(), []))
+        used = dict(self._rows("select id, used from runs"))
         removed = []
         for run in sorted(self.runs(), key=lambda run: used.get(run.id, run.began)):
             if total <= self.limit:
@@ -253,8 +256,7 @@ class Store:
 
     def touch(self, file_name: str) -> None:
         """Count a run as used now."""
-        set_used = "update runs set used = ? where file = ?"
-        self._ask(lambda index: index.execute(set_used, (time.time(), file_name)) and None, None)
+        self._rows("update runs set used = ? where file = ?", time.time(), file_name)
 
     def observe(self, path: Path, keys: Collection[tuple[bytes, int]] | None = None) -> None:
         """Bring what the index knows of a file up to date.
@@ -274,17 +276,17 @@ class Store:
 
     def _catch_up(self) -> None:
         """Read the files that the index does not know as they are, and forget files that are gone."""
-        here = {name: (status.st_size, status.st_mtime_ns) for name, status in _files(self.folder)}
+        present = {name: (status.st_size, status.st_mtime_ns) for name, status in _files(self.folder)}
 
         def compare(index: sqlite3.Connection) -> None:
-            known = {
+            indexed = {
                 file_name: (size, changed)
                 for file_name, size, changed in index.execute("select file, size, changed from runs")
             }
-            for file_name in known.keys() - here.keys():
+            for file_name in indexed.keys() - present.keys():
                 _forget(index, file_name)
-            for file_name in here:
-                if known.get(file_name) != here[file_name]:
+            for file_name in present:
+                if indexed.get(file_name) != present[file_name]:
                     _scan(index, self.folder / file_name)
 
         self._ask(compare, None)
@@ -362,10 +364,10 @@ def _transaction(index: sqlite3.Connection) -> Iterator[None]:
 def _files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the names of the runs' files, and their status; other programs may add or remove files."""
     with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(SUFFIX) and not entry.name.startswith("."):
+        for file in entries:
+            if file.name.endswith(SUFFIX) and not file.name.startswith("."):
                 with suppress(OSError):
-                    yield entry.name, entry.stat()
+                    yield file.name, file.stat()
 
 
 def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:

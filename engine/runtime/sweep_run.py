@@ -100,7 +100,7 @@ def run_sweep(
 
 
 def _run_points(
-    results: Results,
+    grown: Results,
     gate: Gate,
     notify: Callable[[Event], None],
     writer: RunWriter | None,
@@ -108,21 +108,21 @@ def _run_points(
     stopped: Callable[[], bool],
 ) -> bool:
     """Run the points of a sweep, and return whether all of them are complete. Raises: BadInput."""
-    sweep, data, trace = results.sweep, DrawnData(), None
+    sweep, data, trace = grown.sweep, DrawnData(), None
     with stopped_by(stopped):
         for number in range(len(sweep.points)):
-            if skipped := known_at(results, number):
-                results.skipped[number] = skipped
+            if skipped := known_at(grown, number):
+                grown.skipped[number] = skipped
             if writer is not None:
                 writer.at(number)
-                writer.skip(results.skipped)
-            experiment = results.experiment(number)
+                writer.skip(grown.skipped)
+            experiment = grown.experiment(number)
             if not experiment.learners:
                 continue
 
             def received(event: RunEvent, number: int = number) -> None:
                 if isinstance(event, Loaded):
-                    results.traces[number] = event.trace
+                    grown.traces[number] = event.trace
                 if not isinstance(event, Finished):
                     notify(event)
 
@@ -132,7 +132,7 @@ def _run_points(
                 return False
             if not trace.ended:
                 return False
-            results.finished.add(number)
+            grown.finished.add(number)
             if writer is not None:
                 writer.point_done(trace)
             notify(PointDone(number))

@@ -255,9 +255,9 @@ class RunControl(Screen[None]):
         from engine.runtime.conclusion import conclude
         from hadamard_tui.state import run_store
 
-        store, results = run_store.store(), session.point.results
-        if store is not None and results is not None and session.outcomes is not None:
-            conclude(store, run, results, session.outcomes)
+        store, point = run_store.store(), session.point
+        if store is not None and point.results is not None and session.outcomes is not None:
+            conclude(store, run, point.results, session.outcomes)
 
     def _forget(self) -> None:
         """End the run on the screen and empty the laboratory."""

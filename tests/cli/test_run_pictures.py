@@ -148,9 +148,9 @@ def test_points_are_kept_and_fresh_computes_them_again(call, file, monkeypatch):
     restored = []
 
     def spied(sweep, gate, note, writer, *more):
-        results = run_sweep(sweep, gate, note, writer, *more)
-        restored.append([curve.is_restored for trace in results.traces.values() for curve in trace.curves])
-        return results
+        computed = run_sweep(sweep, gate, note, writer, *more)
+        restored.append([curve.is_restored for trace in computed.traces.values() for curve in trace.curves])
+        return computed
 
     monkeypatch.setattr("engine.runtime.job.run_sweep", spied)
     first, again, fresh = (call("run", str(file), "--json", *more).out for more in ((), (), ("--fresh",)))

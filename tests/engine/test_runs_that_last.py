@@ -39,31 +39,31 @@ def seeded(seed, words=SINGLE):
 
 
 def stored(folder, words=SINGLE, gate=None):
-    """Run a document into a store, and return its results and its file."""
+    """Run a document into a store, and return its computed and its file."""
     writer = Store(folder).writer(words)
     gates = {} if gate is None else {"gate": gate}
-    results = run_sweep(sweep_of(words), writer=writer, **gates)
-    return results, Path(Store(folder).run(writer.run).path)
+    computed = run_sweep(sweep_of(words), writer=writer, **gates)
+    return computed, Path(Store(folder).run(writer.run).path)
 
 
-def answers(results):
-    return encode({}, results, judge(results), by_replica=not results.sweep.axes)
+def answers(computed):
+    return encode({}, computed, judge(computed), by_replica=not computed.sweep.axes)
 
 
 @pytest.mark.parametrize("words", [SINGLE, SWEEP], ids=["single", "sweep"])
 def test_a_run_says_the_same_when_it_is_opened_from_its_file(words, tmp_path):
-    results, path = stored(tmp_path, words)
+    computed, path = stored(tmp_path, words)
     run, again = opened(path)
-    assert answers(again) == answers(results)
+    assert answers(again) == answers(computed)
     assert (run.state, run.document, again.complete) == ("finished", words, True)
 
 
 def test_a_run_that_is_stopped_half_way_keeps_every_replica_so_far(tmp_path):
     rounds = iter([1, 1, 1, 1, 0])
     words = {**SINGLE, "learners": [{"name": "GD", **gd("1/(2d)")}]}
-    results, path = stored(tmp_path, words, lambda: next(rounds))
+    computed, path = stored(tmp_path, words, lambda: next(rounds))
     run, again = opened(path)
-    (curve,), (curve_again,) = results.traces[0].curves, again.traces[0].curves
+    (curve,), (curve_again,) = computed.traces[0].curves, again.traces[0].curves
     assert run.fate == "stopped"
     assert 0 < curve_again.length == curve.length < curve.capacity
     assert (curve_again.values("loss") == curve.values("loss")).all()
@@ -81,8 +81,8 @@ def test_a_lost_or_broken_index_is_made_again_from_the_files(suffixes, tmp_path)
         (tmp_path / "index.sqlite").write_bytes(b"no index " * 1000)
     again = Store(tmp_path)
     assert again.runs() == before
-    results, _ = stored(tmp_path, seeded(1))
-    assert all(curve.is_restored for curve in results.traces[0].curves)
+    computed, _ = stored(tmp_path, seeded(1))
+    assert all(curve.is_restored for curve in computed.traces[0].curves)
 
 
 def test_a_file_of_a_newer_version_stays_and_one_line_says_so(tmp_path):
@@ -96,10 +96,10 @@ def test_a_file_of_a_newer_version_stays_and_one_line_says_so(tmp_path):
 
 
 def test_frames_that_only_a_newer_version_knows_are_left_out_and_named(tmp_path):
-    results, path = stored(tmp_path)
+    computed, path = stored(tmp_path)
     journal.append(path, "soul", {"of": 1})
     reader = RunReader(path)
-    assert answers(reader.all()) == answers(results)
+    assert answers(reader.all()) == answers(computed)
     assert reader.unknown == {"soul"}
 
 
@@ -114,11 +114,11 @@ def test_pins_and_tags_are_in_the_file(tmp_path):
 
 def test_what_a_killed_writer_began_is_cut_off_before_a_mark(tmp_path):
     _, path = stored(tmp_path)
-    whole = path.read_bytes()
-    path.write_bytes(whole + journal.header("curv", b"0" * 100) + b"0" * 50)
+    complete = path.read_bytes()
+    path.write_bytes(complete + journal.header("curv", b"0" * 100) + b"0" * 50)
     (run,) = Store(tmp_path).runs()
     Store(tmp_path).mark(run, pinned=True)
-    assert path.read_bytes().startswith(whole)
+    assert path.read_bytes().startswith(complete)
     (again,) = Store(tmp_path).runs()
     assert again.pinned
 
@@ -182,7 +182,7 @@ def test_two_writers_lose_nothing_of_each_other(tmp_path):
 @pytest.mark.slow
 def test_where_the_disk_is_full_the_runs_before_stay_and_later_ones_end(tmp_path):
     """A limit of the size of files stands for a full disk: writes fail in the middle of a frame."""
-    results, path = stored(tmp_path / "whole", seeded(0))
+    computed, path = stored(tmp_path / "whole", seeded(0))
     size = path.stat().st_size
     stored(tmp_path, seeded(0))
     for limit in (size // 3, size - 20, 100):
@@ -194,7 +194,7 @@ def test_where_the_disk_is_full_the_runs_before_stay_and_later_ones_end(tmp_path
         out, errors = writer.communicate(timeout=60)
         assert out.split() == ["1", "2"], errors
         (first,) = (run for run in Store(tmp_path).runs() if run.document["run"]["seed"] == 0)
-        assert answers(opened(Path(first.path))[1]) == answers(results)
+        assert answers(opened(Path(first.path))[1]) == answers(computed)
     for run in Store(tmp_path).runs():
         opened(Path(run.path))
 
@@ -228,11 +228,11 @@ def test_a_running_run_can_be_read_while_it_grows(tmp_path, monkeypatch):
         return 1
 
     words = {**SINGLE, "learners": [{"name": "GD", **gd("1/(2d)")}]}
-    results, path = stored(tmp_path, words, look)
+    computed, path = stored(tmp_path, words, look)
     assert [length for (length,) in lengths[1:]] == sorted(length for (length,) in lengths[1:])
-    assert 0 < lengths[-1][0] < results.traces[0].curves[0].length
+    assert 0 < lengths[-1][0] < computed.traces[0].curves[0].length
     assert not [frame for frame in journal.frames(path) if frame.kind == "grow"], "the end is compact"
-    assert answers(opened(path)[1]) == answers(results)
+    assert answers(opened(path)[1]) == answers(computed)
     assert len(store.read(path)[1]) == 1
     again, _ = stored(tmp_path, {**words, "title": "found by the places in the compact file"})
     assert again.traces[0].curves[0].is_restored

@@ -295,7 +295,6 @@ def test_a_run_larger_than_the_store_may_be_keeps_its_first_points(tmp_path):
     (file,) = (tmp_path / "all").glob("*.run")
     (first, *_) = (frame for frame in journal.frames(file) if frame.kind == "key ")
     heard, small = [], Store(tmp_path / "small", first.end + 500)
-    results = run_sweep(sweep_of(of_gd()), notify=heard.append, writer=small.writer())
-    assert results.complete
+    assert run_sweep(sweep_of(of_gd()), notify=heard.append, writer=small.writer()).complete
     (notice,) = (event for event in heard if isinstance(event, NotKept))
     assert "and all may take" in notice.why
