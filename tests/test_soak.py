@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
@@ -82,7 +83,7 @@ def test_of_every_thread_the_innermost_calls_are_told():
 @pytest.fixture
 def point(tmp_path: Path) -> Path:
     changes = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"]
-    run_sweep(only(presets.load("hadamard-128", changes)), writer=Store(tmp_path).writer())
+    run_sweep(only(presets.load("hadamard-128", changes)), writer=RunWriter(Store(tmp_path)))
     return next(tmp_path.rglob("*.run"))
 
 

@@ -45,14 +45,22 @@ class RunWriter:
     def __init__(
         self,
         of: store.Store,
-        document: Raw | None,
-        preset: str | None,
-        reuse: bool,
-        detached: bool,
-        run: str,
+        document: Raw | None = None,
+        preset: str | None = None,
+        reuse: bool = True,
+        detached: bool = False,
+        run: str | None = None,
     ) -> None:
+        """Make a writer for one run.
+
+        Args:
+            document: the experiment as a preset document; by default that of the sweep, resolved.
+            reuse: whether to take curves from earlier runs.
+            detached: whether the run has no terminal.
+            run: name of the run, by default a new one.
+        """
         self._store, self._document, self._preset = of, document, preset
-        self._reuse, self._detached, self.run = reuse, detached, run
+        self._reuse, self._detached, self.run = reuse, detached, run or os.urandom(4).hex()
         self.removed: list[StoredRun] = []
         """Runs that were removed to make room; the caller says so and empties the list."""
 

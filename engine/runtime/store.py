@@ -33,8 +33,6 @@ from engine.spec.experiment import Setup
 
 if TYPE_CHECKING:
     from engine.planning.run_plan import LearnerPlan
-    from engine.runtime.run_writer import RunWriter
-    from engine.spec.reading import Raw
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -166,26 +164,6 @@ class Store:
         self._index: sqlite3.Connection | None = None
         self._lock = threading.RLock()
         """Held during an access to the index, because threads share its connection."""
-
-    def writer(
-        self,
-        document: Raw | None = None,
-        preset: str | None = None,
-        reuse: bool = True,
-        detached: bool = False,
-        run: str | None = None,
-    ) -> RunWriter:
-        """Return a writer for one run.
-
-        Args:
-            document: the experiment as a preset document; by default that of the sweep, resolved.
-            reuse: whether to take curves from earlier runs.
-            detached: whether the run has no terminal.
-            run: name of the run, by default a new one.
-        """
-        from engine.runtime.run_writer import RunWriter
-
-        return RunWriter(self, document, preset, reuse, detached, run or os.urandom(4).hex())
 
     def find(self, key: bytes) -> Iterator[Place]:
         """Yield the places of the curves with a key, newest first."""

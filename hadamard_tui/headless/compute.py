@@ -12,6 +12,7 @@ from engine.results.report import encode
 from engine.runtime.conclusion import conclude
 from engine.runtime.job import Job
 from engine.runtime.run import NotKept
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.sweep_run import Removed
 from engine.spec import presets
 from engine.spec.experiment import drawn
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.results.results import Results
     from engine.results.trace import Trace
-    from engine.runtime.run_writer import RunWriter
     from engine.runtime.sweep_run import Event
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
@@ -142,7 +142,7 @@ def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -
     store = run_store.store()
     if former := run_store.drop_former_points():
         errors.print(former, soft_wrap=True)
-    writer = None if store is None else store.writer(document, preset, reuse=not fresh)
+    writer = None if store is None else RunWriter(store, document, preset, reuse=not fresh)
     results = compute_all(sweep, errors, writer=writer)
     strayed = [] if sweep.axes else unexpected_divergence(sweep.experiment, results.traces[0])
     outcomes = judge(results)

@@ -161,6 +161,7 @@ class RunControl(Screen[None]):
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
         """Run the set-up; with `at_once`, the previous run stays visible, faint, until new results arrive."""
+        from engine.runtime.run_writer import RunWriter
         from hadamard_tui.running.session import Session
         from hadamard_tui.state import run_store
 
@@ -188,7 +189,7 @@ class RunControl(Screen[None]):
         writer = None
         if store is not None and not at_once:
             # A single run is watched while it learns, so that it is computed even if it is stored already.
-            writer = store.writer(editable.document, editable.preset, reuse=bool(sweep.axes))
+            writer = RunWriter(store, editable.document, editable.preset, reuse=bool(sweep.axes))
         self.session = Session(
             sweep,
             editable.document,

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from engine.runtime.run_writer import RunWriter
 from engine.spec import presets
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
@@ -24,7 +25,7 @@ def test_the_points_of_a_viewer_in_a_browser_are_kept_nowhere(
     editable = EditableExperiment(presets.document("hadamard-128", AXES), None)
     sweep = editable.sweep()
     store = run_store.store()
-    writer = None if store is None else store.writer(editable.document)
+    writer = None if store is None else RunWriter(store, editable.document)
     session = Session(
         sweep, editable.document, lambda receiver, event: receiver.receive(event), 1, Pace(), writer=writer
     )

@@ -26,6 +26,7 @@ from engine.results.results import of_one
 from engine.results.snapshots import take
 from engine.runtime import store
 from engine.runtime.run import run
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.sweep import only
@@ -783,8 +784,8 @@ def from_a_cache(
     """Context of a run restored from a cache that holds at most `byte_limit` bytes of weights per learner."""
     monkeypatch.setattr(store, "MOST_WEIGHT_BYTES", byte_limit)
     experiment = presets.load("hadamard-128", [*SMALL, *settings])
-    run_sweep(only(experiment), writer=store.Store(folder).writer())
-    trace = run_sweep(only(experiment), writer=store.Store(folder).writer()).traces[0]
+    run_sweep(only(experiment), writer=RunWriter(store.Store(folder)))
+    trace = run_sweep(only(experiment), writer=RunWriter(store.Store(folder))).traces[0]
     assert all(curve.is_restored for curve in trace.curves)
     outcomes = judge(of_one(experiment, trace))
     return PanelContext(

@@ -19,6 +19,7 @@ from engine.problems.targets.zero import Zero
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import Diverged, prepare, run
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec.sweep import only
@@ -181,8 +182,8 @@ def test_other_runs_are_counted_and_run_once_for_every_rate():
 
 def test_other_runs_are_kept_and_found_again(tmp_path):
     described, store = experiment(**CUBE, learners={"it": NOISY}), Store(tmp_path)
-    first = run_sweep(only(described), writer=store.writer()).traces[0]
-    again = run_sweep(only(described), writer=store.writer()).traces[0]
+    first = run_sweep(only(described), writer=RunWriter(store)).traces[0]
+    again = run_sweep(only(described), writer=RunWriter(store)).traces[0]
     assert all(curve.is_restored for curve in (*again.curves, *again.side_curves))
     assert len(again.side_curves) == 1
     flows = [

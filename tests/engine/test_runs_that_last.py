@@ -16,6 +16,7 @@ from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.runtime import journal, store
 from engine.runtime.run_reader import RunReader, opened
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
@@ -40,7 +41,7 @@ def seeded(seed, words=SINGLE):
 
 def stored(folder, words=SINGLE, gate=None):
     """Run a document into a store, and return its computed and its file."""
-    writer = Store(folder).writer(words)
+    writer = RunWriter(Store(folder), words)
     gates = {} if gate is None else {"gate": gate}
     computed = run_sweep(sweep_of(words), writer=writer, **gates)
     return computed, Path(Store(folder).run(writer.run).path)
@@ -126,13 +127,14 @@ def test_what_a_killed_writer_began_is_cut_off_before_a_mark(tmp_path):
 WRITER = """
 import sys
 from pathlib import Path
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 words, folder, first, last = {words!r}, Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 for seed in range(first, last):
     document = {{**words, "run": {{**words["run"], "seed": seed}}}}
-    writer = Store(folder).writer(document)
+    writer = RunWriter(Store(folder), document)
     run_sweep(sweep_of(document), writer=writer)
     print(seed, flush=True)
 """

@@ -13,6 +13,7 @@ from engine.core.streams import Streams
 from engine.protocols import EarlyEnd, Until, places
 from engine.protocols.steps import MiniBatches
 from engine.runtime.run import run
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
@@ -125,7 +126,7 @@ def test_learners_see_the_same_mini_batches_unless_each_draws_its_own(draws, tmp
         protocol = steps(steps=6, records=6, batch=3, own_batches=own_batches, **draws)
         learners = {name: gd(0.02) for name in names}
         described = experiment("gaussian", learners=learners, d=D, protocol=protocol)
-        return run_sweep(only(described), writer=store.writer()).traces[0].curves
+        return run_sweep(only(described), writer=RunWriter(store)).traces[0].curves
 
     store = Store(tmp_path)
     for own_batches in (False, True):
@@ -261,7 +262,7 @@ def test_a_run_that_ended_early_is_kept_and_found_complete(tmp_path):
     protocol = steps(steps=50, records=50, until={"clock": "step", "above": 9})
     described = experiment("gaussian", learners={"it": gd([0.01, 50.0])}, d=D, protocol=protocol)
     computed, restored = (
-        run_sweep(only(described), writer=Store(tmp_path).writer()).traces[0].curves for _ in range(2)
+        run_sweep(only(described), writer=RunWriter(Store(tmp_path))).traces[0].curves for _ in range(2)
     )
     for curve, restored_curve in zip(computed, restored, strict=True):
         assert (restored_curve.length, restored_curve.complete) == (curve.length, curve.complete)

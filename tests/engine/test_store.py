@@ -10,6 +10,7 @@ from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.views import view
 from engine.runtime import store as stores
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
@@ -50,7 +51,7 @@ def document(picture=OF_LOSS, claims=()):
 
 def swept(folder, raw):
     """Results of a sweep with a store, and the number of learners trained for it."""
-    results = run_sweep(sweep_of(raw), writer=None if folder is None else Store(folder).writer())
+    results = run_sweep(sweep_of(raw), writer=None if folder is None else RunWriter(Store(folder)))
     return results, sum(not curve.is_restored for trace in results.traces.values() for curve in trace.curves)
 
 
@@ -100,7 +101,7 @@ def test_curves_from_the_cache_name_the_backends_that_computed_them(tmp_path):
     computed, _ = swept(tmp_path, document())
     for trace in computed.traces.values():
         trace.curves[0].backends.append("compiled")
-    writer = Store(tmp_path).writer()
+    writer = RunWriter(Store(tmp_path))
     writer.begin(computed.sweep)
     for number, trace in computed.traces.items():
         writer.at(number)
