@@ -43,7 +43,8 @@ fuzz: .venv/installed-test
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) --seed $(or $(SEED),1)
 
 # All files that are made from the code and the presets: tables of parts, sentences, the picture of the app, charts and
-# digests of presets, and snapshots. It changes only files whose content changed, and overwrites no digest.
+# digests of presets, runs on the theory pages, and snapshots. It changes only files whose content changed, and
+# overwrites no digest.
 # PRESETS="rank-64 eg-128" draws the charts of these anew. It goes on where Ctrl-C stopped it.
 update: .venv/installed-test
 	$(BIN)/python docs/parts.py
@@ -51,6 +52,7 @@ update: .venv/installed-test
 	$(BIN)/python docs/capture.py
 	$(BIN)/python docs/gallery.py $(PRESETS)
 	$(BIN)/python docs/headlines.py
+	$(BIN)/python docs/theory_runs.py
 	$(BIN)/python tests/reference/digest.py --missing
 	$(BIN)/python -m pytest -q --snapshot-update tests/app/test_snapshots.py
 
