@@ -120,8 +120,8 @@ def _largest_curvature(batch: Batch) -> Array:
 def _zeros(batch: Batch, rates: int, *names: str) -> Parameters:
     splits, _, d = batch.fitted.shape
     shape = rates * splits, d, batch.fitted_labels.shape[2]
-    made = {name: np.zeros(shape, batch.fitted.dtype) for name in names}
-    return made | {"bias": np.zeros((rates * splits, 1, shape[2]), batch.fitted.dtype)}
+    zeros = {name: np.zeros(shape, batch.fitted.dtype) for name in names}
+    return zeros | {"bias": np.zeros((rates * splits, 1, shape[2]), batch.fitted.dtype)}
 
 
 def _linear_scores(weights: Array, bias: Array, rows: Array) -> Array:

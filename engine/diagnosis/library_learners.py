@@ -17,7 +17,7 @@ STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse penalties C of logistic regression."""
 
 PATIENCE, EXCESS = 2, 1.1
-"""Number of C in a row whose held-out loss exceeds the least by this factor, after which no larger C is tried.
+"""Number of C in a row whose held-out loss exceeds the least by this factor; then no larger C is tried.
 Fits of a large C take a hundred times as long, and the loss has one minimum."""
 
 BIAS_SCALE = 10.0
