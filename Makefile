@@ -10,7 +10,7 @@ JOBS := whole_process tui all_targets million own_matrix learning_curve probes_o
 # Every process that the tests start would compile all of the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-all verify bench soak fuzz update judgements setup lint lock clean
+.PHONY: run test test-slow test-all verify bench soak fuzz update judgements docs setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
@@ -61,6 +61,16 @@ update: .venv/installed-test
 judgements: .venv/installed-test
 	$(BIN)/python docs/judgements.py
 
+# The site of all pages, in build/site, with a search that needs no server. A warning, as of a broken link, fails.
+docs: .venv/installed-docs
+	rm -rf build/pages build/site
+	mkdir -p build/pages
+	tar -c --exclude=__pycache__ --exclude='*.py' --exclude='*.json' --exclude='*.toml' --exclude=constraints.txt \
+	    README.md CONTRIBUTING.md CHANGELOG.md CITATION.cff docs | tar -x -C build/pages
+	$(BIN)/python docs/messages.py > build/pages/docs/reference/messages.md
+	cp docs/zensical.toml build
+	$(BIN)/zensical build --strict --clean --config-file build/zensical.toml
+
 lint: .venv/installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -87,11 +97,16 @@ setup: .venv/installed
 	$(INSTALL) -r benchmarks/constraints.txt
 	touch $@
 
-# Needs uv. Versions stay while they fit pyproject.toml; without the three files all are the newest.
+.venv/installed-docs: docs/constraints.txt | .venv/installed
+	$(INSTALL) -r docs/constraints.txt
+	touch $@
+
+# Needs uv. Versions stay while they fit pyproject.toml; without the four files all are the newest.
 lock:
 	uv pip compile --quiet pyproject.toml --group build -o constraints.txt
 	uv pip compile --quiet --group test -c constraints.txt -o tests/constraints.txt
 	uv pip compile --quiet --group bench -c constraints.txt -o benchmarks/constraints.txt
+	uv pip compile --quiet --group docs -c constraints.txt -c tests/constraints.txt -o docs/constraints.txt
 
 clean:
 	rm -rf .venv

@@ -22,8 +22,7 @@ CITING = [
     *(ROOT / "presets").glob("*.toml"),
     *(ROOT / "engine").rglob("*.py"),
     *(ROOT / "hadamard_tui").rglob("*.py"),
-    *DOCS.glob("*.md"),
-    *FOLDER.glob("*.md"),
+    *DOCS.rglob("*.md"),
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
 ]
@@ -49,9 +48,19 @@ def runs():
 
 def test_every_citation_names_a_section():
     addresses = all_sections().keys() | EXAMPLES
+    written = {page.name for page in theory_pages.pages()}
     for file in CITING:
         for address in CITATION.findall(file.read_text(encoding="utf-8")):
+            if address.split("#")[0] in {*theory_pages.PAGES} - written:
+                continue  # a page that is still to be written
             assert address in addresses, f"{file.relative_to(ROOT)}: theory/{address}"
+
+
+def test_nothing_of_the_program_cites_in_the_former_way():
+    resolver = ROOT / "engine" / "spec" / "theory_pages.py"
+    for file in CITING:
+        text = file.read_text(encoding="utf-8")
+        assert file in (resolver, DOCS / "theory.md") or renewed(text) == text, file.relative_to(ROOT)
 
 
 def test_every_relative_link_of_the_pages_resolves():

@@ -7,7 +7,7 @@ from typing import Protocol
 from engine.core.lazy import torch
 
 DIVERGED = 1e6
-"""Multiple of its initial loss above which a replica has diverged. Source: theory.md §10."""
+"""Multiple of its initial loss above which a replica has diverged. Source: theory/conventions#diagnostics."""
 
 PIECE = 1024
 """Maximum number of terms of a sum in float32; these sums are then added in float64."""

@@ -36,7 +36,7 @@ def section_parts(section: Section, coloured: bool = True) -> Iterator[Renderabl
 def contents() -> Table:
     """Return all sections of all pages, in the order to teach them in."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("section", overflow="fold")
+    table.add_column("section", no_wrap=True)
     table.add_column("title")
     for page in pages():
         table.add_row("", Text(page.title, "bold underline"))
