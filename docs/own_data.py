@@ -29,8 +29,8 @@ def measure(names: list[str]) -> None:
                 continue
             table = read_table(name, None)
             described = as_json(diagnose(table, plan_of(table, seed, shows_all=False)))
-            kept = ("rows", "decided_at", "loss", "answers", "pairs", "learners", "examples")
-            stored[f"{name} {seed}"] = {key: described[key] for key in kept}
+            stored_keys = ("rows", "decided_at", "loss", "answers", "pairs", "learners", "examples")
+            stored[f"{name} {seed}"] = {key: described[key] for key in stored_keys}
             stored[f"{name} {seed}"]["features"] = len(described["features"])
             STORED.write_text(json.dumps(dict(sorted(stored.items())), indent=1, ensure_ascii=False) + "\n")
             write()
