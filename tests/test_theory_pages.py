@@ -132,6 +132,7 @@ def test_every_block_has_the_claims_of_its_preset_as_they_read_now():
         ),
         ("theory-open.md §18; WKA21 Thm 12", ["hadamard#two-layers"]),
         ("theory-open.md §18b", ["hadamard#random-signs"]),
+        ("theory-symmetry.md §65.1.", ["symmetry#diagnose"]),
         ("theory.md §7, theory-open.md §18b", ["hadamard#bounds", "hadamard#random-signs"]),
         ("theory.md §1, §6", ["conventions#conventions", "conventions#losses"]),
         ("theory-nets.md §0, derived there", ["wide-nets#conventions-of-the-lectures"]),

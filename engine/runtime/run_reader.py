@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from engine.core import journal
 from engine.core.catalogue import MemberOf
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.measures import Measure
 from engine.results.results import Results
 from engine.results.trace import Along, Curve, Statement, TheoryLine, Trace, settle
-from engine.runtime import journal
 from engine.runtime.run_writer import GROWING
 from engine.runtime.store import StoredRun
 from engine.spec import documents, presets

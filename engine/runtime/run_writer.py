@@ -16,14 +16,14 @@ import msgspec
 import numpy as np
 
 from engine import __version__
-from engine.core import files
+from engine.core import files, journal
+from engine.core.journal import SUFFIX, Journal, pack
 from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.results.results import Results
 from engine.results.trace import Along, Curve, TheoryLine, Trace
-from engine.runtime import journal, store
-from engine.runtime.journal import Journal, pack
-from engine.runtime.store import MB, SUFFIX, StoredRun
+from engine.runtime import store
+from engine.runtime.store import MB, StoredRun
 from engine.spec.document_expressions import as_document
 from engine.spec.sweep import Sweep
 

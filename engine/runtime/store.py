@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import engine
-from engine.core import files
+from engine.core import files, journal
+from engine.core.journal import SUFFIX
 from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.learners.learner import Learner
 from engine.results.trace import Curve
-from engine.runtime import journal
 from engine.spec.experiment import Setup
 
 if TYPE_CHECKING:
@@ -51,8 +51,6 @@ MOST_BYTES_BY_REPLICA = 4 * MB
 
 MOST = 1024 * MB
 """Total bytes of all files."""
-
-SUFFIX = ".run"
 
 MOST_FOUND = 8
 """Number of files tried for curves with the same key."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from engine.core.journal import SUFFIX
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.report import encode
+from engine.runtime import store as store_file
 from engine.runtime.conclusion import conclude
 from engine.runtime.job import Job
 from engine.runtime.run import NotKept
@@ -18,6 +22,7 @@ from engine.spec import presets
 from engine.spec.experiment import drawn
 from engine.spec.sweep import only
 from hadamard_tui.headless import console
+from hadamard_tui.headless.detaching import DETACHED
 from hadamard_tui.running.costs import costs
 from hadamard_tui.running.progress import skipped
 from hadamard_tui.state import run_store
@@ -135,14 +140,18 @@ def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
-    sweep = presets.sweep_of(preset, document)
+    of_preset = store_file.read(Path(preset))[0].preset or preset if preset.endswith(SUFFIX) else preset
+    sweep = presets.sweep_of(of_preset, document)
     if errors.is_terminal:
         for words in costs(sweep.experiment):
             errors.print(words, style="dim", soft_wrap=True)
     store = run_store.store()
     if former := run_store.drop_former_points():
         errors.print(former, soft_wrap=True)
-    writer = None if store is None else RunWriter(store, document, preset, reuse=not fresh)
+    writer = None
+    if store is not None:
+        detached = os.environ.pop(DETACHED, None)
+        writer = RunWriter(store, document, of_preset, not fresh, detached is not None, detached)
     results = compute_all(sweep, errors, writer=writer)
     strayed = [] if sweep.axes else unexpected_divergence(sweep.experiment, results.traces[0])
     outcomes = judge(results)

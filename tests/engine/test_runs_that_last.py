@@ -11,10 +11,11 @@ from random import Random
 import pytest
 from building import gd
 
+from engine.core import journal
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.report import encode
-from engine.runtime import journal, store
+from engine.runtime import store
 from engine.runtime.run_reader import RunReader, opened
 from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store

@@ -12,8 +12,9 @@ import pytest
 from building import gd
 
 import engine.runtime.run as runs
+from engine.core import journal
 from engine.core.parts import BadInput
-from engine.runtime import journal, store
+from engine.runtime import store
 from engine.runtime.run import Finished, NotKept, run
 from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store

@@ -9,7 +9,8 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.runtime import journal, store
+from engine.core import journal
+from engine.runtime import store
 from engine.spec import reading
 from hadamard_tui.state import state_file
 

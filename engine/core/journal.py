@@ -24,6 +24,9 @@ from engine.core.parts import BadInput
 FIRST_LINE, FORMAT = b"hadamard-tui run ", 1
 """Beginning of every file, and the number of the format after it."""
 
+SUFFIX = ".run"
+"""Suffix of the files of runs."""
+
 MAGIC = FIRST_LINE + b"%3d\n" % FORMAT
 
 _HEADER = struct.Struct("<4sQI")
