@@ -56,8 +56,8 @@ update: .venv/installed-test
 	$(BIN)/python tests/reference/digest.py --missing
 	$(BIN)/python -m pytest -q --snapshot-update tests/app/test_snapshots.py
 
-# The table of all update rules, ours and those of libraries, in docs/judgements.md: about 20 minutes for all rows. It
-# computes the missing rows of docs/judgements.json only, and goes on where Ctrl-C stopped it.
+# The table of all update rules, ours and those of libraries, in docs/reference/judgements.md: about 20 minutes for
+# all rows. It computes the missing rows of docs/judgements.json only, and goes on where Ctrl-C stopped it.
 judgements: .venv/installed-test
 	$(BIN)/python docs/judgements.py
 
