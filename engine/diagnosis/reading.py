@@ -28,7 +28,7 @@ FEW_CLASSES = 10
 Kind = Literal["classes", "numbers"]
 
 
-def read_table(data: str, label: str | None, kind: Kind | None = None) -> LabelledTable:
+def read_table(source: str, label: str | None, kind: Kind | None = None) -> LabelledTable:
     """Return the table of a file, or a set of scikit-learn.
 
     Args:
@@ -37,11 +37,11 @@ def read_table(data: str, label: str | None, kind: Kind | None = None) -> Labell
 
     Raises: BadInput for an unusable file or label.
     """
-    if data in BUNDLED:
+    if source in BUNDLED:
         if label is not None:
-            raise BadInput("--label", f"{data} has its own labels; leave --label out")
-        return _bundled(data, kind)
-    return _of_file(data, label, kind)
+            raise BadInput("--label", f"{source} has its own labels; leave --label out")
+        return _bundled(source, kind)
+    return _of_file(source, label, kind)
 
 
 def _bundled(name: str, kind: Kind | None) -> LabelledTable:

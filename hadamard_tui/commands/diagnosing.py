@@ -19,7 +19,7 @@ command = partial(commands.command, cls=Command)
 
 @command("diagnose")
 def diagnose_table(
-    data: Annotated[
+    source: Annotated[
         str,
         typer.Argument(
             metavar="FILE|SET",
@@ -66,7 +66,7 @@ def diagnose_table(
         if html.suffix != ".html":
             raise BadInput(f"--html {html}", "writes an HTML page, so its name must end in .html")
         files.check(html, "--html")
-    table = read_table(data, label, kind)
+    table = read_table(source, label, kind)
     diagnosis = diagnosed(table, plan_of(table, seed, splits, not judged_only), console.errors())
     with Delivery() as delivery:
         if as_json:
