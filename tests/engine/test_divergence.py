@@ -7,7 +7,7 @@ import torch
 from building import LLS, data_of, experiment, gd, spectrum_of
 
 from engine.core import catalogue
-from engine.core.cost import DIVERGED
+from engine.core.cost import DIVERGED, divergence_limit
 from engine.core.parts import Finding, Verdict
 from engine.pictures.bounds import respect
 from engine.results.outcomes import judge, unexpected_divergence
@@ -67,6 +67,11 @@ def test_it_is_marked_where_the_naive_loop_first_exceeds_the_limit(block):
     assert curve.diverged_at == k
     assert curve.length == k
     np.testing.assert_allclose(curve.mean("loss"), expected[:k], rtol=1e-9)
+
+
+def test_a_small_loss_at_the_start_is_no_scale():
+    """A prediction next to its label must not make a catapult, which rises and then converges, diverge."""
+    np.testing.assert_array_equal(divergence_limit(np.array([0.0, 1e-4, 1.0, 3.0])), [1e6, 1e6, 1e6, 3e6])
 
 
 EDGE = {"learners": {"it": gd(0.1)}, "d": 32, "seed": 1}
