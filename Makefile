@@ -10,7 +10,7 @@ JOBS := whole_process tui all_targets million own_matrix learning_curve probes_o
 # Every process that the tests start would compile all of the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-slow test-all verify bench soak fuzz update judgements setup lint lock clean
+.PHONY: run test test-slow test-all verify bench soak fuzz update judgements docs setup lint lock clean
 
 run: .venv/installed
 	$(BIN)/hadamard-tui --preset hadamard-128 --run
@@ -43,7 +43,8 @@ fuzz: .venv/installed-test
 	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),600) --seed $(or $(SEED),1)
 
 # All files that are made from the code and the presets: tables of parts, sentences, the picture of the app, charts and
-# digests of presets, and snapshots. It changes only files whose content changed, and overwrites no digest.
+# digests of presets, runs on the theory pages, and snapshots. It changes only files whose content changed, and
+# overwrites no digest.
 # PRESETS="rank-64 eg-128" draws the charts of these anew. It goes on where Ctrl-C stopped it.
 update: .venv/installed-test
 	$(BIN)/python docs/parts.py
@@ -51,13 +52,24 @@ update: .venv/installed-test
 	$(BIN)/python docs/capture.py
 	$(BIN)/python docs/gallery.py $(PRESETS)
 	$(BIN)/python docs/headlines.py
+	$(BIN)/python docs/theory_runs.py
 	$(BIN)/python tests/reference/digest.py --missing
 	$(BIN)/python -m pytest -q --snapshot-update tests/app/test_snapshots.py
 
-# The table of all update rules, ours and those of libraries, in docs/judgements.md: about 20 minutes for all rows. It
-# computes the missing rows of docs/judgements.json only, and goes on where Ctrl-C stopped it.
+# The table of all update rules, ours and those of libraries, in docs/reference/judgements.md: about 20 minutes for
+# all rows. It computes the missing rows of docs/judgements.json only, and goes on where Ctrl-C stopped it.
 judgements: .venv/installed-test
 	$(BIN)/python docs/judgements.py
+
+# The site of all pages, in build/site, with a search that needs no server. A warning, as of a broken link, fails.
+docs: .venv/installed-docs
+	rm -rf build/pages build/site
+	mkdir -p build/pages
+	tar -c --exclude=__pycache__ --exclude='*.py' --exclude='*.json' --exclude='*.toml' --exclude=constraints.txt \
+	    README.md CONTRIBUTING.md CHANGELOG.md CITATION.cff docs | tar -x -C build/pages
+	$(BIN)/python docs/messages.py > build/pages/docs/reference/messages.md
+	cp docs/zensical.toml build
+	$(BIN)/zensical build --strict --clean --config-file build/zensical.toml
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .
@@ -85,11 +97,16 @@ setup: .venv/installed
 	$(INSTALL) -r benchmarks/constraints.txt
 	touch $@
 
-# Needs uv. Versions stay while they fit pyproject.toml; without the three files all are the newest.
+.venv/installed-docs: docs/constraints.txt | .venv/installed
+	$(INSTALL) -r docs/constraints.txt
+	touch $@
+
+# Needs uv. Versions stay while they fit pyproject.toml; without the four files all are the newest.
 lock:
 	uv pip compile --quiet pyproject.toml --group build -o constraints.txt
 	uv pip compile --quiet --group test -c constraints.txt -o tests/constraints.txt
 	uv pip compile --quiet --group bench -c constraints.txt -o benchmarks/constraints.txt
+	uv pip compile --quiet --group docs -c constraints.txt -c tests/constraints.txt -o docs/constraints.txt
 
 clean:
 	rm -rf .venv

@@ -1,5 +1,6 @@
 """Run presets, and store their charts as pictures of docs/reference/gallery.md, as thumbnails, and as the
-stored curves that the app shows before a run (`hadamard_tui/running/stored.py`).
+stored curves that the app shows before a run (`hadamard_tui/running/stored.py`). The outcomes of their claims
+are stored for the theory pages (`hadamard_tui/browsing/measured_claims.py`).
 
 Usage: .venv/bin/python docs/gallery.py [NAME…]    as `make update` does, all presets if none is named.
 
@@ -18,6 +19,7 @@ from pathlib import Path
 from msgspec.structs import replace
 from rich.console import Console
 
+from engine.claims import Outcome
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.results import Results
@@ -25,7 +27,7 @@ from engine.spec import presets
 from engine.spec.experiment import SUBJECTS, drawn
 from engine.spec.preset_index import PresetEntry, index
 from engine.spec.reading import Raw
-from hadamard_tui.browsing import preview
+from hadamard_tui.browsing import measured_claims, preview
 from hadamard_tui.browsing.preview import Thumbnail, takes
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Series
@@ -132,7 +134,9 @@ def make(entry: PresetEntry, errors: Console) -> Thumbnail:
     began = time.process_time()
     results = compute_all(sweep, errors, threads=1)
     seconds = time.process_time() - began
-    shown = _shown(document, results)
+    outcomes = judge(results)
+    measured_claims.add(entry.name, outcomes)
+    shown = _shown(document, results, outcomes)
     stored.write(
         entry.name, Stored(stored.digest(document), _stored(shown), _law(entry.name, document, errors))
     )
@@ -149,9 +153,8 @@ def make(entry: PresetEntry, errors: Console) -> Thumbnail:
     return Thumbnail(entry.digest, float(f"{seconds:.2g}"), shown.caption, **drawn_small)
 
 
-def _shown(document: Raw, results: Results) -> Shown:
+def _shown(document: Raw, results: Results, outcomes: Sequence[Outcome]) -> Shown:
     """First picture of a preset after its run."""
-    outcomes = judge(results)
     if drawn(results.sweep.experiment):
         return exporting.first_picture(document, results, outcomes)
     return exporting.finished(results.sweep.experiment, results.traces[0], document, outcomes)
@@ -191,7 +194,8 @@ def _law(name: str, document: Raw, errors: Console) -> StoredPicture | None:
         return None
     place, symbol = SWEPT[name]
     sweep = swept(EditableExperiment(document, name), place, is_whole=True, symbol=symbol)
-    shown = _shown(sweep.document, compute_all(sweep.sweep(), errors, threads=1))
+    swept_results = compute_all(sweep.sweep(), errors, threads=1)
+    shown = _shown(sweep.document, swept_results, judge(swept_results))
     picture = _stored(shown)
     assert picture is not None, "a law is no heat map"
     return replace(picture, headline=shown.caption)

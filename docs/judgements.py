@@ -1,4 +1,4 @@
-"""Write docs/judgements.md: the symmetries and losses of all update rules, ours and those of libraries.
+"""Write docs/reference/judgements.md: the symmetries and losses of all update rules, ours and those of libraries.
 
 `python docs/judgements.py [--fresh]`. Finished rows are in docs/judgements.json, and only missing ones are
 computed, so that Ctrl-C loses at most the rules at work. With `--fresh`, all are computed anew.
@@ -26,7 +26,7 @@ from engine.symmetry.rules import GROUPS
 from hadamard_tui.headless.rule_pages import as_json
 
 ROWS = Path(__file__).parent / "judgements.json"
-PAGE = Path(__file__).parent / "judgements.md"
+PAGE = Path(__file__).parent / "reference" / "judgements.md"
 SPACING = MARKS[0]
 """Distance between numbers of examples: as few as the page shows, which takes half of the time."""
 

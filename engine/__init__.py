@@ -6,7 +6,7 @@ names of the Python API, docs/reference/api.md, are loaded when they are used.
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 API = (
     *("BadInput", "Experiment", "Preset", "Run", "Trace"),

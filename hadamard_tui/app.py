@@ -308,6 +308,16 @@ class HadamardApp(FailingApp):
 
         self.push_screen(PartPage(family, kind), self.choose_preset)
 
+    def action_theory(self, address: str = "") -> None:
+        """Open the section that the set-up cites, or the section at an address.
+
+        If the set-up cites none, the page lists all sections.
+        """
+        from hadamard_tui.screens.theory import cited_sections, page_of
+
+        source = f"theory/{address}" if address else self.laboratory.editable.experiment.source
+        self.push_screen(page_of(cited_sections(source)))
+
     def wear(self, look: str) -> None:
         """Apply a theme, with the palette of its curves."""
         palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]

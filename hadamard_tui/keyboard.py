@@ -390,6 +390,13 @@ ACTIONS = (
     Action(
         "app.screenshot", "P", "Screenshot", "Save a picture of the screen (an SVG image) to a file", KEEP
     ),
+    Action(
+        "app.theory",
+        "T",
+        "Theory",
+        "Read the section of the theory pages that the set-up cites, or choose one from the list",
+        WAY,
+    ),
     Action("app.theme", "t", "Theme", "Change the colours: dark, light, high contrast", WAY),
     Action(
         "jump",

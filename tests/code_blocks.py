@@ -1,4 +1,4 @@
-"""The code blocks of the README, of CONTRIBUTING.md and of the pages in docs/."""
+"""The code blocks of the README, of the other pages beside it, and of the pages in docs/."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+PAGES = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
 
 FENCED = re.compile(
     r"^(?P<fence>```+|~~~+)(?P<language>[^\n]*)\n(?P<text>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE

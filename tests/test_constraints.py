@@ -18,6 +18,7 @@ FILES = {
     "program": ROOT / "constraints.txt",
     "test": ROOT / "tests" / "constraints.txt",
     "bench": ROOT / "benchmarks" / "constraints.txt",
+    "docs": ROOT / "docs" / "constraints.txt",
 }
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 TORCH = re.search(r"^TORCH := torch==(\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -88,7 +89,7 @@ def test_what_is_compiled_has_the_hashes_of_many_platforms_and_pythons() -> None
 
 def test_the_files_agree() -> None:
     program = entries(FILES["program"])
-    for part in ("test", "bench"):
+    for part in ("test", "bench", "docs"):
         for name, entry in entries(FILES[part]).items():
             assert program.get(name, entry) == entry
 

@@ -8,9 +8,11 @@ from random import Random
 
 import pytest
 
-from engine.runtime.run import run
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
+from engine.spec.sweep import only
 from tests.soak.keyboard import QUITTING, Keyboard, action_keys
 from tests.soak.long_runs import Sample, growth
 from tests.soak.sessions import FRAMES, innermost
@@ -81,21 +83,24 @@ def test_of_every_thread_the_innermost_calls_are_told():
 @pytest.fixture
 def point(tmp_path: Path) -> Path:
     changes = ["problem.matrix.d=16", "learners.GD.update.lr=0.03125", "run.device=cpu", "claims=[]"]
-    run(presets.load("hadamard-128", changes), store=Store(tmp_path))
-    return next(tmp_path.rglob("*.npz"))
+    run_sweep(only(presets.load("hadamard-128", changes)), writer=RunWriter(Store(tmp_path)))
+    return next(tmp_path.rglob("*.run"))
 
 
-def test_a_kept_point_is_whole_and_every_beginning_of_it_is_torn(point: Path):
+def test_a_stored_run_is_whole_unless_it_lacks_its_head(point: Path):
     assert torn(point) == ""
     content = point.read_bytes()
-    for end in (0, 1, len(content) // 2, len(content) - 1):
+    for end in (0, 1, 40):
         point.write_bytes(content[:end])
         assert point.name in torn(point)
+    for end in (len(content) // 2, len(content) - 1):
+        point.write_bytes(content[:end])
+        assert torn(point) == "", "a killed writer leaves all that it had written"
 
 
 def test_a_kept_point_with_another_byte_is_torn(point: Path):
     content = bytearray(point.read_bytes())
-    content[len(content) // 3] ^= 1
+    content[40] ^= 1
     point.write_bytes(content)
     assert point.name in torn(point)
 

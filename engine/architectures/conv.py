@@ -23,7 +23,7 @@ class Conv(Architecture, frozen=True, tag="conv"):
     w_l: a spindly net in the Fourier basis. Gradient descent on a loss with an exponential tail prefers a
     small ‖DFT(β)‖_{2/L}. The w_l start as vectors of independent N(0, s²/d) entries, s = `scale`. With `init`
     = identity, every w_l starts at (s, 0, …, 0), and a convolution with it multiplies by s. Source:
-    Gunasekar, Lee, Soudry, Srebro 2018; theory.md §3.
+    Gunasekar, Lee, Soudry, Srebro 2018; theory/conventions#architectures.
     """
 
     depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="filters convolved")] = 2

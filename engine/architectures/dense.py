@@ -87,7 +87,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
     1, the output starts as N(0, C_w/n_L²); r = n_1 at the input, n_l/n_{l−1} between hidden layers, 1/n_L at
     the output, n_l for hidden biases, 1 for that of the output (Yang, Hu 2021); for one hidden layer it is
     equivalent to mean-field. Other starts are scaled in the same way. Source: WKA21 Thm 2; Bernstein et al.
-    2023; theory.md §§3, 8, 9; theory-nets.md §§0, 24, 27.
+    2023; theory/conventions#architectures, theory/symmetry#rotation-invariance,
+    theory/automatic-descent#majoriser; theory/wide-nets#conventions-of-the-lectures,
+    theory/wide-nets#criticality, theory/wide-nets#mean-field.
     """
 
     widths: Annotated[

@@ -24,7 +24,7 @@ class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     The v_j exist only if `signed`. By default, W₁ [h, d] starts with independent N(0, s²/d) weights, s =
     `scale`. This start is rotation invariant, so the spindly part does not help. With `init` = identity, W₁
     starts at s·I, which is not rotation invariant. The top starts at u^L = w₀, by default 1/h; if `signed`,
-    at u^L = v^L = w₀, by default 1/(2h). Source: WKA21 Thm 2; the talk; theory.md §3.
+    at u^L = v^L = w₀, by default 1/(2h). Source: WKA21 Thm 2; the talk; theory/conventions#architectures.
     """
 
     width: Annotated[Count | None, Meta(title="width h", description="units; none: as many as inputs")] = None

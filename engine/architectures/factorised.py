@@ -25,8 +25,8 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     the distribution unchanged. `orthogonal`: A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ and s I between, so that W = 0 and
     its tangent kernel for L = 2 is 2s² I; it requires at least as many hidden units as W has rows and columns
     together. `identity`: all are s I, so that W = s^L I. From a small start, gradient descent prefers
-    matrices of low rank. Source: Gunasekar et al. 2017; Razin, Cohen 2020; theory-open.md §17; theory-bias.md
-    §49.
+    matrices of low rank. Source: Gunasekar et al. 2017; Razin, Cohen 2020; theory/hadamard#factors;
+    theory/implicit-bias#matrix-completion.
     """
 
     factors: Pair = None

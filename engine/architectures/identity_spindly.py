@@ -13,7 +13,8 @@ class IdentitySpindly(Spindly, frozen=True, tag="identity-spindly"):
     It is fully connected, but still learns the Hadamard problem from few examples, because the start of its
     first layer is not rotation invariant. A frozen identity has no effect, so the code is that of the spindly
     net, with the same defaults and without the product I x. `dense-spindly` with init = "identity" trains W₁
-    from this start; with layer_rates = {W1 = 0}, it equals this net. Source: the talk; theory.md §3.
+    from this start; with layer_rates = {W1 = 0}, it equals this net. Source: the talk;
+    theory/conventions#architectures.
     """
 
     def invariance(self, d: int) -> Verdict:

@@ -29,7 +29,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     The draws are √K g with g ~ N(0, I), and the g are the tensors g_l. For k instances, this is exactly the
     law of a fully connected net with Gaussian weights, with kn numbers per layer instead of n². More
     instances are drawn in groups of k: each group has this law, but all groups share the g_l. Training
-    changes the g_l, which are not weights of a net. Source: theory-nets.md §0.
+    changes the g_l, which are not weights of a net. Source: theory/wide-nets#conventions-of-the-lectures.
     """
 
     depth: Annotated[int, Meta(ge=1, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 3

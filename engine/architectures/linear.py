@@ -25,7 +25,7 @@ from engine.problems.instances import Instances
 class Linear(Architecture, frozen=True, tag="linear"):
     """A single linear neuron: ŷ = xᵀw, started at w = 0 unless the update rule sets its own start.
 
-    Source: theory.md §3.
+    Source: theory/conventions#architectures.
     """
 
     def structure(self) -> ArchitectureStructure:

@@ -23,8 +23,8 @@ class Linearised(Dense, frozen=True, tag="linearised"):
     It starts like the dense net with the same fields, and keeps the initial tangent kernel throughout. Under
     gradient descent with rate η on square loss, the residual in the direction of a left singular vector of
     the Jacobian, with singular value λ, is multiplied by 1 − 2ηλ²/n at every step. Any difference from the
-    net itself is due to the change of its features. Source: Jacot, Gabriel, Hongler 2018; theory-bias.md
-    §§43, 45.
+    net itself is due to the change of its features. Source: Jacot, Gabriel, Hongler 2018;
+    theory/parities-and-noise#fitting-anything, theory/parities-and-noise#nuisance-space.
     """
 
     def structure(self) -> ArchitectureStructure:

@@ -30,7 +30,7 @@ class Normalised(Dense, frozen=True, tag="normalised"):
     `of = "features"` standardises each feature by its mean and deviation over all rows of the problem; a
     constant feature becomes 0. `of = "instances"` is LayerNorm without gains: it standardises the entries
     within each instance. Both are part of the learner, computed from the instances that it sees. Both treat
-    the coordinate axes differently from other directions. Source: theory-symmetry.md §21.
+    the coordinate axes differently from other directions. Source: theory/symmetry#habits.
     """
 
     of: Annotated[

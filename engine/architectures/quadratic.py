@@ -23,7 +23,7 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
     Φ(x) = Σ_j x_j Φ_j and Ψ(x) = Σ_j x_j Ψ_j. Φ_j ∈ ℝ^P has independent entries N(0, 1/P), and Ψ_j = (A_j +
     A_jᵀ)/2 for matrices A_j of such entries, in this order of draws. Both stay fixed. For ε = 0, it is a
     linear model; for ε > 0 its features Φ(x) + εΨ(x)θ move, and so do the nets u² − v², with Φ = 0 and ε = 2.
-    Source: Roberts, Yaida, Hanin 2022; theory-nets.md §33.
+    Source: Roberts, Yaida, Hanin 2022; theory/curvature#quadratic-models.
     """
 
     epsilon: Annotated[

@@ -23,7 +23,7 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
     and b_j = −s t_j with t_j uniform between −`reach` and `reach`. So unit j bends f at the distance t_j from
     the origin. `l2_penalty` λ adds λ/2 Σ_j (a_j² + ‖w_j‖²) to the training loss; b and c are not penalised.
     For a function f of one number, the minimum of ½ Σ_j (a_j² + w_j²) over all units that represent f is
-    max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19; theory-bias.md §51.
+    max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19; theory/implicit-bias#relu-interpolation.
     """
 
     width: Annotated[Count, Meta(title="width n", description="hidden units")] = 100

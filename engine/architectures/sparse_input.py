@@ -23,7 +23,8 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     Every hidden unit j sees a random set S_j of c inputs, c = `connectivity`, drawn once and then fixed;
     absent edges have no gradient. W_ji starts as N(0, s²/c) and a_j as N(0, s²/h), s = `scale`. It ranges
     from one edge per unit (c = 1) to all edges (c ≥ d). With c ≥ d, it equals `dense` and is rotation
-    invariant; with c < d, it is not. Source: WKA21 Thm 2; theory.md §§3, 8.
+    invariant; with c < d, it is not. Source: WKA21 Thm 2; theory/conventions#architectures,
+    theory/symmetry#rotation-invariance.
     """
 
     connectivity: Annotated[

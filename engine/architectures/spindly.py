@@ -57,8 +57,8 @@ class Spindly(Architecture, frozen=True, tag="spindly"):
 
     Depth L = 2 is the talk's two-layer net w = u ⊙ u: gradient descent on it follows EGU with four times the
     rate. It starts at u^L = w0, by default 1/d; if `signed`, at u^L = v^L = w0, by default 1/(2d). With a
-    `shape` θ, these are the starts of u/θ and v/θ, entry by entry. Source: AW20; WKA21 §5; theory.md §§1, 3;
-    theory-nets.md §34.
+    `shape` θ, these are the starts of u/θ and v/θ, entry by entry. Source: AW20; WKA21 §5;
+    theory/conventions#conventions, theory/conventions#architectures; theory/implicit-bias#shaped-start.
     """
 
     depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="layers; w = u^L")] = 2

@@ -26,7 +26,7 @@ class Tent(Architecture, frozen=True, tag="tent"):
 
     f rises from 0 to 1 and falls back on [0, 1], so that its L-fold composition has 2^L linear pieces there,
     and 2^L + 2 on ℝ, with 3L units in 2L hidden layers and an output that copies the last. This is the start;
-    all weights and biases are trained. Source: Telgarsky 2016; theory-nets.md §39.
+    all weights and biases are trained. Source: Telgarsky 2016; theory/regions-and-random-matrices#regions.
     """
 
     times: Annotated[

@@ -31,7 +31,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     from both. So the feature map encodes the multiplication table of the rows, with entries as large as
     √2/(με). After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)), which is
     less than 1 − (k+1)/d, the conjectured minimum for any start and any φ. Derived here; no earlier statement
-    is known to us. Source: theory-open.md §18.
+    is known to us. Source: theory/hadamard#two-layers.
     """
 
     eps: Annotated[

@@ -24,7 +24,7 @@ class TwoWeight(Architecture, frozen=True, tag="two-weight"):
     GD on the signed spindly net with rate η. `init` selects the start. `zero`: u = 2√w₀, v = 0, so p = q =
     √w₀ and the weights are 0, the unbiased start of WGL20 with α = √w₀. `equal`: u = v = √w₀, so the weights
     are w₀ and stay positive. By default, w₀ is 1/(2d) for `zero` and 1/d for `equal`. Source: WGL20;
-    theory.md §§1, 3.
+    theory/conventions#conventions, theory/conventions#architectures.
     """
 
     init: Annotated[

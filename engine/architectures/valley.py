@@ -22,8 +22,8 @@ class Valley(Architecture, frozen=True, tag="valley"):
 
     On x₁ = ±1 with noise as labels, the mean square loss is λ(v) u² plus a constant, with the curvature λ(v)
     = 1 + v² across the floor u = 0. The loss is the same everywhere on the floor. Gradient descent on the
-    mean loss does not move along the floor, but with noise it does. Source: Wei, Schwab 2019; theory-nets.md
-    §36.
+    mean loss does not move along the floor, but with noise it does. Source: Wei, Schwab 2019;
+    theory/noise-of-sgd#valleys.
     """
 
     v0: Annotated[

@@ -20,7 +20,7 @@ def divergence_limit(start: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the losses [R] above which replicas with the losses `start` [R] have diverged.
 
     A loss far below 1 at the start is no scale: by chance a prediction may be next to its label, and the loss
-    of a catapult then rises by more than DIVERGED before it falls. Source: theory.md §10.
+    of a catapult then rises by more than DIVERGED before it falls. Source: theory/conventions#diagnostics.
     """
     return DIVERGED * np.maximum(start, 1.0)
 

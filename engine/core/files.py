@@ -74,7 +74,7 @@ def check(path: Path, option: str = "--out") -> None:
             raise BadInput(where, f"the folder {folder} is not writable; name another")
 
 
-def write(path: Path, content: bytes, option: str = "--out") -> None:
+def write(path: Path, content: bytes | bytearray, option: str = "--out") -> None:
     """Write `content` to a temporary file and rename it. Raises: BadInput if it cannot be written.
 
     A killed writer leaves its unfinished file behind; the next writer removes it.

@@ -1,7 +1,7 @@
 """Alignment of a function under a group: permutations and sign flips on the cube, or rotations on a sphere.
 
 C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))², the largest eigenvalue of E_g f_g ⊗ f_g: the best average
-correlation of a single h with the images of f. Source: Abbe, Boix-Adserà 2022; theory-symmetry.md §20.
+correlation of a single h with the images of f. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Here z = (md)^(−1/2) Σ_i v_i u_i·x with m hidden units, L = ½(z − y)² and the rate is γ. In the convention of
 the laboratory, the loss is (ŷ − y)² and η = γ/2. If the error at the start is small, γλ₀ = ηS₀ for the
-sharpness S₀ at the start. Source: Lewkowycz et al. 2020; Zhu, Liu, Radhakrishnan, Belkin 2022; theory-nets.md
-§31.
+sharpness S₀ at the start. Source: Lewkowycz et al. 2020; Zhu, Liu, Radhakrishnan, Belkin 2022;
+theory/curvature#catapult.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float)
     Args:
         slopes: of σ above 0 and below.
 
-    Source: theory-nets.md §39.
+    Source: theory/regions-and-random-matrices#regions.
     """
     ends = np.array([low, high])
     (weights, biases), *above = layers
@@ -65,7 +65,7 @@ def pieces_of_one_layer(width: int, cw: float, cb: float, low: float, high: floa
     """Return E pieces of a layer of units σ(wx + b), w ~ N(0, C_w), b ~ N(0, C_b), between two ends.
 
     Every unit switches at −b/w, which is √(C_b/C_w) times a Cauchy number. On [−R, R] it is 1 + n (2/π)
-    arctan(R √(C_w/C_b)). Source: theory-nets.md §39.
+    arctan(R √(C_w/C_b)). Source: theory/regions-and-random-matrices#regions.
     """
     ratio = math.inf if cb == 0 else math.sqrt(cw / cb)
 
@@ -92,7 +92,7 @@ def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> in
     Args:
         slopes: of σ above 0 and below.
 
-    Source: Zaslavsky 1975; theory-nets.md §39.
+    Source: Zaslavsky 1975; theory/regions-and-random-matrices#regions.
     """
     corners = reach * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1.0]])
     pieces = [(corners, np.eye(2), np.zeros(2))]  # corners in order, and what the layer below sends: A x + c

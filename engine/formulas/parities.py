@@ -3,7 +3,7 @@
 χ_S(x) = ∏_{i ∈ S} x_i, |S| = k, and w ~ N(0, I/n). E χ_S(x) χ_S(x′) κ(x·x′/n) is the same for all S of one
 size. So the kernel of a net with such weights is diagonal in the parities. Its eigenvalues are λ_k = 2⁻ⁿ Σ_m
 K_k(m) κ(1 − 2m/n) with Krawtchouk's polynomials K_k. The terms of this sum cancel almost completely, so it is
-computed with 50 digits. Source: theory-bias.md §41.
+computed with 50 digits. Source: theory/parities-and-noise#parities.
 
 The module also finds products of unknown signs that other products determine, by elimination over F₂.
 """

@@ -2,7 +2,7 @@
 
 z_α = Φ_αᵀθ + (ε/2) θᵀΨ_αθ on n examples with labels y, from θ = 0 by gradient flow on the square loss: θ ends
 at θ^F + εθ^I + O(ε²). Φ [N, P, n], Ψ [N, n, P, P] symmetric and y [N, n], with Φ of rank n or of less where
-labels can be fitted. Source: theory-nets.md §33.
+labels can be fitted. Source: theory/curvature#quadratic-models.
 """
 
 from __future__ import annotations

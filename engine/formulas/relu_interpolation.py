@@ -2,7 +2,7 @@
 
 The cost of f = Σ_j a_j relu(w_j x + b_j) + c is R = ½ Σ_j (a_j² + w_j²), which is Σ_j |a_j w_j| where
 |a_j| = |w_j|. Its least value over all nets of any width with this f is max(∫|f″|, |f′(−∞) + f′(∞)|). Source:
-Savarese, Evron, Soudry, Srebro 2019; theory-bias.md §51.
+Savarese, Evron, Soudry, Srebro 2019; theory/implicit-bias#relu-interpolation.
 """
 
 from __future__ import annotations

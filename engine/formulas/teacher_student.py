@@ -2,7 +2,7 @@
 
 All are limits n, m → ∞ at m/n = α examples per dimension. For finite n, they are most accurate at α = m/(n −
 1), because n − 1 directions carry noise. The error is arccos(R)/π for the cosine R of the angle between w and
-w*. Source: theory-symmetry.md §19.
+w*. Source: theory/symmetry#half-spaces.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WIDEST = 12.0
 def hebb(alpha: float) -> float:
     """Return the error of w = Σ_j y_j x_j: arctan √(π/(2α))/π.
 
-    Source: Vallet 1989; theory-symmetry.md §19.
+    Source: Vallet 1989; theory/symmetry#half-spaces.
     """
     return math.atan(math.sqrt(math.pi / (2 * alpha))) / math.pi
 

@@ -2,7 +2,7 @@
 
 Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)²; the
 mean is over the units of layer l. In infinitely wide nets, V_l is not random. Source: RYH ch. 2, 5;
-theory-nets.md §24.
+theory/wide-nets#criticality.
 """
 
 from __future__ import annotations

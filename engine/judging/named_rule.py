@@ -83,7 +83,8 @@ def _made(part: type[Part]) -> Update:
 
 def _of_library(name: str, library: Library) -> Update:
     try:
-        return Torch(name=name, library=library)
+        required: Any = optimizers.REQUIRED.get(optimizers.entry(name, library), {})
+        return Torch(name=name, library=library, options=dict(required))
     except BadField as error:
         raise BadInput(name, error.fault) from error
 

@@ -27,7 +27,7 @@ WarmUp = Annotated[int, Meta(ge=0, le=MOST, title="warm-up", description="steps 
 class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
     """A factor of the rate at step t = 0, 1, 2, …; a warm-up multiplies it by (t + 1)/w in the first w steps.
 
-    A scalar factor does not change the symmetry of a learner. Source: theory-symmetry.md §21.
+    A scalar factor does not change the symmetry of a learner. Source: theory/symmetry#habits.
     """
 
     of_loss: ClassVar[bool] = False
@@ -96,8 +96,8 @@ class PerLossSchedule(Schedule, frozen=True, tag="per-loss", kw_only=True):
 
     Steps are −η ∇L/L = −η ∇ ln L, which do not fade as L falls to 0. The sum of the rates is the time in
     which gradient flow moves as far; it differs between replicas. Replicas, rates and targets have separate
-    factors. It requires a loss that is above 0 for every prediction. Source: theory-nets.md §35,
-    theory-bias.md §47.
+    factors. It requires a loss that is above 0 for every prediction. Source: theory/implicit-bias#max-margin,
+    theory/implicit-bias#optimisation-geometry.
     """
 
     of_loss: ClassVar[bool] = True
@@ -118,7 +118,7 @@ class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     """Independent N(0, σ²) noise at every step: on the entries of the gradient, or on the weights after it.
 
     Noise on the weights is not multiplied by the rate. Each replica draws its own noise; rates and targets
-    share it. Source: Abbe, Sandon 2020; theory-bias.md §41.
+    share it. Source: Abbe, Sandon 2020; theory/parities-and-noise#parities.
     """
 
     sigma: Annotated[float, Meta(ge=0, le=LARGEST, title="σ", description="standard deviation")]
@@ -144,7 +144,7 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """Gradients cut by the Euclidean norm of all their entries together, or entry by entry.
 
     Rotations of the instances do not change the norm, but they change single entries. Source:
-    theory-symmetry.md §21.
+    theory/symmetry#habits.
     """
 
     norm: Annotated[
@@ -171,7 +171,7 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """Before a step with rate η, weights shrink by η λ w, or with p = "1" by η λ sign(w).
 
     The decay is decoupled: it is not part of the gradient, so rules that divide by sizes of gradients do not
-    see it. Source: Loshchilov, Hutter 2019; theory-symmetry.md §21.
+    see it. Source: Loshchilov, Hutter 2019; theory/symmetry#habits.
     """
 
     rate: Annotated[float, Meta(ge=0, le=LARGEST, title="λ", description="of the weights, times the rate")]

@@ -15,7 +15,7 @@ class CrossEntropy(Loss, frozen=True, tag="cross-entropy"):
     The softmax p_c = e^(ŷ_c)/Σ_b e^(ŷ_b) belongs to the loss and not to the learner; ∂L/∂ŷ_c = p_c − y_c. It
     couples the targets, which are the classes of an instance. They are the outputs of one net, or of K nets
     (K linear neurons make softmax regression). For two classes, it equals the logistic loss of ŷ₁ − ŷ₂. Equal
-    predictions cost ln K. Source: theory-nets.md §§28, 29.
+    predictions cost ln K. Source: theory/curvature#hessian, theory/curvature#collapse.
     """
 
     joint: ClassVar[bool] = True

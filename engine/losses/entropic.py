@@ -16,7 +16,7 @@ class Entropic(Loss, frozen=True, tag="entropic"):
     L = −y ln σ(ŷ) − (1 − y) ln(1 − σ(ŷ)) = ln(1 + e^ŷ) − y ŷ with slope σ(ŷ) − y. This is the matching loss
     of the transfer function σ, which therefore belongs to the loss and not to the learner. It equals logistic
     loss with labels 2y − 1; an unknown bit costs ln 2. Source: KW97; Helmbold, Kivinen, Warmuth 1999;
-    theory.md §6.
+    theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True

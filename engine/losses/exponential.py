@@ -12,7 +12,7 @@ from engine.losses import Loss
 class Exponential(Loss, frozen=True, tag="exponential"):
     """Exponential loss e^(−y ŷ) for labels ±1; its slope is −y e^(−y ŷ). c = 1.
 
-    Source: WKA21 §3; theory.md §6.
+    Source: WKA21 §3; theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True

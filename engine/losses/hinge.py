@@ -14,7 +14,7 @@ class Hinge(Loss, frozen=True, tag="hinge"):
     """Hinge loss max(0, 1 − y ŷ) for labels ±1; its slope is −y where y ŷ < 1, and 0 elsewhere. c = 1.
 
     If y ŷ is within √ε of 1, it counts as 1. Otherwise rounding would decide whether a learner moves on from
-    a margin that it has reached exactly. Source: WKA21 §3; theory.md §6.
+    a margin that it has reached exactly. Source: WKA21 §3; theory/conventions#losses.
     """
 
     steady: ClassVar[bool] = True

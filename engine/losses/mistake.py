@@ -15,7 +15,7 @@ class Mistake(Loss, frozen=True, tag="mistake"):
 
     At ŷ = 0, the slope is −y, since this counts as a mistake, as does every |ŷ| ≤ √ε. Otherwise
     rounding would decide the mistakes of a Perceptron on orthogonal rows, whose predictions are 0. c = 0 (at
-    ŷ = 0), so bounds that scale with c say nothing. Source: Rosenblatt 1958; theory.md §4.
+    ŷ = 0), so bounds that scale with c say nothing. Source: Rosenblatt 1958; theory/conventions#update-rules.
     """
 
     steady: ClassVar[bool] = True

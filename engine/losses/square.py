@@ -12,7 +12,7 @@ from engine.losses import Loss
 class Square(Loss, frozen=True, tag="square"):
     """Square loss (ŷ − y)², without a hidden ½: its slope is 2(ŷ − y). c = 1, and ¼ for labels 0 and 1.
 
-    Source: theory.md §1, §6.
+    Source: theory/conventions#conventions, theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True

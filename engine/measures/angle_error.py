@@ -17,7 +17,7 @@ class AngleError(Measure, frozen=True, tag="angle-error"):
 
     It is exact for a new instance without a preferred direction, as the matrix declares, and needs no rows.
     For w = 0, it is ½. Labels depend on xᵀw*; if they are noisy, the error is that on labels without noise.
-    Source: theory-symmetry.md §19.
+    Source: theory/symmetry#half-spaces.
     """
 
     label: ClassVar[str] = "0/1 error (angle)"

@@ -18,7 +18,8 @@ class Brier(OfRows, frozen=True, tag="brier"):
 
     A prediction ŷ that was learned with the logistic loss is a logit: y = 1 has the probability σ(ŷ), and
     2σ(ŷ) − 1 = tanh(ŷ/2) is the mean of y. For predictions 0, the score is 1. It is four times the score for
-    labels 0 and 1. A seen row counts as often as it was seen. Source: Brier 1950; theory-open.md §18b.
+    labels 0 and 1. A seen row counts as often as it was seen. Source: Brier 1950;
+    theory/hadamard#random-signs.
     """
 
     label: ClassVar[str] = "Brier score"

@@ -29,7 +29,8 @@ class Cells(Measure, frozen=True, tag="cells"):
 
     All other entries are 0. Where a unit switches, the number changes by one. So neighbouring cells, in which
     the net is linear, never have the same number. s and t are spaced evenly from −reach to reach. σ bends at
-    0 alone. The net has one output. Averaged over targets. Unit: units. Source: theory-nets.md §39.
+    0 alone. The net has one output. Averaged over targets. Unit: units. Source:
+    theory/regions-and-random-matrices#regions.
     """
 
     label: ClassVar[str] = "hidden units that are on"

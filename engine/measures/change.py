@@ -24,7 +24,7 @@ class Change(Measure, frozen=True, tag="change"):
     for a start drawn from a law without a preferred direction). All replicas share one g: a rotation of
     determinant −1, a permutation that moves every feature, or half of the signs flipped. In float64, the
     change is rounding alone if the symmetry holds. Rules that divide by small numbers amplify rounding, so a
-    change up to UNCHANGED counts as 0. Source: theory.md §8; theory-symmetry.md §21.
+    change up to UNCHANGED counts as 0. Source: theory/symmetry#rotation-invariance; theory/symmetry#habits.
     """
 
     label: ClassVar[str] = "change of predictions"

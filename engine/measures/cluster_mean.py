@@ -18,7 +18,8 @@ class ClusterMean(OfRows, frozen=True, tag="cluster-mean"):
 
     It is measured on all rows, on rows seen or on rows never seen, and averaged over targets. If a share ρ of
     the labels ±1 of every cluster is wrong, a learner that uses only the cluster of a row has 1 − 2ρ times
-    the value that it has for true labels. Unit: that of a label. Source: LSO20; theory-bias.md §44.
+    the value that it has for true labels. Unit: that of a label. Source: LSO20;
+    theory/parities-and-noise#wrong-labels.
     """
 
     label: ClassVar[str] = "size of the mean prediction of a cluster"

@@ -26,7 +26,7 @@ class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
 
     The first centre is the first row, and each further centre is the instance farthest from all centres
     before it. No set of 2^b centres has a radius below r_b/2. The radius is a property of the instances, so
-    all learners have the same value. Source: Gonzalez 1985; theory-nets.md §37.
+    all learners have the same value. Source: Gonzalez 1985; theory/kernels-and-entropy#entropy.
     """
 
     label: ClassVar[str] = "covering radius"

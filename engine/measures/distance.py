@@ -19,7 +19,7 @@ class Distance(Measure, frozen=True, tag="distance"):
     If ŵ has the largest margin, only directions count: ‖w/‖w‖ − ŵ/‖ŵ‖‖₂. A solver computes ŵ from the
     examples seen so far. If theory is about the solution nearest to the start, the solver also gets the
     weights at the start. It has no value before the first example. Unit: none. Source: GLSS18a;
-    theory-bias.md §47.
+    theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "distance to the predicted solution"

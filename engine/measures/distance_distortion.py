@@ -21,7 +21,7 @@ class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
 
     z_a are the signals of its m units on row a before σ. At the start, each has the variance C_w‖x_a‖²/d: z
     is a random linear map of x, scaled to keep distances on average. Pairs of equal rows are left out.
-    Averaged over targets. Source: theory-nets.md §37.
+    Averaged over targets. Source: theory/kernels-and-entropy#entropy.
     """
 
     label: ClassVar[str] = "worst relative change of a distance"

@@ -29,7 +29,8 @@ class Error(OfRows, frozen=True, tag="error"):
     predictions off a boundary, on unseen Hadamard rows even to the right side. So a prediction within √eps of
     the boundary counts as lying on it. A seen row counts as often as it was seen. It has no value over rows
     seen before the first example, nor over unseen rows after the last. If some labels were corrupted, the
-    error is measured on the corrupted labels or on the true ones. Source: theory.md §10, theory-bias.md §44.
+    error is measured on the corrupted labels or on the true ones. Source: theory/conventions#diagnostics,
+    theory/parities-and-noise#wrong-labels.
     """
 
     labels: Annotated[

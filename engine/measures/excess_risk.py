@@ -17,7 +17,7 @@ class ExcessRisk(Measure, frozen=True, tag="excess-risk"):
 
     It is averaged over targets. Labels depend on xᵀw*, possibly by its sign or with noise. The matrix
     declares Σ = E xxᵀ, so the measure needs no rows. Unit: that of xᵀw*, squared. Source: WGL20 §4;
-    theory-bias.md §34.
+    theory/implicit-bias#kernel-and-rich.
     """
 
     label: ClassVar[str] = "excess risk"

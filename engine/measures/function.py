@@ -25,7 +25,8 @@ class Function(Measure, frozen=True, tag="function"):
 
     If all replicas have the same instances, such as given or equally spaced points, f is measured at these.
     Otherwise it is measured at 101 equally spaced points of the interval. There must be a single target.
-    Unit: that of a label. Source: SESS19; theory-bias.md §51, theory-nets.md §32.
+    Unit: that of a label. Source: SESS19; theory/implicit-bias#relu-interpolation,
+    theory/kernels-and-entropy#kernels.
     """
 
     label: ClassVar[str] = "f(x)"

@@ -18,7 +18,7 @@ class FunctionalMargin(Measure, frozen=True, tag="functional-margin"):
     Labels are ±1. The margin is positive once all examples are classified correctly, and has no value before
     the first example. Training on losses with exponential tails increases it without bound. It measures
     progress, because the error of the direction falls as the inverse of the margin. Unit: that of a
-    prediction. Source: LL20; theory-bias.md §47.
+    prediction. Source: LL20; theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "min y·f(x)"

@@ -40,7 +40,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
 
     `gap` is ‖sum of the parts − G‖_F/‖G‖_F. The ranks are at most C and C(C − 2) for C classes. `overlap` is
     tr(P P′)/C, with projections on the top C eigenvectors of G and of G_class. One net has all outputs.
-    Averaged over nets. Unit: none. Source: Papyan 2020; theory-nets.md §29.
+    Averaged over nets. Unit: none. Source: Papyan 2020; theory/curvature#collapse.
     """
 
     label: ClassVar[str] = LABELS["gap"]

@@ -14,7 +14,7 @@ class GradientNorm(Measure, frozen=True, tag="gradient-norm"):
     L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), with the
     L2 penalty of the net, if any. It has no value before the first example. Averaged over nets; for a net
     with several outputs, L is the sum of their losses. Unit: that of a loss over that of a parameter. Source:
-    theory-nets.md §§0, 28.
+    theory/wide-nets#conventions-of-the-lectures, theory/curvature#hessian.
     """
 
     label: ClassVar[str] = "length of the gradient"

@@ -19,7 +19,7 @@ class GradientRank(Measure, frozen=True, tag="gradient-rank"):
 
     The gradient is that of the mean loss over the rows seen so far (over the training rows with the protocol
     `steps`). It has no value before the first example, or if the gradient is 0. Averaged over nets. Source:
-    Bernstein et al. 2023; theory-symmetry.md §22.
+    Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     label: ClassVar[str] = "‖∇_l‖_F/‖∇_l‖₂"

@@ -28,8 +28,8 @@ class GradientShare(Measure, frozen=True, tag="gradient-share"):
     P projects onto the eigenvectors of the `directions` largest eigenvalues of ∇²L. Rows, nets and algorithm
     are those of `hessian-spectrum`. The gradient is that of the whole training loss, even if the steps use
     mini-batches. NaN if the gradient is 0, or if the next eigenvalue equals the last of the top ones.
-    Averaged over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer 2018; Song, Ahn, Yun 2025; theory-nets.md
-    §28.
+    Averaged over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer 2018; Song, Ahn, Yun 2025;
+    theory/curvature#hessian.
     """
 
     label: ClassVar[str] = "share of the gradient in the top eigenspace"

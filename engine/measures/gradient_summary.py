@@ -17,7 +17,7 @@ class GradientSummary(Measure, frozen=True, tag="gradient-summary"):
     the protocol `steps`). It is taken with respect to the weights of layer l, which has d_{l−1} inputs and
     d_l outputs, and includes the gradient of an L2 penalty. The measure has no value before the first
     example. For half the mean square, the summary is G/2. Averaged over nets. Unit: that of a loss, squared.
-    Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     label: ClassVar[str] = "G², the squared size of all gradients"

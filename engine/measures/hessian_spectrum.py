@@ -39,7 +39,7 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
     couples count as one net: m neurons with cross-entropy are softmax regression. Up to 1000 parameters, all
     eigenvalues are computed. Beyond that, ARPACK's Lanczos method computes the largest from products ∇²L v.
     NaN beyond the number of parameters. Measured at the start and at the end, averaged over nets. Unit: that
-    of a loss over a squared parameter, or none for ratios. Source: Papyan 2020; theory-nets.md §28.
+    of a loss over a squared parameter, or none for ratios. Source: Papyan 2020; theory/curvature#hessian.
     """
 
     label: ClassVar[str] = LABELS["one"]

@@ -21,7 +21,7 @@ class InputGradient(Measure, frozen=True, tag="input-gradient"):
 
     In a ReLU net, ∂ŷ/∂x_p is the sum over paths from input p to the output whose units are all on. Each path
     contributes the product of its weights. Unit: that of a prediction over that of an entry, squared. Source:
-    HN20; theory-nets.md §38.
+    HN20; theory/regions-and-random-matrices#paths.
     """
 
     label: ClassVar[str] = "(∂ŷ/∂x_p)²"

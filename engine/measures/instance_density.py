@@ -25,7 +25,8 @@ DECIMALS = 6
 class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
     """Share of the min(n, d) eigenvalues of XXᵀ/d in each bin, divided by its width: a histogram.
 
-    Bins of equal width go from 0 to `last`; larger eigenvalues are not counted. Source: theory-nets.md §40.
+    Bins of equal width go from 0 to `last`; larger eigenvalues are not counted. Source:
+    theory/regions-and-random-matrices#random-matrices.
     """
 
     label: ClassVar[str] = "density of eigenvalues"

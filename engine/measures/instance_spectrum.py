@@ -38,7 +38,8 @@ class OfInstances(Measure, frozen=True):
 class InstanceSpectrum(OfInstances, frozen=True, tag="instance-spectrum"):
     """λ_j: the eigenvalues of XXᵀ/d, largest first, for the instances X [n, d]; at most min(n, d) are not 0.
 
-    XᵀX/d has the same eigenvalues, except for zeros. Source: theory-nets.md §40.
+    XᵀX/d has the same eigenvalues, except for zeros. Source:
+    theory/regions-and-random-matrices#random-matrices.
     """
 
     label: ClassVar[str] = "eigenvalue of XXᵀ/d"

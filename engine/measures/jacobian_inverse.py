@@ -15,7 +15,7 @@ class JacobianInverse(OfJacobian, frozen=True, tag="jacobian-inverse"):
     J_I† is the pseudo-inverse of the present J = ∂(predictions of the rows seen)/∂W₁, restricted to its m
     largest singular values. To first order, the step adds Π_I y to the predictions. Measured at the start and
     at the end. Averaged over nets. Unit: that of a weight over that of a prediction. Source: OFLS19;
-    theory-bias.md §45.
+    theory/parities-and-noise#nuisance-space.
     """
 
     label: ClassVar[str] = "length of the step for the labels"

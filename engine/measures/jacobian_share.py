@@ -77,7 +77,8 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
     with the m largest singular values, which gradient descent learns first. Its orthogonal complement is the
     nuisance space. J is the Jacobian at the start, or the present one, which is computed at the start and at
     the end only. For the residual r, the share is ‖Π r‖/‖r₀‖ with the residual r₀ at the start;
-    `start-residual` is r₀ itself. Averaged over nets. Source: OFLS19; theory-bias.md §45.
+    `start-residual` is r₀ itself. Averaged over nets. Source: OFLS19;
+    theory/parities-and-noise#nuisance-space.
     """
 
     label: ClassVar[str] = "share of the length"

@@ -29,7 +29,8 @@ class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
     step on W₁ moves predictions far along directions of large values, and hardly along others. Values below
     √eps times the largest are rounding, and values beyond the rank of J are 0. The rows are all rows, or the
     training rows. Measured at the start and at the end. Averaged over targets. Unit: that of a prediction
-    over that of a weight. Source: OFLS19; theory-bias.md §§45, 46.
+    over that of a weight. Source: OFLS19; theory/parities-and-noise#nuisance-space,
+    theory/parities-and-noise#mixtures.
     """
 
     label: ClassVar[str] = "singular value of the Jacobian"

@@ -23,7 +23,7 @@ class KernelChange(Measure, frozen=True, tag="kernel-change"):
     `tangents`: K = Σ_l r_l J_l J_lᵀ, J_l = ∂ŷ/∂W_l, summed over all trained tensors, with the factors r_l of
     their rates in the parametrisation: a step of gradient descent moves predictions by K. `features`: K =
     HᵀH/n for the n units h = σ(z) of the last hidden layer, H [n, rows]. A net that learns features changes
-    both. Averaged over nets. Unit: none. Source: YH21; theory-nets.md §27.
+    both. Averaged over nets. Unit: none. Source: YH21; theory/wide-nets#mean-field.
     """
 
     of: Annotated[

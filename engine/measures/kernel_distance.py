@@ -25,7 +25,7 @@ class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
     The distance from the mean is ‖K − E K‖₂. The mean is over a Gaussian first layer of a net with one hidden
     layer, given its output weights a: E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k², where u and v are the signals
     of a unit on x_i and x_j. Weights include the factors of their parametrisation. The norm is the largest
-    singular value. Averaged over nets. Unit: that of a kernel. Source: JGH18; theory-nets.md §26.
+    singular value. Averaged over nets. Unit: that of a kernel. Source: JGH18; theory/wide-nets#kernel-regime.
     """
 
     label: ClassVar[str] = "‖K − K₀‖"

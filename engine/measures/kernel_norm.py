@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class KernelNorm(Measure, frozen=True, tag="kernel-norm"):
     """‖f‖² in the space of the kernel: aᵀKa for f = Σ_j a_j K(x_j, ·), and ‖θ‖² for f = θᵀφ.
 
-    Averaged over targets. Unit: that of a label, squared. Source: theory-nets.md §32.
+    Averaged over targets. Unit: that of a label, squared. Source: theory/kernels-and-entropy#kernels.
     """
 
     label: ClassVar[str] = "‖f‖² in the space of the kernel"

@@ -16,7 +16,7 @@ class KKTAngle(Measure, frozen=True, tag="kkt-angle"):
     homogeneous in θ. At a stationary point, θ is a combination of the gradients of the least margins, with
     coefficients ≥ 0. L is the training loss over the rows seen, and its direction is taken from ∇ ln L =
     ∇L/L. It has no value where the gradient is 0. Averaged over nets. Unit: none. Source: LL20;
-    theory-bias.md §47.
+    theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "1 − cos(θ, −∇L)"

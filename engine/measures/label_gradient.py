@@ -21,8 +21,8 @@ class LabelGradient(Measure, frozen=True, tag="label-gradient"):
 
     The mean is over all rows. ∇_l is over the weights of layer l = 1 … L + 1, the output last, or over its
     biases. Where it is 0, a first step of gradient descent learns nothing. Averaged over targets. Unit: that
-    of a squared label times that of a squared prediction over a squared weight. Source: AS20; theory-bias.md
-    §41.
+    of a squared label times that of a squared prediction over a squared weight. Source: AS20;
+    theory/parities-and-noise#parities.
     """
 
     label: ClassVar[str] = "squared gradient that sees the labels"

@@ -11,14 +11,15 @@ from engine.core.linear_algebra import coefficients
 from engine.measures import Measure, MeasureNeeds, Probe
 
 LARGE = 0.05
-"""Share of the largest coefficient above which a coefficient is large. Source: theory-bias.md §47."""
+"""Share of the largest coefficient above which a coefficient is large. Source:
+theory/implicit-bias#optimisation-geometry."""
 
 
 class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
     """Number of coefficients |ŵ_i| above a twentieth of the largest, averaged over targets.
 
     ŵ_i are the weights, or the coefficients of their discrete Fourier transform. For w = 0, the number is 0.
-    Unit: none. Source: GLSS18b; theory-bias.md §47.
+    Unit: none. Source: GLSS18b; theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "large coefficients"

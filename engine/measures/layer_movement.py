@@ -14,7 +14,7 @@ class LayerMovement(OfLayers, frozen=True, tag="layer-movement"):
     """‖W_l − W_l(0)‖₂, the root of the sum of squares over all entries of layer l, averaged over nets.
 
     With `relative`, it is divided by ‖W_l(0)‖₂. Biases are a separate layer. Unit: that of a weight, or none.
-    Source: LSO20; theory-bias.md §§43, 44.
+    Source: LSO20; theory/parities-and-noise#fitting-anything, theory/parities-and-noise#wrong-labels.
     """
 
     relative: Annotated[

@@ -15,7 +15,7 @@ class LayerNorms(OfLayers, frozen=True, tag="layer-norms"):
 
     Layer l has d_{l−1} inputs and d_l outputs; biases are a separate layer. At 1, a layer does not increase
     the mean square of a signal's entries, as the derivation of automatic gradient descent assumes. Averaged
-    over nets. Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    over nets. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     label: ClassVar[str] = "‖W_l‖₂ in units of √(d_l/d_{l−1})"

@@ -14,7 +14,8 @@ class LayerVariance(OfHiddenLayers, frozen=True, tag="layer-variance"):
 
     The mean is over the units of layer l and all rows, z^l are the signals of the units before σ, and C_w is
     that of layer l + 1. Over draws of the weights of layer l + 1 alone, V_l (plus C_b) is the variance of its
-    signals at the start. If `scale` s is set, C_w = s². Averaged over targets. Source: theory-nets.md §24.
+    signals at the start. If `scale` s is set, C_w = s². Averaged over targets. Source:
+    theory/wide-nets#criticality.
     """
 
     label: ClassVar[str] = "layer variance"

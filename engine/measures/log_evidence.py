@@ -16,7 +16,7 @@ class LogEvidence(OfPosterior, frozen=True, tag="log-evidence"):
     The density of the labels themselves differs by a factor that depends only on the instances. The evidence
     compares priors: the depth, width or variance with the largest evidence predicted the labels best. NaN if
     fewer than two directions are orthogonal to the rows. Averaged over targets. Source: Hanin, Zlokapa 2023;
-    theory-nets.md §40.
+    theory/regions-and-random-matrices#bayesian-interpolation.
     """
 
     label: ClassVar[str] = "ln evidence"

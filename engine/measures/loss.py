@@ -13,7 +13,7 @@ class AverageLoss(OfRows, frozen=True, tag="loss"):
     """The average loss over rows and targets.
 
     A seen row counts as often as it was seen. It has no value over rows seen before the first example, nor
-    over unseen rows after the last. Source: theory.md §§5, 10.
+    over unseen rows after the last. Source: theory/conventions#protocols, theory/conventions#diagnostics.
     """
 
     label: ClassVar[str] = "average loss"

@@ -20,7 +20,7 @@ class Margin(Measure, frozen=True, tag="margin"):
 
     Labels are ±1. The margin is negative as long as an example is misclassified. It has no value for w = 0 or
     before the first example. Its maximum over w is 1/min ‖w‖_q over all w with y_j x_jᵀw ≥ 1. Unit: that of
-    an instance. Source: GLSS18a; theory-bias.md §47.
+    an instance. Source: GLSS18a; theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "margin"

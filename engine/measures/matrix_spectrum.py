@@ -20,8 +20,8 @@ class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
     """s_j(W)/s_1(W): singular values relative to the largest, of the weights arranged as a matrix W.
 
     The weights fill W row by row. All but the first few values are small if W is nearly of low rank. Values
-    that rounding alone can produce are 0. NaN for W = 0. Averaged over targets. Source: WGL20; theory-bias.md
-    §49.
+    that rounding alone can produce are 0. NaN for W = 0. Averaged over targets. Source: WGL20;
+    theory/implicit-bias#matrix-completion.
     """
 
     label: ClassVar[str] = "s_j/s_1"

@@ -14,7 +14,8 @@ class Movement(OfRows, frozen=True, tag="movement"):
     """‖ŷ − ŷ₀‖₂/‖y‖₂ over all rows, rows seen, or rows never seen; ŷ₀ are the predictions at the start.
 
     In the kernel regime, the prediction for a row does not move if its kernel with all seen rows is 0. A seen
-    row counts as often as it was seen. Averaged over targets. Unit: none. Source: WGL20; theory-bias.md §49.
+    row counts as often as it was seen. Averaged over targets. Unit: none. Source: WGL20;
+    theory/implicit-bias#matrix-completion.
     """
 
     label: ClassVar[str] = "change since the start, relative to the labels"

@@ -33,7 +33,7 @@ class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
     |cos(μ_c − μ, μ_c′ − μ) + 1/(C − 1)|; the mean cosine is no measure, as the vectors sum to 0. `weights` is
     NC3 = ‖W/‖W‖_F − Mᵀ/‖M‖_F‖_F for the weights W of the output. `centres` is NC4, the share of rows whose
     nearest class mean is not the class with the largest prediction. Averaged over nets. Unit: none. Source:
-    Papyan, Han, Donoho 2020; theory-nets.md §29.
+    Papyan, Han, Donoho 2020; theory/curvature#collapse.
     """
 
     label: ClassVar[str] = LABELS["within"]

@@ -16,7 +16,8 @@ class Norm(Measure, frozen=True, tag="norm"):
 
     The norms are ‖w‖₁ = Σ_i |w_i|, ‖w‖₂ = (Σ_i w_i²)^½ and ‖w‖_∞ = max_i |w_i|. (Σ_i |w_i|^⅔)^1½ is no norm.
     With p = "fourier", the sum Σ_f |c_f| is over the coefficients c of the unitary discrete Fourier transform
-    of w. Unit: that of a weight. Source: theory-bias.md §§34, 47.
+    of w. Unit: that of a weight. Source: theory/implicit-bias#kernel-and-rich,
+    theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "norm of w"

@@ -23,7 +23,7 @@ class NormAngle(Measure, frozen=True, tag="norm-angle"):
     point, g is a multiple of the gradient of ‖ŵ‖_p. ĝ and ŵ are entries, or coefficients of the unitary
     discrete Fourier transform. Only entries with |ŵ_i| above a twentieth of the largest are compared, because
     ĝ_i is free where ŵ_i = 0. Labels are ±1, and L is the loss over the rows seen. It has no value if g or w
-    is 0. Averaged over targets. Unit: none. Source: GLSS18b; theory-bias.md §47.
+    is 0. Averaged over targets. Unit: none. Source: GLSS18b; theory/implicit-bias#optimisation-geometry.
     """
 
     label: ClassVar[str] = "1 − cos(−∇L, ∇‖w‖)"

@@ -20,7 +20,8 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
     ŵ is the solution nearest to the start of the learner, both norms are those of the displacement from the
     start. If ŵ has the largest margin, w is first divided by its least margin min_j y_j x_jᵀw. The ratio is
     then never below 1, and has no value until all examples are classified correctly. It has no value before
-    the first example. Averaged over targets. Unit: none. Source: GLSS18a, GLSS18b; theory-bias.md §§47, 49.
+    the first example. Averaged over targets. Unit: none. Source: GLSS18a, GLSS18b;
+    theory/implicit-bias#optimisation-geometry, theory/implicit-bias#matrix-completion.
     """
 
     label: ClassVar[str] = "norm, relative to the least"

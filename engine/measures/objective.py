@@ -16,7 +16,7 @@ class Objective(Measure, frozen=True, tag="objective"):
 
     It is the training objective of a net with m outputs, divided by m; θ are the penalised parameters. It has
     no value before the first example, except with the protocol `steps`, where it has a value at the start.
-    Averaged over nets. Unit: that of a loss. Source: theory-symmetry.md §22.
+    Averaged over nets. Unit: that of a loss. Source: theory/automatic-descent#majoriser.
     """
 
     label: ClassVar[str] = "loss with its penalty"

@@ -20,7 +20,7 @@ class Occupation(Measure, frozen=True, tag="occupation"):
     """The mean of every feature over all rows; with `parts`, the sum of the means in each equal block.
 
     If every row has a single 1 and zeros elsewhere, it is the share of the rows whose 1 is in this feature.
-    It is a property of the instances, the same for all learners. Source: theory-nets.md §36.
+    It is a property of the instances, the same for all learners. Source: theory/noise-of-sgd#valleys.
     """
 
     label: ClassVar[str] = "mean over rows"

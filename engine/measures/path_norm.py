@@ -21,7 +21,7 @@ class PathNorm(Measure, frozen=True, tag="path-norm"):
     For one hidden layer, it is Σ_j Σ_i |a_j w_ji|. Biases are on no path. The norm does not change if the
     weights into a rectified unit are multiplied by c, and the weights out of it by 1/c. With one input, ½ Σ_j
     (a_j² + w_j²) is never smaller, and it is equal if |a_j| = |w_j| for all j. Averaged over targets. Source:
-    Neyshabur, Tomioka, Srebro 2015; SESS19; theory-bias.md §51.
+    Neyshabur, Tomioka, Srebro 2015; SESS19; theory/implicit-bias#relu-interpolation.
     """
 
     label: ClassVar[str] = "Σ|a w| over paths"

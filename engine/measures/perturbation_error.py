@@ -24,7 +24,7 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
     θ^F is the limit of gradient flow on square loss for ε = 0, Φ(ΦᵀΦ)⁻¹y on all rows, and εθ^I is its first
     correction: −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F on the span, and off it −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt. For
     `features`, it is ‖Ψ(θ − θ^F)‖ relative to ‖Ψθ^F‖, the predicted change of the features without ε.
-    Averaged over targets. Unit: that of θ; for features none. Source: theory-nets.md §33.
+    Averaged over targets. Unit: that of θ; for features none. Source: theory/curvature#quadratic-models.
     """
 
     label: ClassVar[str] = "error of perturbation theory"

@@ -31,7 +31,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
     If instances have one entry, these are the least and the largest instance, otherwise the first two. Pieces
     are counted exactly, from the points where units switch, layer by layer. Neighbouring pieces whose slopes
     are equal up to 10⁻⁹ count as one. σ bends at 0 alone. Averaged over targets. Source: Hanin, Rolnick 2019;
-    theory-nets.md §39.
+    theory/regions-and-random-matrices#regions.
     """
 
     label: ClassVar[str] = "linear pieces"

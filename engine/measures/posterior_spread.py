@@ -37,7 +37,7 @@ class PosteriorSpread(OfPosterior, frozen=True, tag="posterior-spread"):
 
     After P independent rows, the prediction for a unit vector orthogonal to them has the variance E‖θ_⊥‖²/(d
     − P). NaN if only one direction is orthogonal to the rows. Averaged over targets. Source: Hanin, Zlokapa
-    2023; theory-nets.md §40.
+    2023; theory/regions-and-random-matrices#bayesian-interpolation.
     """
 
     label: ClassVar[str] = "E‖θ_⊥‖²"

@@ -18,7 +18,7 @@ class Potential(Measure, frozen=True, tag="potential"):
 
     For `min-q` of depth 2, it is Q_α(w) = Σ_i α_i² q(w_i/α_i²), q(b) = 2 − √(4 + b²) + b asinh(b/2); for
     other solvers it is their norm. Averaged over targets. Unit: that of the function. Source: WGL20;
-    theory-nets.md §34.
+    theory/implicit-bias#shaped-start.
     """
 
     label: ClassVar[str] = "potential Q(w)"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Rank(Measure, frozen=True, tag="rank"):
     """The numerical rank of the weights across targets: the number of singular values above rounding.
 
-    Source: WKA21 Thm 9; theory.md §§7, 10.
+    Source: WKA21 Thm 9; theory/hadamard#all-targets, theory/conventions#diagnostics.
     """
 
     label: ClassVar[str] = "rank"

@@ -20,7 +20,7 @@ class Regions(Measure, frozen=True, tag="regions"):
 
     All other entries are 0. Cells are counted exactly on the whole plane, up to rounding at 10⁻¹². The units
     of a layer are linear on the cells of the layers below, and cut them by straight lines. σ bends at 0
-    alone. Averaged over targets. Source: Zaslavsky 1975; theory-nets.md §39.
+    alone. Averaged over targets. Source: Zaslavsky 1975; theory/regions-and-random-matrices#regions.
     """
 
     label: ClassVar[str] = "cells of the plane"

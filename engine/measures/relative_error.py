@@ -13,7 +13,7 @@ class RelativeError(OfRows, frozen=True, tag="relative-error"):
     """‖ŷ − y‖₂/‖y‖₂ over all rows, rows seen, or rows never seen, averaged over targets.
 
     It is 1 for predictions 0. A seen row counts as often as it was seen. Unit: none. Source: Razin, Cohen
-    2020; theory-bias.md §49.
+    2020; theory/implicit-bias#matrix-completion.
     """
 
     label: ClassVar[str] = "relative error"

@@ -28,7 +28,7 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
     rows count. ‖∇L‖² is the part that rows share, and the rest is the trace of the covariance of the gradient
     of a random row. With labels `coins`, the labels are ±1 with probability ½ each, independent of the true
     labels: this is the gradient of the junk run. Unit: that of a loss over a parameter, squared. Source:
-    Yaida 2019; Abbe, Sandon 2020; theory-nets.md §36, theory-bias.md §41.
+    Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state, theory/parities-and-noise#parities.
     """
 
     labels: Annotated[

@@ -18,7 +18,8 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
     several outputs, L is the sum of their losses. An L2 penalty λ adds λ to S. It has no value before the
     first example. For up to 100 parameters, it is computed from all eigenvalues of the Hessian. For more,
     ARPACK's Lanczos method computes it from products ∇²L v, up to residuals of 10⁻³ S. Unit: that of a loss
-    over a squared parameter. Source: Cohen et al. 2021; theory-nets.md §§0, 30.
+    over a squared parameter. Source: Cohen et al. 2021; theory/wide-nets#conventions-of-the-lectures,
+    theory/curvature#edge-of-stability.
     """
 
     label: ClassVar[str] = "sharpness"

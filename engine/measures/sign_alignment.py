@@ -16,7 +16,7 @@ class SignAlignment(Measure, frozen=True, tag="sign-alignment"):
 
     From weights 0, the first step of sign descent, Adam, RMSProp and AdaGrad on the square loss is along
     these signs. The weights are in the coordinates that learners see. Source: Wilson, Roelofs, Stern, Srebro,
-    Recht 2017; theory-symmetry.md §50.
+    Recht 2017; theory/automatic-descent#adaptive-fail.
     """
 
     label: ClassVar[str] = "cos∠(w, sign(Xᵀy))"

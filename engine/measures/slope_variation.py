@@ -20,7 +20,8 @@ class SlopeVariation(Measure, frozen=True, tag="slope-variation"):
     """∫|f″| = Σ_i |s_{i+1} − s_i| for the slopes s_i of f between neighbouring instances of one entry x.
 
     It is the total variation of f′ over the range of the instances. Two bends of opposite sign between the
-    same neighbours cancel in part. Unit: that of a label over that of x. Source: SESS19; theory-bias.md §51.
+    same neighbours cancel in part. Unit: that of a label over that of x. Source: SESS19;
+    theory/implicit-bias#relu-interpolation.
     """
 
     label: ClassVar[str] = "∫|f″|"

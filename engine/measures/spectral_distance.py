@@ -17,7 +17,7 @@ class SpectralDistance(OfInstances, frozen=True, tag="spectral-distance"):
     """sup_x |F(x) − F_α(x)|: Kolmogorov distance of the eigenvalues of XXᵀ/d from the Marchenko–Pastur law.
 
     F(x) is the share of the n eigenvalues up to x, and F_α that of the law with α = n/d. Source:
-    theory-nets.md §40.
+    theory/regions-and-random-matrices#random-matrices.
     """
 
     label: ClassVar[str] = "distance from the Marchenko–Pastur law"

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class SingularValues(Measure, frozen=True, tag="spectrum"):
     """Singular values of the weights across targets, largest first.
 
-    Values that rounding alone can produce are 0. Source: WKA21 Thm 9; theory.md §§7, 10.
+    Values that rounding alone can produce are 0. Source: WKA21 Thm 9; theory/hadamard#all-targets,
+    theory/conventions#diagnostics.
     """
 
     label: ClassVar[str] = "singular value"

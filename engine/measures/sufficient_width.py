@@ -21,8 +21,8 @@ class SufficientWidth(Measure, frozen=True, tag="sufficient-width"):
     first layer. X is the largest length of a row as the first layer sees it, and C = Σ_k a_k² over the output
     weights; both are 1 in the NTK parametrisation, for rows of length √d and a_k = ±1/√units. From this width
     on, the bound Δ* on the movement of a unit is at most λ₀/(8m X³ C), and so λ_min(K) stays above λ₀/2. The
-    proof assumes |σ′|, |σ″| ≤ 1. Averaged over nets. Unit: units of a layer. Source: DLL19; theory-nets.md
-    §26.
+    proof assumes |σ′|, |σ″| ≤ 1. Averaged over nets. Unit: units of a layer. Source: DLL19;
+    theory/wide-nets#kernel-regime.
     """
 
     label: ClassVar[str] = "sufficient width"

@@ -20,7 +20,7 @@ class Susceptibility(Measure, frozen=True, tag="susceptibility"):
     It is an average over the weights of layer l + 1, whose variance gives C_w. The mean of σ′² is over the
     units of layer l and all rows, and z^l are the signals of the units before σ. Above 1, nearby inputs move
     apart from layer to layer; below 1, they come together. Averaged over targets. Source: RYH ch. 5;
-    theory-nets.md §24.
+    theory/wide-nets#criticality.
     """
 
     label: ClassVar[str] = "susceptibility χ⊥"

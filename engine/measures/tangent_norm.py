@@ -20,7 +20,7 @@ class TangentNorm(Measure, frozen=True, tag="tangent-norm"):
     θ are all trained parameters, as the parametrisation of the net scales them, or those of one tensor, as by
     `of = "W2"` or `"b1"`. For a layer z = W a with b = ∂ŷ/∂z, the gradient is ∂ŷ/∂W = b aᵀ, so Θ is the sum
     of ‖a‖² ‖b‖² over layers. Unit: that of a prediction over that of a weight, squared. Source: JGH18;
-    theory-nets.md §§26, 38.
+    theory/wide-nets#kernel-regime, theory/regions-and-random-matrices#paths.
     """
 
     label: ClassVar[str] = "‖∂ŷ/∂θ‖²"

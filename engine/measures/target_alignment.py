@@ -31,7 +31,7 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
     the group is the rotations, for labels xᵀw* or their signs: C = max_k W_k/dim H_k. C depends on the
     problem alone, and is the same for every learner at any time. It limits the correlation of f with noisy
     gradients of a learner without preferences under the group. Source: Abbe, Boix-Adserà 2022;
-    theory-symmetry.md §20.
+    theory/symmetry#alignment.
     """
 
     label: ClassVar[str] = "alignment of the target"

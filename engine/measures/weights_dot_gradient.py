@@ -15,7 +15,7 @@ class WeightsDotGradient(Measure, frozen=True, tag="weights-dot-gradient"):
     L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), with the
     L2 penalty of the net, if any. It has no value before the first example. On average, a step changes ‖θ‖²
     by −2η θ·∇L plus η² times the mean square of mini-batch gradients. Averaged over nets. Unit: that of a
-    loss. Source: Yaida 2019; theory-nets.md §36.
+    loss. Source: Yaida 2019; theory/noise-of-sgd#steady-state.
     """
 
     label: ClassVar[str] = "θ·∇L"

@@ -194,7 +194,8 @@ class ScaledIdentity(Instances):
 
     For X with XXᵀ = d·I, the rotation is by X/√d. A rotation-invariant learner with a rotated start makes the
     same predictions as on X. The weights of its first layer are its predictions, or those of its hidden
-    units, divided by √d. The column of an unseen row stays at its start. Source: theory.md §8.
+    units, divided by √d. The column of an unseen row stays at its start. Source:
+    theory/symmetry#rotation-invariance.
     """
 
     def __init__(self, drawn: Instances, numbers: slice | None = None) -> None:

@@ -21,7 +21,8 @@ class AtInit(Protocol, frozen=True, tag="at-init"):
     """No steps: all measures are taken once, at the start, and solvers are fitted to all n rows.
 
     The training loss of a learner is the loss over all rows. An update rule is not needed. Bounds use k = n,
-    because solvers know all examples. Source: theory-nets.md §§0, 24.
+    because solvers know all examples. Source: theory/wide-nets#conventions-of-the-lectures,
+    theory/wide-nets#criticality.
     """
 
     clock: ClassVar[str] = "step"

@@ -25,7 +25,7 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
     An epoch is one step along the mean gradient of all training rows. Rules with a mini-batch size (sgd) take
     this number of rows at a time, in stored order or, with `reshuffle`, in a new random order for every pass.
     Each replica draws its own orders; rates and targets share them. Bounds use k = `train` examples. Source:
-    theory.md §5.
+    theory/conventions#protocols.
     """
 
     clock: ClassVar[str] = "epoch"

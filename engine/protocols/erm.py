@@ -32,7 +32,7 @@ class ERM(Protocol, frozen=True, tag="erm"):
 
     Training ends once the training loss is at most `tolerance`. The models for k = 0, `every`, 2·`every`, …,
     n (or up to `examples`) are trained side by side as one batch. Rules with a mini-batch size (sgd) draw
-    this number of the k examples at each step. Source: WKA21 §6; theory.md §5.
+    this number of the k examples at each step. Source: WKA21 §6; theory/conventions#protocols.
     """
 
     every: Annotated[Count, Meta(title="every", description="distance from one k to the next")] = 4

@@ -50,8 +50,8 @@ class Flow(Protocol, frozen=True, tag="flow"):
     `first` on by equal factors or at equal distances, and each takes all measures. `until` ends a run early,
     as in steps. The clocks are `time`; `k`, the training rows; and `evaluations` of the gradient, the largest
     number for any replica and target, without those of the second solution. The field `evaluations` limits
-    this number. Solvers are fitted to the training rows at once. Source: theory-bias.md §34; Hairer, Wanner
-    1996.
+    this number. Solvers are fitted to the training rows at once. Source:
+    theory/implicit-bias#kernel-and-rich; Hairer, Wanner 1996.
     """
 
     clock: ClassVar[str] = "time"

@@ -39,7 +39,8 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
     predictions, including those in updates, are clipped to [0, Y]. With `average`, the loss and the error
     after k examples are means over the k hypotheses that predicted them. This is the risk of a hypothesis
     drawn from them at random. With `examples`, the pass ends after this number of examples. Source: WKA21
-    Fig. 2; AW20 Thms 6–7; theory.md §§1, 5, 7.
+    Fig. 2; AW20 Thms 6–7; theory/conventions#conventions, theory/conventions#protocols,
+    theory/hadamard#bounds.
     """
 
     batch: Annotated[Count, Meta(title="mini-batch", description="examples per update")] = 1

@@ -49,7 +49,8 @@ class Steps(Protocol, frozen=True, tag="steps"):
     the rates of all steps. `time` is η · step without a schedule, and differs between replicas with the
     schedule per-loss. Solvers are fitted to the training rows in the first step. With `log_loss`, gradients
     are those of the logarithm of the mean loss: the same directions, with rates that grow as the loss falls.
-    Source: theory-nets.md §§0, 30, 31.
+    Source: theory/wide-nets#conventions-of-the-lectures, theory/curvature#edge-of-stability,
+    theory/curvature#catapult.
     """
 
     clock: ClassVar[str] = "step"

@@ -20,7 +20,7 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     """After each new example, passes over the first k examples until their mean loss is at most `tolerance`.
 
     A pass takes the k examples one by one in order, with one update each; at most `passes` passes follow a
-    new example. Solvers always fit all their examples. Source: AW20 Fig. 3; theory.md §5.
+    new example. Solvers always fit all their examples. Source: AW20 Fig. 3; theory/conventions#protocols.
     """
 
     tolerance: Annotated[Positive, Meta(title="tolerance", description="mean loss on the k examples")] = 1e-3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -183,6 +183,11 @@ class Curve:
         """Return a measure with indices, at the records where it was measured; None if never measured."""
         return self._arrays.get(measure)
 
+    @property
+    def all_indices(self) -> Mapping[str, Mapping[str, Floats]]:
+        """Coordinates of each index of measures with indices, by the names of measure and index."""
+        return self._indices
+
     def indices(self, measure: str) -> Mapping[str, Floats]:
         """Return the coordinates of each index of a measure, in the order of the array's dimensions."""
         return self._indices.get(measure, {})
@@ -273,21 +278,23 @@ class Curve:
             contents["weights"], contents["weights_x"] = weights, self.weights_x
         return contents
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Become the finished curve that `as_arrays` stored, with the same number of replicas.
+    def restore(self, arrays: Mapping[str, NDArray[Any]], ended: bool = True) -> None:
+        """Become the curve that `as_arrays` stored, with the same number of replicas; `ended` or growing.
 
         Raises: KeyError.
         """
         self.divergences = arrays["divergences"]
         self.inaccurate = arrays.get("inaccurate", self.inaccurate)
         self.backends = arrays["backends"].tolist()
+        clocks: dict[str, Floats] = {}
+        all_series: dict[str, MeasureSeries] = {}
         for key, array in arrays.items():
             kind, _, name = key.partition("/")
             if kind == "clock":
-                self._clocks[name] = array
+                clocks[name] = array
             elif kind == "values":
                 # Capacity 0: the arrays that were read replace the buffers, which need not be allocated.
-                series = self._series[name] = MeasureSeries(0, self.replicas)
+                series = all_series[name] = MeasureSeries(0, self.replicas)
                 series.values, series.mean = array, array[:, 0]
                 if self.replicas > 1:
                     series.mean, series.stderr = arrays[f"mean/{name}"], arrays[f"stderr/{name}"]
@@ -298,10 +305,11 @@ class Curve:
             self.weights_length = len(self._weights)
         elif "weight_bytes" in arrays:
             self.uncached_weight_bytes = int(arrays["weight_bytes"])
-        self.length = len(next(iter(self._clocks.values())))
+        self._clocks, self._series = clocks, all_series  # another thread may be reading the old ones
+        self.length = len(next(iter(clocks.values())))
         if "complete" in arrays:
             self.complete_early()
-        self.ended = self.is_restored = True
+        self.ended, self.is_restored = ended, True
 
     def mean_along(self, measure: str) -> float:
         """Return the mean of a measure along the curve, for comparing rates; infinity after a divergence."""
@@ -318,6 +326,19 @@ class Curve:
         self._weights_x[self.weights_length] = x
         self._weights[self.weights_length] = weights
         self.weights_length += 1
+
+
+def settle(curves: Sequence[Curve], shown: Curve | None, compared_by: str) -> None:
+    """Mark the best of a learner's complete curves, by a measure's mean along them.
+
+    Args:
+        shown: curve that becomes a copy of the best; None if all are shown.
+    """
+    means = {curve: curve.mean_along(compared_by) for curve in curves}
+    best = min(curves, key=means.__getitem__)
+    best.best = True
+    if shown is not None:
+        shown.copy(best, {curve.rate or 0.0: mean for curve, mean in means.items()})
 
 
 class Along(NamedTuple):

@@ -8,7 +8,7 @@ from concurrent.futures import Future, wait
 
 from engine.results.results import Results
 from engine.runtime.run import Pacing
-from engine.runtime.store import Store
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.sweep_run import Begun, Event, load_torch_for, run_sweep
 from engine.spec.sweep import Sweep
 
@@ -28,10 +28,10 @@ class Job:
         self,
         sweep: Sweep,
         notify: Callable[[Event], None] = lambda event: None,
-        store: Store | None = None,
+        writer: RunWriter | None = None,
         threads: int | None = None,
     ) -> None:
-        self._sweep, self._notify, self._store, self._threads = sweep, notify, store, threads
+        self._sweep, self._notify, self._writer, self._threads = sweep, notify, writer, threads
         self._pacing, self._stopped = Pacing(ROUND_SECONDS), threading.Event()
         self._outcome: Future[Results] = Future()
         self.results: Results | None = None
@@ -55,7 +55,7 @@ class Job:
             load_torch_for(self._sweep, self._threads)
             self._outcome.set_result(
                 run_sweep(
-                    self._sweep, self._gate, self._receive, self._store, ROUND_SECONDS, self._stopped.is_set
+                    self._sweep, self._gate, self._receive, self._writer, ROUND_SECONDS, self._stopped.is_set
                 )
             )
         except BaseException as error:

@@ -36,10 +36,10 @@ from engine.problems.data import Data
 from engine.problems.examples import Examples
 from engine.problems.matrices import Rows
 from engine.protocols import CLOCKS, EarlyEnd
-from engine.results.trace import Curve, Floats, Trace
+from engine.results.trace import Curve, Floats, Trace, settle
 from engine.runtime.compiling import Handover, compile_meanwhile
 from engine.runtime.drawn_data import DrawnData
-from engine.runtime.store import Store
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.theory_lines import theory_lines
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
@@ -140,7 +140,7 @@ def run(
     experiment: Experiment,
     gate: Gate = lambda: MOST,
     notify: Callable[[Event], None] = lambda event: None,
-    store: Store | None = None,
+    writer: RunWriter | None = None,
     turn: float = math.inf,
     data: DrawnData | None = None,
 ) -> Trace:
@@ -153,7 +153,7 @@ def run(
     Args:
         gate: returns the number of records of the next round.
         notify: receives events.
-        store: provides stored curves, and keeps the curves of learners that end.
+        writer: provides curves of earlier runs, and keeps the curves of learners that end.
         turn: seconds after which a learner pauses for the other learners and the gate.
         data: source of data that runs with equal data share.
 
@@ -168,11 +168,15 @@ def run(
     trace: Trace | None = None
     with _torch(1 if small else None) if plan.needs_torch else nullcontext():
         try:
-            trace, started = prepare(plan, store, data)
+            trace, started = prepare(plan, writer, data)
+            if writer is not None:
+                writer.begun(trace)
             notify(Loaded(trace))
             active = [learner_run for learner_run in started if not learner_run.ended]
             amid: LearnerRun | None = None
             while active and (records := gate()):
+                if writer is not None:
+                    writer.grow(trace)
                 for learner_run in _last_of(active) if amid is None else [amid]:
                     if scattered:
                         memory_estimate.give_back()
@@ -185,7 +189,7 @@ def run(
                         amid = None
                     if learner_run.ended:
                         learner_run.settle()
-                        if store is not None and (why := learner_run.keep(store)):
+                        if writer is not None and (why := learner_run.keep(writer)):
                             notify(NotKept(why))
                         active.remove(learner_run)
         except Stopped:
@@ -272,9 +276,9 @@ class LearnerRun:
                 events.append(Diverged(curve.name, x, curve.diverged, curve.replicas, curve.fate))
         return [] if self.is_side_run else events
 
-    def keep(self, store: Store) -> str | None:
+    def keep(self, writer: RunWriter) -> str | None:
         """Store the ended curves; return the reason of the first failure."""
-        return store.keep(self.plan, self.curves)
+        return writer.keep(self.plan, self.curves, self.is_side_run)
 
     @property
     def in_trace(self) -> list[Curve]:
@@ -283,15 +287,11 @@ class LearnerRun:
 
     def settle(self) -> None:
         """Compare the rates with complete curves by the mean along their curves, and mark the best."""
-        means = {curve: curve.mean_along(COMPARED_BY) for curve in self.curves}
-        best = min(self.curves, key=means.__getitem__)
-        best.best = True
-        if self.shown is not None:
-            self.shown.copy(best, {curve.rate or 0.0: mean for curve, mean in means.items()})
+        settle(self.curves, self.shown, COMPARED_BY)
 
 
 def prepare(
-    plan: RunPlan, store: Store | None = None, source: DrawnData | None = None
+    plan: RunPlan, writer: RunWriter | None = None, source: DrawnData | None = None
 ) -> tuple[Trace, list[LearnerRun]]:
     """Draw the data, compute theory lines, and put every learner at its start."""
     source, experiment = source or DrawnData(), plan.experiment
@@ -307,7 +307,7 @@ def prepare(
 
     cost = experiment.loss.of_targets(_targets(experiment))
     clocks = experiment.protocol.clocks(experiment.n)
-    begin = partial(_begun, cost=cost, streams=experiment.run.random_streams(), store=store)
+    begin = partial(_begun, cost=cost, streams=experiment.run.random_streams(), writer=writer)
     side_learner_runs = [
         begin(
             other,
@@ -361,12 +361,12 @@ def _begun(
     *,
     cost: Cost,
     streams: Streams,
-    store: Store | None,
+    writer: RunWriter | None,
 ) -> LearnerRun:
-    """Return a learner at its start, or with its curves from a store."""
+    """Return a learner at its start, or with its curves from an earlier run."""
     curves, shown = _curves(planned)
     training_run = None
-    if store is None or not store.restore(planned, curves):
+    if writer is None or not writer.restore(planned, curves, is_side_run):
         undrawn = Undrawn(planned.learner, len(curves), data, examples, cost, streams, planned.measures)
         training_run = _training_run(undrawn, planned, [*curves, *filter(None, [shown])])
     early_ends = [] if is_side_run else _early_ends(planned.experiment, len(curves))

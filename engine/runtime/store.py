@@ -1,40 +1,42 @@
-"""Store of finished curves on disk: one file per learner and point of the axes.
+"""Store of runs: one file per run, which holds its finished curves, and an index of all files.
 
-If no picture, claim or line reads a measure by replica, its mean, standard error and first replica are
-stored.
+The index tells which file has the curves of a learner at a point, and what a list of runs shows. It is made
+again from the files whenever it is lost, broken or behind them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import os
-import zipfile
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 import engine
-from engine.core import files
+from engine.core import files, journal
+from engine.core.journal import SUFFIX
 from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.learners.learner import Learner
-from engine.planning.run_plan import LearnerPlan
 from engine.results.trace import Curve
 from engine.spec.experiment import Setup
 
+if TYPE_CHECKING:
+    from engine.planning.run_plan import LearnerPlan
+
 Arrays = dict[str, NDArray[Any]]
 
-MEASURES, BY_REPLICA, POINT = "measures", "by_replica", "point"
-"""Names of arrays in a file besides its curves: names of measures, names of measures stored for every
-replica, and the key.
-"""
+Answer = TypeVar("Answer")
 
 MB = 1 << 20
 
@@ -44,124 +46,369 @@ MOST_WEIGHT_BYTES = MB
 Only panels show weights, and weights of 2²⁰ features take 32 MB at every point.
 """
 
+MOST_BYTES_BY_REPLICA = 4 * MB
+"""Maximum bytes of the curves of a single run's learner for which the values of every replica are stored."""
+
 MOST = 1024 * MB
 """Total bytes of all files."""
 
+MOST_FOUND = 8
+"""Number of files tried for curves with the same key."""
+
+PATIENCE = 5.0
+"""Seconds that an access to the index waits for other processes."""
+
+VERSION = 1
+"""Version of the tables; an index with other tables is made again."""
+
+TABLES = """
+create table runs(id text primary key, file text, size int, changed int, used real, row blob);
+create index by_file on runs(file);
+create table points(key blob, run text, start int);
+create index by_key on points(key);
+create index by_run on points(run);
+"""
+
+
+class StoredRun(msgspec.Struct, omit_defaults=True):
+    """What a list of runs shows of a run.
+
+    Args:
+        id: eight letters that name the run.
+        began, ended: seconds since 1970; `ended` is None for a run that has no end in its file.
+        state: "finished", "stopped", "failed", or "running" for a run that has no end in its file.
+        document: the experiment as a preset document.
+        resolved: digest of everything the run depends on.
+        claims: claims and outcomes, as in JSON.
+        headline: the finding of its first picture.
+        chart: heights of its first curve, for a small chart.
+        detached: whether it runs in a process of its own, without a terminal.
+    """
+
+    id: str
+    began: float
+    title: str
+    version: str
+    document: dict[str, Any]
+    preset: str | None = None
+    resolved: str = ""
+    code: str = ""
+    host: str = ""
+    process: int = 0
+    detached: bool = False
+    state: str = "running"
+    ended: float | None = None
+    claims: list[dict[str, Any]] = []
+    headline: str = ""
+    chart: list[float | None] = []
+    pinned: bool = False
+    announced: bool = False
+    tags: list[str] = []
+    points: int = 1
+    finished: int = 0
+    path: str = ""
+    bytes: int = 0
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the run was begun on this machine."""
+        return self.host == socket.gethostname()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether a process of this machine is writing its file."""
+        try:
+            return self.ended is None and journal.is_written(Path(self.path))
+        except OSError:
+            return False
+
+    @property
+    def fate(self) -> str:
+        """State in a word or two; a run without an end and without a writer was cut off."""
+        return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
+
+    def receive(self, frame: journal.Frame) -> None:
+        """Take over what a frame of its file says about the run."""
+        if frame.kind == "mark":
+            content = frame.content
+            for name in ("pinned", "announced", "tags", "headline", "chart", "claims"):
+                setattr(self, name, content.get(name, getattr(self, name)))
+        elif frame.kind == "done":
+            self.finished += 1
+        elif frame.kind == "end ":
+            self.state, self.ended = frame.content["state"], frame.content["time"]
+
+
+class Place(NamedTuple):
+    """Place of the curves of a learner: a file, and where its frame begins."""
+
+    path: Path
+    start: int
+
 
 class Store:
-    """Finished curves, stored under a key of everything that determines them.
+    """Runs in a folder. Processes may share it; each run is written by one.
 
-    The key contains the learner, problem, protocol and run, all resolved, the code of the engine and of
-    parts from outside, and the content of data files. Titles, pictures, claims, measures, roles and other
-    learners are not part of the key, nor are names that do not affect draws: renamed learners are found
-    again. A file holds its key as JSON beside its arrays, so that an index of a folder can be made from the
-    files alone. Pictures and claims decide which values of replicas a file has. A set-up that needs other
-    values is computed anew.
+    Curves have a key of everything that determines them: the learner, problem, protocol and run, all
+    resolved, the code of the engine and of parts from outside, and the content of data files. Titles,
+    pictures, claims, measures, roles and other learners are not part of the key, nor are names that do not
+    affect draws: renamed learners are found again. Pictures and claims decide which values of replicas a file
+    has. A set-up that needs other values is computed anew.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
         """Use a folder, made on first use, for files of up to `limit` bytes together."""
-        self._folder, self._limit = folder, limit
-        self._bytes_used: int | None = None
-        self._reported = False
+        self.folder, self.limit = folder, limit
+        self._index: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
+        """Held during an access to the index, because threads share its connection."""
 
-    def restore(self, planned: LearnerPlan, curves: Sequence[Curve]) -> bool:
-        """Fill the empty curves of a learner, one per rate, from the store, and return whether it has them.
+    def find(self, key: bytes) -> Iterator[Place]:
+        """Yield the places of the curves with a key, newest first."""
+        query = (
+            "select file, start from points join runs on run = id where key = ? order by used desc limit ?"
+        )
+        digest = hashlib.sha256(key).digest()
+        for file_name, start in self._rows(query, digest, MOST_FOUND):
+            yield Place(self.folder / file_name, start)
 
-        A broken file counts as missing. So does a file without a measure or values of replicas that the
-        experiment reads.
+    def runs(self) -> list[StoredRun]:
+        """Return all runs, the newest first."""
+        self._catch_up()
+        rows = self._rows("select file, size, row from runs")
+        return sorted((self._of_row(*row) for row in rows), key=lambda run: run.began, reverse=True)
+
+    def run(self, name: str) -> StoredRun | None:
+        """Return the run with this name; None without one."""
+        rows = self._rows("select file, size, row from runs where id = ?", name)
+        return self._of_row(*rows[0]) if rows else None
+
+    def _rows(self, query: str, *parameters: Any) -> list[Any]:
+        """Return the rows of the index that answer a query; none without an index."""
+        nothing: list[Any] = []
+        return self._ask(lambda index: index.execute(query, parameters).fetchall(), nothing)
+
+    def _of_row(self, file_name: str, size: int, row: bytes) -> StoredRun:
+        run = msgspec.msgpack.decode(row, type=StoredRun)
+        run.path, run.bytes = str(self.folder / file_name), size
+        return run
+
+    def mark(self, run: StoredRun, **marks: Any) -> None:
+        """Write `pinned`, `announced`, `tags`, `claims`, `headline` or `chart` of a run into its file.
+
+        Raises: BadInput.
         """
-        path = self._path(_key(planned.experiment, planned.learner))
-        recorded, by_replica = _names(planned), planned.by_replica
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                if recorded - set(file[MEASURES].tolist()) or by_replica - set(file[BY_REPLICA].tolist()):
-                    return False
-                stored = [_of_curve(file, number) for number in range(len(curves))]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            return False
-        for curve, arrays in zip(curves, stored, strict=True):
-            curve.restore(arrays)
-        with suppress(OSError):
-            os.utime(path)  # marks the use: the least recently used file is removed first
-        return True
+        with files.faults(run.path, "cannot be written"):
+            journal.append(Path(run.path), "mark", marks)
+        self.observe(Path(run.path))
 
-    def keep(self, planned: LearnerPlan, curves: Sequence[Curve]) -> str | None:
-        """Store the finished curves of a learner, one per rate.
+    def remove(self, run: StoredRun) -> None:
+        """Delete a run. Raises: BadInput for a run that is still written."""
+        if run.is_written:
+            raise BadInput(run.id, "it is still running; stop it first")
+        with files.faults(run.path, "cannot be deleted"):
+            Path(run.path).unlink(missing_ok=True)
+        self._ask(lambda index: _forget(index, Path(run.path).name), None)
 
-        Return the reason of the first failure; None for later failures and for success. Remove the least
-        recently used files if all files together exceed the limit.
+    def make_room(self) -> list[StoredRun]:
+        """Remove the least recently used runs beyond the limit that are neither pinned nor running.
+
+        Returns: the removed runs.
         """
-        try:
-            self._keep(planned, curves)
-        except (BadInput, MemoryError) as error:
-            reported, self._reported = self._reported, True
-            return None if reported else str(error) or "there is not enough memory"
-        return None
+        total = sum(size for (size,) in self._rows("select size from runs"))
+        if total <= self.limit:
+            return []
+        used = dict(self._rows("select id, used from runs"))
+        removed = []
+        for run in sorted(self.runs(), key=lambda run: used.get(run.id, run.began)):
+            if total <= self.limit:
+                break
+            if not run.pinned and not run.is_written:
+                with suppress(BadInput):
+                    self.remove(run)
+                    total -= run.bytes
+                    removed.append(run)
+        return removed
 
-    def _keep(self, planned: LearnerPlan, curves: Sequence[Curve]) -> None:
-        key = _key(planned.experiment, planned.learner)
-        recorded, by_replica = _names(planned), planned.by_replica
-        arrays: Arrays = {
-            POINT: np.array(key.decode()),
-            MEASURES: np.array(sorted(recorded), str),
-            BY_REPLICA: np.array(sorted(by_replica), str),
-        }
-        weight_bytes = sum(curve.weights.nbytes for curve in curves if curve.weights is not None)
-        for number, curve in enumerate(curves):
-            reduced = _reduced(curve, by_replica, with_weights=weight_bytes <= MOST_WEIGHT_BYTES)
-            arrays |= {f"{number}/{array_name}": array for array_name, array in reduced.items()}
-        content = io.BytesIO()
-        np.savez(content, **arrays)  # type: ignore[arg-type]
-        path, size = self._path(key), content.getbuffer().nbytes
-        with files.faults(str(path), "cannot be made"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        if size > self._limit:
-            raise BadInput(str(path), f"it takes {size / MB:.3g} MB, and all may take {self._limit / MB:.3g}")
-        if self._bytes_used is None:  # remove leftovers once, and only in a process that writes
-            for folder in self._folder.glob("??"):
-                files.remove_leftovers(folder)
-        files.write(path, content.getvalue(), "")
-        self._make_room(size)
+    def touch(self, file_name: str) -> None:
+        """Count a run as used now."""
+        self._rows("update runs set used = ? where file = ?", time.time(), file_name)
 
-    def _make_room(self, size: int) -> None:
-        """Remove old files beyond the limit, after a file of this size was written."""
-        if self._bytes_used is not None:
-            self._bytes_used += size
-        if self._bytes_used is None or self._bytes_used > self._limit:
-            files = sorted(_files(self._folder), key=lambda file: file.used)
-            self._bytes_used = sum(file.size for file in files)
-            for file in files:
-                if self._bytes_used <= self._limit:
-                    break
+    def observe(self, path: Path, keys: Collection[tuple[bytes, int]] | None = None) -> None:
+        """Bring what the index knows of a file up to date.
+
+        Args:
+            keys: digests of the keys, and places, of curves that were appended; None reads the whole file.
+        """
+        if keys is None:
+            self._ask(lambda index: _scan(index, path), None)
+            return
+
+        def add(index: sqlite3.Connection) -> None:
+            rows = [(digest, id_of(path), start) for digest, start in keys]
+            index.executemany("insert into points values (?, ?, ?)", rows)
+
+        self._ask(add, None)
+
+    def _catch_up(self) -> None:
+        """Read the files that the index does not know as they are, and forget files that are gone."""
+        present = {name: (status.st_size, status.st_mtime_ns) for name, status in _files(self.folder)}
+
+        def compare(index: sqlite3.Connection) -> None:
+            indexed = {
+                file_name: (size, changed)
+                for file_name, size, changed in index.execute("select file, size, changed from runs")
+            }
+            for file_name in indexed.keys() - present.keys():
+                _forget(index, file_name)
+            for file_name in present:
+                if indexed.get(file_name) != present[file_name]:
+                    _scan(index, self.folder / file_name)
+
+        self._ask(compare, None)
+
+    def _ask(self, question: Callable[[sqlite3.Connection], Answer], without: Answer) -> Answer:
+        """Return the answer of the index, within one transaction; `without` if there is none.
+
+        A broken index is made again once. A locked index or a full disk costs a search, and never a run.
+        """
+        with self._lock:
+            for _ in range(2):
+                try:
+                    if self._index is None:
+                        self._index = self._connect()
+                    with _transaction(self._index):
+                        return question(self._index)
+                except sqlite3.OperationalError as error:
+                    self._close()
+                    if "malformed" not in str(error) and "no such table" not in str(error):
+                        return without
+                    self._drop()
+                except sqlite3.DatabaseError:
+                    self._close()
+                    self._drop()
+                except OSError:
+                    return without
+            return without
+
+    def _connect(self) -> sqlite3.Connection:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.folder / "index.sqlite"
+        index = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        index.execute("pragma journal_mode = wal")
+        index.execute("pragma synchronous = off")  # the files remain after a power failure
+        with _transaction(index):
+            (version,) = index.execute("pragma user_version").fetchone()
+            if version != VERSION:
+                index.execute("drop table if exists runs")
+                index.execute("drop table if exists points")
+                for statement in filter(str.strip, TABLES.split(";")):
+                    index.execute(statement)
+                index.execute(f"pragma user_version = {VERSION}")
+                for file_name, _ in _files(self.folder):
+                    _scan(index, self.folder / file_name)
+        # Runs without an end may have grown since: a writer may have been killed before it told the index.
+        for (file_name,) in index.execute("select file from runs where changed is null").fetchall():
+            with _transaction(index):
+                _scan(index, self.folder / file_name)
+        return index
+
+    def _close(self) -> None:
+        if self._index is not None:
+            with suppress(sqlite3.Error):
+                self._index.close()
+            self._index = None
+
+    def _drop(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                (self.folder / f"index.sqlite{suffix}").unlink()
+
+
+@contextmanager
+def _transaction(index: sqlite3.Connection) -> Iterator[None]:
+    index.execute("begin immediate")
+    try:
+        yield
+    except BaseException:
+        with suppress(sqlite3.Error):
+            index.execute("rollback")
+        raise
+    index.execute("commit")
+
+
+def _files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the names of the runs' files, and their status; other programs may add or remove files."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for file in entries:
+            if file.name.endswith(SUFFIX) and not file.name.startswith("."):
                 with suppress(OSError):
-                    file.path.unlink()
-                self._bytes_used -= file.size
-
-    def _path(self, key: bytes) -> Path:
-        """Return the path of the curves of a learner, named by a hash of their key."""
-        digest = hashlib.sha256(key).hexdigest()
-        return self._folder / digest[:2] / f"{digest[2:34]}.npz"
+                    yield file.name, file.stat()
 
 
-class _File(NamedTuple):
-    """File of the store."""
+def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
+    """Return what a file says about its run, and the digests and places of its curves.
 
-    path: Path
-    size: int
-    used: float
-    """Time of the last write or read."""
+    Raises: OSError. BadInput for a file of another kind, of a newer version or without a beginning.
+    """
+    run: StoredRun | None = None
+    keys = []
+    for frame in journal.frames(path):
+        if frame.kind == "head":
+            run = msgspec.convert(frame.content, StoredRun)
+        elif run is None:
+            break
+        elif frame.kind == "key ":
+            keys.append((frame.content["key"], frame.content["start"]))
+        else:
+            run.receive(frame)
+    if run is None:
+        raise BadInput(str(path), "the file of the run has no beginning")
+    run.path, run.bytes = str(path), path.stat().st_size
+    return run, keys
 
 
-def _files(folder: Path) -> Iterator[_File]:
-    """Yield the present files; other programs may add or remove files meanwhile."""
-    for path in folder.glob("??/*.npz"):
-        with suppress(OSError):
-            status = path.stat()
-            yield _File(path, status.st_size, status.st_mtime)
+def _scan(index: sqlite3.Connection, path: Path) -> None:
+    """Enter a file into the index as it is now; a file that cannot be read is not entered."""
+    try:
+        status = path.stat()
+        run, keys = read(path)
+    except FileNotFoundError:
+        _forget(index, path.name)
+        return
+    except (OSError, BadInput, msgspec.MsgspecError, ValueError, KeyError):
+        return  # a file of a newer version stays as it is, for the newer version
+    row = index.execute("select used from runs where file = ?", (path.name,)).fetchone()
+    used = row[0] if row else run.ended or run.began
+    _forget(index, path.name)
+    changed = status.st_mtime_ns if run.ended else None
+    index.execute(
+        "insert or replace into runs values (?, ?, ?, ?, ?, ?)",
+        (
+            id_of(path),
+            path.name,
+            status.st_size,
+            changed,
+            used,
+            msgspec.msgpack.encode(run),
+        ),
+    )
+    index.executemany(
+        "insert into points values (?, ?, ?)", [(digest, id_of(path), start) for digest, start in keys]
+    )
 
 
-def _key(setup: Setup, learner: Learner) -> bytes:
+def _forget(index: sqlite3.Connection, file_name: str) -> None:
+    index.execute("delete from points where run = ?", (id_of(Path(file_name)),))
+    index.execute("delete from runs where file = ?", (file_name,))
+
+
+def id_of(path: Path) -> str:
+    """Return the name of the run in a file."""
+    return path.name.removesuffix(SUFFIX).rpartition("-")[2]
+
+
+def key_of(setup: Setup, learner: Learner) -> bytes:
     """Return everything that the curves of a learner depend on, as JSON."""
     words = {
         "code": code(),
@@ -192,12 +439,12 @@ def code() -> str:
     return digest.hexdigest()
 
 
-def _names(planned: LearnerPlan) -> frozenset[str]:
+def names_of(planned: LearnerPlan) -> frozenset[str]:
     """Return the names of the recorded measures of a learner."""
     return frozenset(measure.name for measure in planned.measures)
 
 
-def _reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
+def reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
     """Return the arrays of a curve, without replicas and weights that nothing reads."""
     arrays = curve.as_arrays()
     for measure in set(curve.measures) - set(by_replica):
@@ -205,11 +452,6 @@ def _reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> A
     if not with_weights and curve.weights is not None:
         arrays["weight_bytes"] = np.array(arrays.pop("weights").nbytes)
     return arrays
-
-
-def _of_curve(file: Any, number: int) -> Arrays:
-    prefix = f"{number}/"
-    return {name.removeprefix(prefix): file[name] for name in file.files if name.startswith(prefix)}
 
 
 def _digest(path: Path) -> str:

@@ -15,7 +15,8 @@ from engine.results.results import Results
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import MOST, Finished, Gate, Loaded, run
 from engine.runtime.run import Event as RunEvent
-from engine.runtime.store import Store
+from engine.runtime.run_writer import RunWriter
+from engine.runtime.store import StoredRun
 from engine.spec.sweep import Sweep
 
 
@@ -24,6 +25,8 @@ class Begun:
     """Event: the results exist, and will grow."""
 
     results: Results
+    run: str | None = None
+    """Name of the run in the store; None without a store."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,22 @@ class PointDone:
     number: int
 
 
-Event: TypeAlias = RunEvent | Begun | PointDone
+@dataclass(frozen=True)
+class Removed:
+    """Event: earlier runs were removed from the store to make room."""
+
+    runs: list[StoredRun]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Event: the run is in the store as a whole. It comes after `Finished`, or at a stop."""
+
+    run: str
+    """Name of the run; that of an equal earlier run, if nothing was computed."""
+
+
+Event: TypeAlias = RunEvent | Begun | PointDone | Removed | Stored
 
 
 def load_torch_for(sweep: Sweep, threads: int | None = None) -> None:
@@ -46,45 +64,78 @@ def run_sweep(
     sweep: Sweep,
     gate: Gate = lambda: MOST,
     notify: Callable[[Event], None] = lambda event: None,
-    store: Store | None = None,
+    writer: RunWriter | None = None,
     turn: float = math.inf,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Results:
-    """Run every point of a sweep; `gate`, `notify` and `turn` are those of `run`. `Finished` comes last.
+    """Run every point of a sweep; `gate`, `notify` and `turn` are those of `run`. `Finished` comes once.
 
     Curves in the store are not computed again, and it stores those of every learner that ends. So a sweep
     continues where it was, however the program ended. Points with equal data share them. Along an axis with
     `until`, learners whose reading is known are skipped.
 
     Args:
+        writer: writes the run into a store.
         stopped: function that returns whether to end; it is called while numbers are drawn or a solver works,
             when `gate` is not.
 
     Raises: BadInput, with the point that cannot be run.
     """
-    results, data = Results(sweep), DrawnData()
-    notify(Begun(results))
+    results = Results(sweep)
+    if writer is None:
+        notify(Begun(results))
+        _run_points(results, gate, notify, None, turn, stopped)
+        return results
+    writer.begin(sweep)
+    notify(Begun(results, writer.run))
+    state = "failed"
+    try:
+        state = "finished" if _run_points(results, gate, notify, writer, turn, stopped) else "stopped"
+    finally:
+        writer.end(results, state)
+        if writer.removed:
+            notify(Removed(writer.removed))
+    notify(Stored(writer.run))
+    return results
+
+
+def _run_points(
+    grown: Results,
+    gate: Gate,
+    notify: Callable[[Event], None],
+    writer: RunWriter | None,
+    turn: float,
+    stopped: Callable[[], bool],
+) -> bool:
+    """Run the points of a sweep, and return whether all of them are complete. Raises: BadInput."""
+    sweep, data, trace = grown.sweep, DrawnData(), None
     with stopped_by(stopped):
         for number in range(len(sweep.points)):
-            if skipped := known_at(results, number):
-                results.skipped[number] = skipped
-            experiment = results.experiment(number)
+            if skipped := known_at(grown, number):
+                grown.skipped[number] = skipped
+            if writer is not None:
+                writer.at(number)
+                writer.skip(grown.skipped)
+            experiment = grown.experiment(number)
             if not experiment.learners:
                 continue
 
             def received(event: RunEvent, number: int = number) -> None:
                 if isinstance(event, Loaded):
-                    results.traces[number] = event.trace
+                    grown.traces[number] = event.trace
                 if not isinstance(event, Finished):
                     notify(event)
 
             try:
-                trace = run(experiment, gate, received, store, turn, data)
+                trace = run(experiment, gate, received, writer, turn, data)
             except Stopped:
-                return results
+                return False
             if not trace.ended:
-                return results
-            results.finished.add(number)
+                return False
+            grown.finished.add(number)
+            if writer is not None:
+                writer.point_done(trace)
             notify(PointDone(number))
+    assert trace is not None, "the first point is never skipped"
     notify(Finished(trace))
-    return results
+    return True

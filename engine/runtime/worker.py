@@ -13,7 +13,7 @@ from engine.core.parts import BadInput
 from engine.planning import memory_estimate
 from engine.results.trace import Trace
 from engine.runtime.run import Loaded, Pacing
-from engine.runtime.store import Store
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.sweep_run import Event as RunEvent
 from engine.runtime.sweep_run import load_torch_for, run_sweep
 from engine.spec.sweep import Sweep
@@ -61,10 +61,10 @@ class Worker:
         sweep: Sweep,
         notify: Callable[[Event], None],
         threads: int | None = None,
-        store: Store | None = None,
+        writer: RunWriter | None = None,
         turn: threading.Lock | None = None,
     ) -> None:
-        self._sweep, self._notify, self._threads, self._store = sweep, notify, threads, store
+        self._sweep, self._notify, self._threads, self._writer = sweep, notify, threads, writer
         self._turn = turn or threading.Lock()
         self._change = threading.Condition()
         self._paused = False
@@ -159,7 +159,7 @@ class Worker:
             load_torch_for(self._sweep, self._threads)
             self._notify(Changed("running"))
             run_sweep(
-                self._sweep, self._gate, self._receive, self._store, ROUND_SECONDS, lambda: self._stopped
+                self._sweep, self._gate, self._receive, self._writer, ROUND_SECONDS, lambda: self._stopped
             )
             self._notify(Changed("stopped" if self._stopped else "finished"))
         except BadInput as error:

@@ -21,7 +21,7 @@ class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
 
     HiGHS solves it as a linear program in w₊, w₋ ≥ 0, w = w₊ − w₋, anew for every k. If several w are
     shortest, HiGHS chooses one. If no w fits the labels, the least-squares fit replaces them. Source: Chen,
-    Donoho, Saunders 1998; theory.md §4.
+    Donoho, Saunders 1998; theory/conventions#update-rules.
     """
 
     def structure(self) -> SolverStructure:

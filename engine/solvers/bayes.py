@@ -21,7 +21,8 @@ class Bayes(Solver, frozen=True, tag="bayes"):
 
     Every feature has the prior 1/d. An example has the likelihood 1 − ε if the signs agree, and ε otherwise,
     so w_i ∝ (1 − ε)^(agreements) ε^(disagreements). For x = ±1, the prediction xᵀw is the posterior mean of
-    the label before its flip. The work per example is O(d), in float64. Source: theory.md §4.
+    the label before its flip. The work per example is O(d), in float64. Source:
+    theory/conventions#update-rules.
     """
 
     flip: Annotated[

@@ -22,7 +22,7 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
     Weights have variance σ²/fan-in, and L = 0 is a Gaussian prior N(0, σ²/d) of θ. Given the examples, θ is
     the solution w of least norm plus a vector orthogonal to all instances, with a uniform direction. So w is
     the posterior mean, and w predicts. The measures posterior-spread and log-evidence are about the
-    orthogonal part. Source: Hanin, Zlokapa 2023; theory-nets.md §40.
+    orthogonal part. Source: Hanin, Zlokapa 2023; theory/regions-and-random-matrices#bayesian-interpolation.
     """
 
     depth: Annotated[int, Meta(ge=0, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 1

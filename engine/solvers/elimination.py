@@ -30,7 +30,8 @@ class Elimination(Solver, frozen=True, tag="elimination"):
     the sign of 0 is a coin. They are solved in order, and equations that contradict earlier ones are left
     out. If an instance is not a product of solved instances, its label is not determined: free unknowns are
     then set to 0, or, with `abstain`, the prediction is 0. Memory and decoder are written by hand, not
-    learned. Source: AS20; theory-bias.md §§41, 42.
+    learned. Source: AS20; theory/parities-and-noise#parities,
+    theory/parities-and-noise#one-example-or-a-mean.
     """
 
     batch: Annotated[

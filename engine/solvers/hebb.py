@@ -16,7 +16,7 @@ class Hebb(Solver, frozen=True, tag="hebb"):
 
     The sum without 1/k has the same direction, and so the same 0/1 error. The mean tends to w* if instances
     have the second moment I and labels are xᵀw*. The work per example is O(d), in float64. Source: Hebb 1949;
-    theory-symmetry.md §19.
+    theory/symmetry#half-spaces.
     """
 
     def structure(self) -> SolverStructure:

@@ -58,7 +58,7 @@ class Kernel(Solver, frozen=True, tag="kernel"):
     The Cholesky factor of K + λI grows by a row per example, in float64, along with its product with the
     kernels of all rows: O(k² + n k + n d) per example, with n numbers stored for each example. With the
     linear kernel, the weights are known too. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et
-    al. 2018 for ntk; WKA21 §2 for xor-product; theory.md §§2, 4.
+    al. 2018 for ntk; WKA21 §2 for xor-product; theory/conventions#matrices, theory/conventions#update-rules.
     """
 
     kernel: Annotated[

@@ -30,7 +30,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     Each is fitted to the first 70 % of the examples. The strength with the fewest mistakes on the others (the
     smallest, if there are several) is fitted to all. scikit-learn's liblinear solves it, anew for every k.
     Raises ArithmeticError if the remaining slopes are above 1e-3 of the first ones. Source: Ng 2004;
-    theory-symmetry.md §19.
+    theory/symmetry#half-spaces.
     """
 
     C: C = None

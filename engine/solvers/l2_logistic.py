@@ -38,7 +38,7 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     tried. Each is fitted to the first 70 % of the examples. The strength with the fewest mistakes on the
     others (the smallest, if there are several) is fitted to all. scikit-learn's Newton method solves it in
     the span of the examples, anew for every k. Raises ArithmeticError if more than 1e-4 of the slope at w = 0
-    is left. Source: Ng 2004; theory-symmetry.md §19.
+    is left. Source: Ng 2004; theory/symmetry#half-spaces.
     """
 
     C: C = None

@@ -39,7 +39,8 @@ class Lasso(Solver, frozen=True, tag="lasso"):
     change their sign leave the set, and the feature with the steepest slope enters, until no slope is above
     the penalty. The method begins with the active features of the previous solution, which an example seldom
     changes. If several w are minimisers, the result depends on these features. As λ → 0, it becomes
-    `basis-pursuit`. Source: Tibshirani 1996; Lee et al. 2006 for signs and active sets; theory.md §4.
+    `basis-pursuit`. Source: Tibshirani 1996; Lee et al. 2006 for signs and active sets;
+    theory/conventions#update-rules.
     """
 
     lam: Annotated[float, Meta(gt=0, title="penalty λ", description="weight of ‖w‖₁")] = 0.1

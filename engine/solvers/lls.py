@@ -21,7 +21,7 @@ class LLS(Solver, frozen=True, tag="lls"):
     Greville's recursion updates, in float64, the projector P onto the span of the instances and M = (XᵀX)⁺. A
     new instance x has the part c = x − P x outside the span. If c ≠ 0, then w ← w + c (y − xᵀw)/‖c‖²;
     otherwise w ← w + M x (y − xᵀw)/(1 + xᵀM x). M is computed when the first dependent instance needs it.
-    Source: Greville 1960; theory.md §4.
+    Source: Greville 1960; theory/conventions#update-rules.
     """
 
     def structure(self) -> SolverStructure:

@@ -49,7 +49,8 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
     largest of Re(e^(−ia) c_f) over angles a. Programs with more and more angles are solved until their
     optimum, a lower bound, agrees with Σ|c_f| up to 1e-9. Raises ArithmeticError if a relative gap of 1e-4 is
     left in the end. HiGHS solves the programs, anew for every k. Once no w separates the examples, w is NaN,
-    and the learner has diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b; theory-bias.md §47.
+    and the learner has diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b;
+    theory/implicit-bias#optimisation-geometry.
     """
 
     q: Annotated[

@@ -25,7 +25,7 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
     Its direction has the largest margin min_j y_j x_jᵀw/‖w‖₂, which is 1/‖w‖₂. Labels are ±1, and the model
     has no bias. It is computed by Lawson and Hanson's non-negative least squares, anew for every k. Once no w
     separates the examples, w is NaN, and the learner has diverged. Source: Vapnik 1982; Lawson, Hanson 1974
-    ch. 23; theory-symmetry.md §19.
+    ch. 23; theory/symmetry#half-spaces.
     """
 
     def structure(self) -> SolverStructure:

@@ -33,7 +33,7 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
     and w₀ = 0, it is the w of least ‖w‖_q, the limit of `p-norm`; the default is p = 2 ln d. scipy's
     trust-region Newton method solves the dual, anew for every k. Raises ArithmeticError if a label is missed
     by more than a share of 1e-9. If no such w fits the labels, the least-squares fit by such w replaces them.
-    Source: GLSS18a; theory-bias.md §47.
+    Source: GLSS18a; theory/implicit-bias#optimisation-geometry.
     """
 
     potential: Annotated[

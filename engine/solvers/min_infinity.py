@@ -19,7 +19,8 @@ class MinInfinity(Solver, frozen=True, tag="min-infinity"):
 
     HiGHS solves it as a linear program in w and t, −t ≤ w_i ≤ t, anew for every k. If several w are shortest,
     HiGHS chooses one. If no w fits the labels, the least-squares fit replaces them. Rules with equal steps
-    along all axes, such as sign descent and Adam, end near this solution. Source: theory-symmetry.md §65.
+    along all axes, such as sign descent and Adam, end near this solution. Source:
+    theory/symmetry#modern-optimizers.
     """
 
     def structure(self) -> SolverStructure:

@@ -54,7 +54,7 @@ class MinQ(Solver, frozen=True, tag="min-q"):
     dual from a large α down to this α, anew for every k, until Xw = y up to 1e-10 and the duality gap is
     below 1e-9 of the objective; otherwise it raises ArithmeticError. If no w fits the labels, the
     least-squares fit replaces them. α has the unit of the weights of the net. Source: WGL20 Thm 1;
-    theory-bias.md §34; theory-nets.md §34.
+    theory/implicit-bias#kernel-and-rich; theory/implicit-bias#shaped-start.
     """
 
     alpha: Annotated[

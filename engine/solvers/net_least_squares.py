@@ -34,7 +34,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
     Each fit is by Levenberg and Marquardt's method in a trust region, with the exact Jacobian, from a start
     with entries N(0, s²), the same for all replicas. It may miss the global minimum. With fewer parameters
     than labels, p = k (d + 1) < n, only a set of labels of measure 0 can be fitted. Raises ArithmeticError if
-    a search meets non-finite numbers. Source: theory-bias.md §43.
+    a search meets non-finite numbers. Source: theory/parities-and-noise#fitting-anything.
     """
 
     units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4

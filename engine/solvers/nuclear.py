@@ -35,7 +35,7 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
     for every k, from the shortest W that fits. Of several minimisers, the solution is the limit of this
     alternation, which rotates with the instances. The dual gives a lower bound on ‖W‖_* throughout. If no W
     fits the labels, the least-squares fit replaces them. Raises ArithmeticError if the final gap is above a
-    thousandth. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956; theory-open.md §17.
+    thousandth. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956; theory/hadamard#factors.
     """
 
     factors: Pair = None

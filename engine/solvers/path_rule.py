@@ -37,7 +37,7 @@ class PathRule(Solver, frozen=True, tag="path-rule"):
     indicator vector of its tuple is a sum, over F₂, of indicator vectors of seen tuples (Gaussian
     elimination). Two factors are the same or opposite if |x·x̃| = ‖x‖‖x̃‖, so rotations of single factors do
     not change predictions. For two factors, the prediction is sgn(x¹ᵀ Σ_p (MMᵀ)^p M x²), M = Σ_t y_t x¹_t
-    x²_tᵀ, with sgn 0 = 0. Source: theory-open.md §17.
+    x²_tᵀ, with sgn 0 = 0. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None

@@ -23,7 +23,7 @@ class Perceptron(Solver, frozen=True, tag="perceptron"):
     and the model has no bias. A margin of 0 up to rounding, √ε of the longest ‖x‖², is a mistake, too.
     Otherwise rounding would decide the mistakes on orthogonal examples. Separable examples with ‖x‖ ≤ R and
     margin γ cause at most (R/γ)² mistakes. A pass costs O(d + k) per mistake, by inner products of the
-    examples. Source: Rosenblatt 1958; Novikoff 1962; theory-symmetry.md §19.
+    examples. Source: Rosenblatt 1958; Novikoff 1962; theory/symmetry#half-spaces.
     """
 
     passes: Annotated[

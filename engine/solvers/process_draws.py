@@ -32,7 +32,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
     process after labels with noise of variance λ, and the mean of many tends to kernel ridge regression with
     the penalty λ, with an error of √(posterior variance/S). All rows of one prediction belong to the same
     draws. Solved with the eigenvectors of K on the examples and the rows predicted, in float64. Source:
-    Rasmussen, Williams 2006; theory-nets.md §32.
+    Rasmussen, Williams 2006; theory/kernels-and-entropy#kernels.
     """
 
     draws: Annotated[Count, Meta(title="draws S", description="functions that are averaged")] = 100

@@ -24,7 +24,8 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     ω ~ N(0, I/s²) and b uniform on [0, 2π), one draw per replica. φ(x)ᵀφ(x̃) has the mean exp(−‖x −
     x̃‖²/(2s²)) and deviates from it by about 1/√D. So the fit tends to kernel ridge regression with the rbf
     kernel as D grows. It is solved in its dual form by the kernel φᵀφ̃, in float64. λ must be above 0,
-    because D features fit no more than D examples. Source: Rahimi, Recht 2007; theory-nets.md §32.
+    because D features fit no more than D examples. Source: Rahimi, Recht 2007;
+    theory/kernels-and-entropy#kernels.
     """
 
     features: Annotated[Count, Meta(title="features D", description="random cosines")] = 1000

@@ -21,7 +21,7 @@ class Ridge(Solver, frozen=True, tag="ridge"):
     λ = `lam` is relative to the sum over examples, not to their mean. Recursive least squares in float64,
     with O(d²) work per example, updates a square root S of P = (XᵀX + λI)⁻¹ = S Sᵀ, from S = I/√λ. With φ =
     Sᵀx and s = 1 + ‖φ‖², w ← w + S φ (y − xᵀw)/s and S ← S − S φ φᵀ/(s + √s). As λ → 0, it becomes `lls`.
-    Source: Hoerl, Kennard 1970; Potter 1963 for the square root; theory.md §4.
+    Source: Hoerl, Kennard 1970; Potter 1963 for the square root; theory/conventions#update-rules.
     """
 
     lam: Annotated[float, Meta(ge=1e-12, title="penalty λ", description="above 0; lls has λ = 0")] = 1.0

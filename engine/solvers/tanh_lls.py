@@ -21,7 +21,8 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
 
     On rows inside the span, such as rows seen, it is xᵀw. On random signs, an unseen row with the label y =
     ±1 has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)), ρ = k/d, and this tanh is the posterior mean of y given xᵀw alone. From
-    k = d on, it is a sign. It costs O(d²) per example, and O(n d²) per record. Source: theory-open.md §18b.
+    k = d on, it is a sign. It costs O(d²) per example, and O(n d²) per record. Source:
+    theory/hadamard#random-signs.
     """
 
     def structure(self) -> SolverStructure:

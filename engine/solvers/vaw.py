@@ -41,7 +41,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
     xᵀw and the leverages xᵀA⁻¹x of all rows by multiples of xᵀA⁻¹x_k and of its square. If the examples are
     the rows in their order, one product computes these changes for several examples, so that an example costs
     O(d² + n d). Once all leverages are small, float32 data are multiplied in float32, because these products
-    only change sums in float64. Source: Azoury, Warmuth 2001; Vovk 2001; theory.md §4.
+    only change sums in float64. Source: Azoury, Warmuth 2001; Vovk 2001; theory/conventions#update-rules.
     """
 
     eps: Annotated[float, Meta(ge=1e-12, title="ε", description="A starts at εI")] = 1.0

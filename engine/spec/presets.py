@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
 
-FILES = ".toml", ".json"
-"""Suffixes of preset files, and of result files, which contain the preset."""
+FILES = ".toml", ".json", ".run"
+"""Suffixes of preset files, and of results and stored runs, which contain the preset."""
 
 
 def folder() -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from engine.core import catalogue, files
+from engine.core import catalogue, files, journal
 from engine.core.parts import BadField, BadInput
 from engine.core.texts import LONGEST_QUOTE, cut, listed, nearest, quoted
 from engine.problems.data_files import beside
@@ -46,10 +46,12 @@ RESULT, MOST_BYTES_OF_RESULT = ".json", 1 << 28
 def read_raw(path: Path) -> Raw:
     """Return the content of a preset file, with data paths relative to the working directory.
 
-    For a result file, it is the experiment that was run.
+    For a result file or a stored run, it is the experiment that was run.
     """
     is_result = path.suffix == RESULT
     with files.faults(""):
+        if path.suffix == journal.SUFFIX:
+            return _experiment_of_run(path)
         content = files.read(path, MOST_BYTES_OF_RESULT if is_result else MOST_BYTES)
     raw = _experiment_of_result(content) if is_result else raw_values.document(content)
     for part_name, part, fields in _data_files(raw):
@@ -58,6 +60,15 @@ def read_raw(path: Path) -> Raw:
                 part[field] = beside(path.parent, part[field])
             _set_beside(path.parent, raw.get("axes"), f"problem.{part_name}.{field}")
     return raw
+
+
+def _experiment_of_run(path: Path) -> Raw:
+    """Return the experiment in the file of a stored run, as given. Raises: BadInput, OSError."""
+    try:
+        document: Raw = next(journal.frames(path)).content["document"]
+    except (StopIteration, KeyError, msgspec.DecodeError) as error:
+        raise BadInput("", "the file of the run has no beginning") from error
+    return document
 
 
 def _experiment_of_result(content: bytes) -> Raw:

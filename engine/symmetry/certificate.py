@@ -63,7 +63,8 @@ def certificate(
     UNCHANGED, the learner is invariant on these data. Under rotations, a rule with an invariant counterpart
     is compared with the counterpart. For example, diagonal AdaGrad is compared with the rule that shares a
     rate among all inputs: rotated ±1 data are not ±1, so invariance on these data means that the learner
-    equals this rule here. None for a matrix of more than MOST_ENTRIES. Source: theory.md §8.
+    equals this rule here. None for a matrix of more than MOST_ENTRIES. Source:
+    theory/symmetry#rotation-invariance.
     """
     if _is_too_large(setup):
         return None

@@ -15,7 +15,10 @@ from engine.updates import BEST
 
 
 def verdict(learner: Learner, setup: Setup) -> Verdict:
-    """Return the verdict that follows from a learner's structure. Source: WKA21 Thm 2; theory.md §8."""
+    """Return the verdict that follows from a learner's structure.
+
+    Source: WKA21 Thm 2; theory/symmetry#rotation-invariance.
+    """
     if isinstance(form := learner.form, Fitted):
         return form.solver.invariance()
     start = form.architecture.invariance(setup.d)
@@ -68,7 +71,7 @@ def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) ->
 
 
 def _with_options(learner: Learner, steps: Verdict) -> Verdict:
-    """Return the verdict on steps with the additions of a learner. Source: theory-symmetry.md §21.
+    """Return the verdict on steps with the additions of a learner. Source: theory/symmetry#habits.
 
     Schedules, norms and decay in proportion to the weights are scalars, and Gaussian noise favours no
     direction. But with noise, the entries of a gradient no longer have equal sizes.
@@ -90,7 +93,7 @@ def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
     """Return whether every prediction is a₀ + Σ_j a_j y_j, with a that depend only on instances and coins.
 
     Least squares, ridge and kernels satisfy it, and so does gradient descent on square loss of one linear
-    neuron, if neither its rates nor its end depend on labels. Source: theory-open.md §18b.
+    neuron, if neither its rates nor its end depend on labels. Source: theory/hadamard#random-signs.
     """
     name = learner.name
     if setup.protocol.schedule().clips_at is not None:

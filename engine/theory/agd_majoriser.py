@@ -64,7 +64,7 @@ class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
     Here ℓ is half the mean square before the step, and G the size of its gradients. With η = ln((1 + √(1 +
     4G))/2) and under the assumptions of the derivation, a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)².
     φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2 (the paper's G²/11 is not sharp). At the start, the line
-    is the loss. Source: Bernstein et al. 2023; theory-symmetry.md §22.
+    is the loss. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     title: ClassVar[str] = "AGD majoriser"

@@ -21,7 +21,7 @@ class Alignment(Line, frozen=True, tag="alignment"):
     This is the alignment of the labels f under permutations and sign flips, C = sup_{E h² = 1} E_g(E_x f(gx)
     h(x))². If these maps do not change the distribution of a start, the start treats every image of f alike.
     Then, in expectation, at most a share C of its gradient correlates with f. For a parity of k bits, C =
-    1/(n choose k). Source: AB22; theory-symmetry.md §20.
+    1/(n choose k). Source: AB22; theory/symmetry#alignment.
     """
 
     title: ClassVar[str] = "alignment bound"

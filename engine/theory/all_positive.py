@@ -43,7 +43,7 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
     On `wilson` with five private entries, X sign(Xᵀy) = 4y if most labels seen are +1. From weights 0,
     AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move only along τ = sign(Xᵀy) and end at τ/4. There
     an unseen row scores (y + 2)/4 > 0, so its prediction is +1. Source: Wilson, Roelofs, Stern, Srebro, Recht
-    2017; theory-symmetry.md §50.
+    2017; theory/automatic-descent#adaptive-fail.
     """
 
     title: ClassVar[str] = "error of always +1"

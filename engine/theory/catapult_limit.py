@@ -19,7 +19,8 @@ class CatapultLimit(TwoLinearLayers, frozen=True, tag="catapult-limit"):
 
     With s = γ²qz² and κ = γλ, a step is s′ = s(1 − κ + s)² and κ′ = κ + s(κ − 4), from s ≃ 0. The value is 1
     up to κ₀ = 2. Between 2 and 4, the net ends below κ = 2, not monotonically in κ₀. From 4 on, the net
-    diverges, and the line has no value. Only the last record has it. Source: LBD20; theory-nets.md §31.
+    diverges, and the line has no value. Only the last record has it. Source: LBD20;
+    theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "wide limit"

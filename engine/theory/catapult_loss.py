@@ -98,7 +98,7 @@ class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
 
     The recursion is exact for every replica, up to rounding. λ = ‖∇ŷ‖² is the kernel, z the prediction, and q
     is 1/m for instances of length √d in the NTK parametrisation. Where γλ > 2, the loss rises until its large
-    λr² reduces λ to γλ < 2. Source: LBD20; theory-nets.md §31.
+    λr² reduces λ to γλ < 2. Source: LBD20; theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "loss recursion"

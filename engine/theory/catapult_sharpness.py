@@ -13,7 +13,7 @@ class CatapultSharpness(TwoLinearLayers, frozen=True, tag="catapult-sharpness"):
     """S/S₀ with S = λ + √(λ² + 8qzr + 4qr²): the sharpness over its value at the start.
 
     Here r and λ are those of `catapult-loss`. The line is exact for every replica, up to the rounding of
-    eigenvalues. Source: LBD20; theory-nets.md §31.
+    eigenvalues. Source: LBD20; theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "sharpness recursion"

@@ -27,7 +27,7 @@ class ChiPerp(LayerRecursion, frozen=True, tag="chi-perp"):
     signals of layer l. At χ⊥ = 1, a net is critical. Below 1, nearby inputs approach each other with depth;
     above 1, they separate. For ReLU, it is C_w/2 at every depth. It is exact only at layer 1, where signals
     are Gaussian with known variance. In later layers, the variance depends on the weights, and a ReLU layer
-    of width n is dead with probability 2⁻ⁿ. Source: RYH ch. 5; theory-nets.md §24.
+    of width n is dead with probability 2⁻ⁿ. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "recursion of χ⊥"

@@ -20,7 +20,7 @@ class CollapsedCrossEntropy(Line, frozen=True, tag="collapsed-cross-entropy"):
     W and the features H minimise (1/N) Σ CE(W h_i) + λ/2 ‖W‖² + λ/(2n) ‖H‖², for m classes of n instances and
     λ < 1/m. Every minimiser collapses exactly: logits are β(I − 11ᵀ/m) with e^(−β) = λ/(1 − (m − 1)λ). For λ
     ≥ 1/m the minimum is at 0, with cross-entropy ln m. It is the limit of many steps of gradient descent.
-    Source: Papyan, Han, Donoho 2020; derived on theory-nets.md §29.
+    Source: Papyan, Han, Donoho 2020; derived on theory/curvature#collapse.
     """
 
     title: ClassVar[str] = "collapsed features"

@@ -27,7 +27,7 @@ class CorrelationRecursion(LayerRecursion, frozen=True, tag="correlation-recursi
     It is that of the first two rows at the start, as the width n → ∞. If χ⊥ < 1, all inputs merge
     exponentially fast, c_l → 1 (order). If χ⊥ > 1, they stay apart (chaos). At the critical C_w = 2 of ReLU,
     they merge as 1 − c_l ≃ 9π²/(2l²). A tanh net at C_w = 1 keeps a correlation below 1. Source: RYH ch. 5;
-    theory-nets.md §24.
+    theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "wide limit of correlations"

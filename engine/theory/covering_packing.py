@@ -23,13 +23,13 @@ class CoveringPacking(Line, frozen=True, tag="covering-packing"):
     """3 · 2^(−b/2): the largest radius of a farthest-point covering of points of the unit disc by 2^b balls.
 
     The centres and the farthest point are at distances of at least r from each other, so that discs of radius
-    r/2 around them are disjoint. Source: Cohen et al. 2021; theory-nets.md §37.
+    r/2 around them are disjoint. Source: Cohen et al. 2021; theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "bound by packing"
     measure: ClassVar[str] = "covering-radius"
     formula: ClassVar[str] = "3 · 2^(−b/2)"
-    source: ClassVar[str] = "Cohen et al. 2021; theory-nets.md §37"
+    source: ClassVar[str] = "Cohen et al. 2021; theory/kernels-and-entropy#entropy"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="upper", in_expectation=False, needs_k_rows=False)

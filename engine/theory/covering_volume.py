@@ -21,13 +21,13 @@ class CoveringVolume(Line, frozen=True, tag="covering-volume"):
     For n uniform points instead of the whole ball, the line is a little lower. Balls with the share a of the
     volume around K of the points contain all the others with probability at most a^(n−K), and there are at
     most (en/K)^K choices of centres. The line is a^(1/d) 2^(−b/d) for the a with (en/K)^K a^(n−K) = 10⁻³.
-    Source: Cohen et al. 2021; theory-nets.md §37.
+    Source: Cohen et al. 2021; theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "bound by volume"
     measure: ClassVar[str] = "covering-radius"
     formula: ClassVar[str] = "2^(−b/d)"
-    source: ClassVar[str] = "Cohen et al. 2021; theory-nets.md §37"
+    source: ClassVar[str] = "Cohen et al. 2021; theory/kernels-and-entropy#entropy"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="lower", needs_k_rows=False)

@@ -18,12 +18,12 @@ class DistortionLimit(JohnsonLindenstrauss, frozen=True, tag="distortion-limit")
 
     The change of a pair is N(0, 1/(2m)) for large m, and k²/2 pairs, nearly independent, have the maximum √(2
     ln k²)/√(2m). The convergence is slow. The limit requires a large k, and an m much larger than ln k.
-    Source: theory-nets.md §37.
+    Source: theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "limit of many points"
     formula: ClassVar[str] = "√(2 ln k/m)"
-    source: ClassVar[str] = "theory-nets.md §37"
+    source: ClassVar[str] = "theory/kernels-and-entropy#entropy"
 
     def structure(self) -> LineStructure:
         return LineStructure(

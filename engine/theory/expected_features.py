@@ -17,13 +17,13 @@ class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
 
     If the step length σ depends on the site, the probability of a site is proportional to 1/σ². The half with
     steps 1 has the share 4/5, and the half with steps 2 has 1/5. On d sites, a multiple of four, the first
-    share is 4d/(5d + 4). Source: theory-nets.md §36.
+    share is 4d/(5d + 4). Source: theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "stationary distribution"
     measure: ClassVar[str] = "occupation"
     formula: ClassVar[str] = "E x_i"
-    source: ClassVar[str] = "theory-nets.md §36"
+    source: ClassVar[str] = "theory/noise-of-sgd#valleys"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="exact", needs_k_rows=False)

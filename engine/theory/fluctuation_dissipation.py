@@ -22,7 +22,7 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
     ‖∇L‖² + v((1/n) Σ_j‖∇L_j‖² − ‖∇L‖²) is the second moment, not a covariance; v = 1/b for b rows with
     replacement and (n − b)/(b(n − 1)) for fresh subsets. The line is computed from values measured along the
     curve. Passes through the rows, reshuffled or not, correlate mini-batches and violate the relation.
-    Source: Yai18; theory-nets.md §36.
+    Source: Yai18; theory/noise-of-sgd#steady-state.
     """
 
     title: ClassVar[str] = "fluctuation-dissipation relation"

@@ -19,13 +19,13 @@ class GPBand(Line, frozen=True, tag="gp-band"):
 
     The noise has the variance λ. The mean k(K + λI)⁻¹y equals the prediction of kernel ridge regression with
     the penalty λ, and the variance is K(x, x) − k(K + λI)⁻¹kᵀ, for the kernels k of x with the examples.
-    Source: theory-nets.md §32.
+    Source: theory/kernels-and-entropy#kernels.
     """
 
     title: ClassVar[str] = "posterior edge"
     measure: ClassVar[str] = "function"
     formula: ClassVar[str] = "k(K + λI)⁻¹y ± √(K(x, x) − k(K + λI)⁻¹kᵀ)"
-    source: ClassVar[str] = "theory-nets.md §32"
+    source: ClassVar[str] = "theory/kernels-and-entropy#kernels"
 
     deviations: Annotated[float, Meta(title="deviations", description="standard ones from the mean")] = 1.0
 

@@ -12,7 +12,7 @@ from engine.theory.ri_bayes import OfSolver
 class HebbLimit(OfSolver, frozen=True, tag="hebb-limit"):
     """arctan √(π/(2α))/π with α = k/(d − 1): the error of w = Σ_j y_j x_j, about 0.4/√α for large α.
 
-    Source: Vallet 1989; theory-symmetry.md §19.
+    Source: Vallet 1989; theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "limit"

@@ -27,7 +27,7 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
     choice: λ_s = √(nK)·ᾱ gives one for each s, and the line uses the best s at every step. Only the shape of
     the line can be compared with curves, not its height. If labels are randomly corrupted, so are those of
     the theorem's new instances; a learner that is better than chance makes fewer mistakes on the true labels.
-    Source: OFLS19; theory-bias.md §45.
+    Source: OFLS19; theory/parities-and-noise#nuisance-space.
     """
 
     title: ClassVar[str] = "shape of the Jacobian bound"

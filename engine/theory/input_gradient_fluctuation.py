@@ -21,7 +21,7 @@ class InputGradientFluctuation(Line, frozen=True, tag="input-gradient-fluctuatio
     For linear nets, 2 replaces 5. It holds for a single instance at the start, without biases, at every
     width. Given the layers below the output, the slope is Gaussian, and each layer multiplies its variance by
     a random factor. E q² of ReLU nets is (12/d²) ∏(1 + 5/n_l), which grows exponentially with depth over
-    width. Source: HN20; theory-nets.md §38.
+    width. Source: HN20; theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "spread of squared slopes"

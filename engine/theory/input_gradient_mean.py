@@ -20,7 +20,7 @@ class InputGradientMean(Line, frozen=True, tag="input-gradient-mean"):
 
     It holds at the start, for positively homogeneous σ without biases. The product is over the L + 1 layers,
     and the output has no σ′. For a single instance, a unit is on with probability ½, independently of even
-    functions of the weights. Source: HN20; theory-nets.md §38.
+    functions of the weights. Source: HN20; theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "exact mean of squared slopes"

@@ -17,7 +17,7 @@ from engine.theory import At, Floats, Line, LineStructure, only_numbers
 class OfOneNumber(Line, frozen=True):
     """Base of lines about nets with one hidden layer of ReLU units and one input."""
 
-    source: ClassVar[str] = "SESS19; theory-bias.md §51"
+    source: ClassVar[str] = "SESS19; theory/implicit-bias#relu-interpolation"
 
     def structure(self) -> LineStructure:
         return LineStructure(in_expectation=False, per_replica=True)
@@ -60,7 +60,8 @@ class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):
 
     S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i of the straight lines between the
     points, ordered by x. Gradient descent comes near it from a small start, but not from a large one. If an
-    instance occurs several times, the mean of its labels is used. Source: SESS19; theory-bias.md §51.
+    instance occurs several times, the mean of its labels is used. Source: SESS19;
+    theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "least interpolating norm"

@@ -18,13 +18,13 @@ class JohnsonLindenstrauss(Line, frozen=True, tag="johnson-lindenstrauss"):
     For a pair, the length of the image is a function of Gaussians with Lipschitz constant 1/√m, and its mean
     is within 1/m of the pair's distance. A union bound over k(k − 1)/2 pairs bounds the mean of the worst
     change by √(2 ln(k(k − 1))/m) + 1/m, which is less than √(8 ln k/m) for all k ≥ 2. It holds for every set
-    of points. Source: Johnson, Lindenstrauss 1984; theory-nets.md §37.
+    of points. Source: Johnson, Lindenstrauss 1984; theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "Johnson–Lindenstrauss bound"
     measure: ClassVar[str] = "distance-distortion"
     formula: ClassVar[str] = "√(8 ln k/m)"
-    source: ClassVar[str] = "Johnson, Lindenstrauss 1984; theory-nets.md §37"
+    source: ClassVar[str] = "Johnson, Lindenstrauss 1984; theory/kernels-and-entropy#entropy"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="upper", per_learner=True, needs_k_rows=False)

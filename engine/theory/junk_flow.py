@@ -40,7 +40,8 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
     noise σ on every weight hides the distance between both runs. The bound holds in expectation over target,
     start and noise, for steps along the full gradient of square loss on all vectors of ±1; every product of
     bits is a target. The proof uses Pinsker's inequality for the two runs. Bessel's inequality replaces the
-    Cauchy–Schwarz inequality of the talk, which gives M^(−1/4). Source: AS20; theory-bias.md §41.
+    Cauchy–Schwarz inequality of the talk, which gives M^(−1/4). Source: AS20;
+    theory/parities-and-noise#parities.
     """
 
     title: ClassVar[str] = "junk-flow bound"

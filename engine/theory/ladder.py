@@ -21,12 +21,12 @@ class Ladder(OfFactors, frozen=True, tag="ladder"):
     once the rank has reached Σ(d_l − 1) + 1. With one factor, the bound is 1 − k/d (WKA21 Thm 3). Factors of
     size 2 are log₂ D raw bits. The smaller the group under which a learner is invariant, the fewer examples
     it needs. `path-rule` attains it for square loss. Derived here; no earlier statement is known to us.
-    Source: theory-open.md §17.
+    Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "F₂-span bound"
     formula: ClassVar[str] = "c × the share of tuples outside the F₂-span of seen tuples"
-    source: ClassVar[str] = "derived here, theory-open.md §17"
+    source: ClassVar[str] = "derived here, theory/hadamard#factors"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(direction="lower", per_replica=True)

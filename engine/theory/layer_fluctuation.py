@@ -19,7 +19,8 @@ class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
     It holds for a single input of fixed length at the start, at every width. Each layer multiplies V by an
     independent mean of n_j numbers σ(g)², whose variance is 5 or 2 times their squared mean. Given the last
     layer, the output z is N(0, V_L), so this is also E z⁴/(3 (E z²)²) − 1, the distance from a Gaussian. The
-    line requires a positively homogeneous σ and no biases. Source: RYH ch. 4; theory-nets.md §25.
+    line requires a positively homogeneous σ and no biases. Source: RYH ch. 4;
+    theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "product over layers"

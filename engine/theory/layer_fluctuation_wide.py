@@ -26,7 +26,7 @@ class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
 
     This is the first order in 1/n, for a single input of fixed length at the start and any σ. Each layer adds
     the variance of a mean of n numbers. It passes on the fluctuation from the layers below, multiplied by the
-    slope χ∥ of its variance recursion. Source: RYH ch. 4; theory-nets.md §25.
+    slope χ∥ of its variance recursion. Source: RYH ch. 4; theory/wide-nets#infinite-width.
     """
 
     title: ClassVar[str] = "first order in 1/n"

@@ -25,7 +25,8 @@ class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
     at the start, without biases. A ReLU unit is on with probability ½, independently of the size of its
     signal. So a ReLU layer j multiplies V by (2/n_j) χ²_b, and a linear layer by χ²_n/n. E log χ²_b = ψ(b/2)
     + ln 2. b ≥ 1 is assumed, which fails with probability 2⁻ⁿ. The first order in 1/n is
-    `layer-recursion-finite`. Source: HN20; theory-nets.md §§38, 40.
+    `layer-recursion-finite`. Source: HN20; theory/regions-and-random-matrices#paths,
+    theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "exact mean logarithm"

@@ -19,7 +19,8 @@ class LayerLogVariance(Line, frozen=True, tag="layer-log-variance"):
 
     The sum is over layers j ≤ l. As for `layer-log-mean`, it is about a single input of fixed length at the
     start, without biases. To first order in 1/n, it is 5l/n for ReLU, 2l/n for linear nets: depth over width.
-    Source: HN20; theory-nets.md §§24, 38, 40.
+    Source: HN20; theory/wide-nets#criticality, theory/regions-and-random-matrices#paths,
+    theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "exact variance of the logarithm"

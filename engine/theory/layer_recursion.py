@@ -25,7 +25,7 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 
     It is measured at the start and averaged over the instances. For ReLU or linear σ, it equals E V_l at
     every width. The mean over N(0, K) is taken by Gauss–Hermite quadrature at 200 points. Source: RYH ch. 2;
-    theory-nets.md §24.
+    theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "wide limit"

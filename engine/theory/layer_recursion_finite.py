@@ -28,7 +28,7 @@ class LayerRecursionFinite(LayerRecursion, frozen=True, tag="layer-recursion-fin
 
     This is the first order in 1/n, for positively homogeneous σ and no biases. The mean of V_l equals its
     value in infinitely wide nets, and rare draws dominate it if 5l/n is large. Medians over replicas follow
-    this line, and means follow `layer-recursion`. Source: RYH ch. 5; theory-nets.md §24.
+    this line, and means follow `layer-recursion`. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     title: ClassVar[str] = "typical draw"

@@ -19,7 +19,7 @@ class LazyFlow(Line, frozen=True, tag="lazy-flow"):
 
     This is the tangent kernel at the start, including layer rates: for nets u^D − v^D from u = v = α it is
     2D²α^(2D − 2) xᵀx̃. It is exact for a linear neuron, because its kernel is constant; nets follow it as α →
-    ∞. Nets that deviate from it learn features. Source: WGL20; theory-bias.md §34.
+    ∞. Nets that deviate from it learn features. Source: WGL20; theory/implicit-bias#kernel-and-rich.
     """
 
     title: ClassVar[str] = "lazy gradient flow"

@@ -81,7 +81,7 @@ class LazyLoss(KernelRegime, frozen=True, tag="lazy-loss"):
     λ₀ is the least eigenvalue of E K, the mean tangent kernel of the first layer. The proof is about gradient
     flow, with γt as its time, while λ_min(K) ≥ λ₀/2. Steps add terms of order γ²/√n for n units. So it is a
     value to compare with; `sufficient-width` says from which width on the condition is proved. Source: DLL19;
-    theory-nets.md §26.
+    theory/wide-nets#kernel-regime.
     """
 
     title: ClassVar[str] = "loss bound of the kernel regime"

@@ -22,8 +22,8 @@ class LazyMovement(KernelRegime, frozen=True, tag="lazy-movement"):
     A step moves a unit by at most γ a X √L, where a is the largest output weight, X the largest length of a
     row as the first layer sees it, and |σ′| ≤ 1. With the bound on the loss, the steps are a geometric
     series. For n units in the NTK parametrisation a X = 1/√n, and small rates give 2m √L₀/(λ₀√n). There is no
-    line from the first record on where the measured loss exceeds its bound. Source: DLL19; theory-nets.md
-    §26.
+    line from the first record on where the measured loss exceeds its bound. Source: DLL19;
+    theory/wide-nets#kernel-regime.
     """
 
     title: ClassVar[str] = "movement bound of the kernel regime"

@@ -13,13 +13,13 @@ class LLSLimit(OfSolver, frozen=True, tag="lls-limit"):
     """arccos(R)/π: the error of the shortest w of least squares on labels ±1; ½ at its peak α = 1.
 
     R = √s/√(s + (1 − s)/(α − 1)) for α = k/(d − 1) > 1, R = √s α/√(s α + (1 − s) α/(1 − α)) for α < 1, with
-    the share s = 2/π of a label's variance that is linear in x. Source: theory-symmetry.md §19.
+    the share s = 2/π of a label's variance that is linear in x. Source: theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "limit"
     solver: ClassVar[str] = "lls"
     formula: ClassVar[str] = "arccos(R)/π, R² = s/(s + (1 − s)/(α − 1)) for α = k/(d − 1) > 1, s = 2/π"
-    source: ClassVar[str] = "theory-symmetry.md §19"
+    source: ClassVar[str] = "theory/symmetry#half-spaces"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(of="least squares")

@@ -17,7 +17,7 @@ class MarchenkoPastur(Line, frozen=True, tag="marchenko-pastur"):
     """√((λ₊ − x)(x − λ₋))/(2παx), λ± = (1 ± √α)²: the density of eigenvalues of XXᵀ/d, α = n/d ≤ 1.
 
     It is the limit for many Gaussian rows at a constant ratio n/d. The chart shows its mean over every bin.
-    Source: Marchenko, Pastur 1967; theory-nets.md §40.
+    Source: Marchenko, Pastur 1967; theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "Marchenko–Pastur law"

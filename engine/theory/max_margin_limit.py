@@ -13,13 +13,13 @@ class MaxMarginLimit(OfSolver, frozen=True, tag="max-margin-limit"):
     """arccos(R)/π: the error of the hard-margin support vector machine, which tends to 0.5005/α.
 
     R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²) at the margin κ where the minimum is 0.
-    Here z and z′ are standard normal, and α = k/(d − 1). Source: theory-symmetry.md §19.
+    Here z and z′ are standard normal, and α = k/(d − 1). Source: theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "limit"
     solver: ClassVar[str] = "max-margin"
     formula: ClassVar[str] = "arccos(R)/π, R = argmin g(κ, R), min g = 0, α = k/(d − 1)"
-    source: ClassVar[str] = "theory-symmetry.md §19"
+    source: ClassVar[str] = "theory/symmetry#half-spaces"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(of="the largest margin")

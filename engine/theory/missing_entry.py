@@ -27,8 +27,8 @@ class MissingEntry(Line, frozen=True, tag="missing-entry"):
 
     The entries 0, 1, 1 are seen, and W₂₂ is not. Gradient flow keeps the sign of W₁₁W₂₂ − W₁₂W₂₁. So if it
     starts with a determinant above 0, |W₂₂| > W₁₂W₂₁/|W₁₁| as long as ℓ < 1. As the loss ℓ²/3 goes to 0,
-    every norm of W goes to infinity, so such nets minimise no norm. Source: Razin, Cohen 2020; theory-bias.md
-    §49.
+    every norm of W goes to infinity, so such nets minimise no norm. Source: Razin, Cohen 2020;
+    theory/implicit-bias#matrix-completion.
     """
 
     title: ClassVar[str] = "missing-entry bound"

@@ -23,7 +23,7 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
     expectation over k independent examples, for the mean loss of the k hypotheses that predicted them. It
     requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start, and no noise.
     The line of every learner uses its own c. Each example lowers the relative entropy to the target, ln d at
-    the start, by at least 1/c of its square loss. Source: AW20 Thms 6–7; theory.md §7.
+    the start, by at least 1/c of its square loss. Source: AW20 Thms 6–7; theory/hadamard#multiplicative.
     """
 
     title: ClassVar[str] = "multiplicative-update bound"

@@ -26,7 +26,7 @@ class Noise(RotationInvariant, frozen=True, tag="noise"):
     rotation-invariant learner, w* is uniform on the sphere, so its error is at least that of Bayes' rule. By
     van Trees' inequality on the sphere, this error is at least (d−1)σ²/(k + (d−1)σ²), about dσ²/k for many
     examples. The paper has the statement and the method of the symmetrised problem; this curve and its proof
-    are derived here. Source: NOISE25; Gill, Levit 1995; theory.md §7.
+    are derived here. Source: NOISE25; Gill, Levit 1995; theory/hadamard#bounds.
 
     Proof: partial integration over the sphere along the fields e_i − w_i w gives Σ_i E(ŵ_i − w_i) ξ_i = d − 1
     for ξ_i = ⟨e_i − w_i w, Xᵀ(y − Xw)⟩/σ² − (d − 1) w_i, and Σ_i E ξ_i² = (d − 1) k/σ² + (d − 1)². By

@@ -17,7 +17,7 @@ class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
 
     It binds learners whose predictions are a₀ + Σ_j a_j y_j and do not change under rotations of single
     factors. Gradient descent on W from 0 attains it. Derived here; no earlier statement is known to us.
-    Source: theory-open.md §17.
+    Source: theory/hadamard#factors.
 
     Proof: in coordinates where factors are √d_l e_i, the coefficients a are independent of the signs. So they
     are independent of the labels, which are pairwise independent with mean 0. An unseen label is uncorrelated
@@ -26,7 +26,7 @@ class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
 
     title: ClassVar[str] = "linear bound on products"
     formula: ClassVar[str] = "1 − k/(d₁⋯d_r)"
-    source: ClassVar[str] = "derived here, theory-open.md §17"
+    source: ClassVar[str] = "derived here, theory/hadamard#factors"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(direction="lower")

@@ -18,7 +18,7 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     The bound holds in expectation over the signs of the rows, for square loss and every order that is
     independent of the signs. It is tight at k = D − 1, where the product of all labels seen is right for even
     factors. With D independent signs, it is 1 − k/D, `ri-signed`. Derived here; no earlier statement is known
-    to us. Source: theory-open.md §17.
+    to us. Source: theory/hadamard#factors.
 
     Proof: all m = D − k unseen rows are orthogonal to the rows seen and to each other. So, given the rows
     seen, a prediction has the same mean p on all unseen rows and costs Σ(p − y)² ≥ m − S²/m with the sum S of
@@ -27,7 +27,7 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
 
     title: ClassVar[str] = "rotation bound on products"
     formula: ClassVar[str] = "1 − (k+1)/(d₁⋯d_r)"
-    source: ClassVar[str] = "derived here, theory-open.md §17"
+    source: ClassVar[str] = "derived here, theory/hadamard#factors"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(direction="lower")

@@ -20,13 +20,13 @@ class ParityGradient(Line, frozen=True, tag="parity-gradient"):
     It holds in expectation over starts, for h ReLU units with Gaussian weights and no biases, on all vectors
     of n bits. The label is the product of k bits, and C_w is the weight variance of the other layer. λ⁰ and
     λ¹ are the eigenvalues of the steps and ramps of such units. For odd k ≥ 3, both gradients are 0. Source:
-    theory-bias.md §41.
+    theory/parities-and-noise#parities.
     """
 
     title: ClassVar[str] = "exact initial gradient"
     measure: ClassVar[str] = "label-gradient"
     formula: ClassVar[str] = "h λ¹_k at the output, k λ⁰_{k−1} + (n − k) λ⁰_{k+1} at the first layer"
-    source: ClassVar[str] = "derived for this program, theory-bias.md §41"
+    source: ClassVar[str] = "derived for this program, theory/parities-and-noise#parities"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)

@@ -17,8 +17,8 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
     The target is the parity of a set drawn from all, and instances are independent random signs. If a new
     instance is a product of examples seen (over F₂ a sum), they determine its label; otherwise its label is a
     fair coin, given the examples. So it is a lower bound for every learner, in expectation over instances,
-    target and coins, and elimination over F₂ attains it. Derived for this project. Source: theory-bias.md
-    §42.
+    target and coins, and elimination over F₂ attains it. Derived for this project. Source:
+    theory/parities-and-noise#one-example-or-a-mean.
     """
 
     title: ClassVar[str] = "least error of any learner"

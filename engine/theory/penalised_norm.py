@@ -15,7 +15,7 @@ class PenalisedNorm(WithPenalty, frozen=True, tag="penalised-norm"):
 
     R is the least Σ_j |a_j w_j| of nets that compute the function f. It is below V* by a multiple of λ for
     small λ, because the penalty makes the fit worse. All training numbers are different. Source: SESS19;
-    theory-bias.md §51.
+    theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "norm of the best function"

@@ -42,7 +42,7 @@ class PenalisedObjective(WithPenalty, frozen=True, tag="penalised-objective"):
 
     Functions of one number with kinks at the training points suffice, so this is a Lasso with an intercept.
     It is computed exactly by Lawson and Hanson's least-distance programming; training rows are different
-    numbers. Source: SESS19; theory-bias.md §51.
+    numbers. Source: SESS19; theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "least penalised objective"

@@ -75,7 +75,7 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
     it falls once k exceeds √(d d′), like the complement of the largest component of a random graph.
     `path-rule` attains it for square loss. That completion of rank one is connectivity is classical (Király,
     Theran, Tomioka 2012); that it bounds all learners of this symmetry is derived here, and no earlier
-    statement is known to us. Source: theory-open.md §17.
+    statement is known to us. Source: theory/hadamard#factors.
 
     Proof: labels are σ_u τ_v with σ_u = s_u H_ua and τ_v = t_v H′_vb independent and fair. If u and v are not
     connected, flipping σ and τ on the component of u changes no label seen and flips y_uv, which therefore is
@@ -84,7 +84,7 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
 
     title: ClassVar[str] = "percolation bound"
     formula: ClassVar[str] = "c(1 − Σ_i r_i q_i/(d d′)) over connected components i"
-    source: ClassVar[str] = "derived here, theory-open.md §17"
+    source: ClassVar[str] = "derived here, theory/hadamard#factors"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(direction="lower", per_replica=True)

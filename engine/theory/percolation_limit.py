@@ -22,12 +22,12 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
     ρ and ρ′ are the shares of rows and columns in the largest component of a random bipartite graph, as d, d′
     → ∞ with κ fixed. Both are 0 below k = √(d d′). For d = d′, the line is 1 − ρ². At d = 16, `percolation`
     is up to 0.06 below the limit. The line is the limit of the loss of `path-rule`, which attains
-    `percolation`. Source: theory-open.md §17.
+    `percolation`. Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "percolation limit"
     formula: ClassVar[str] = "c(1 − ρρ′), ρ = 1 − e^(−kρ′/d), ρ′ = 1 − e^(−kρ/d′)"
-    source: ClassVar[str] = "derived here from the giant component, theory-open.md §17"
+    source: ClassVar[str] = "derived here from the giant component, theory/hadamard#factors"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(direction="asymptotic", limit="for large d", needs_k_rows=True)

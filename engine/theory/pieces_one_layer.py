@@ -20,13 +20,13 @@ class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
 
     At the start, w ~ N(0, C_w) and b ~ N(0, C_b), for an input of one entry. A unit bends at −b/w, which is
     1/ρ times a Cauchy number. a and b are the least and the largest instance, averaged over replicas. Source:
-    theory-nets.md §39.
+    theory/regions-and-random-matrices#regions.
     """
 
     title: ClassVar[str] = "expected pieces of one layer"
     measure: ClassVar[str] = "pieces"
     formula: ClassVar[str] = "1 + n (arctan(b ρ) − arctan(a ρ))/π, ρ = √(C_w/C_b)"
-    source: ClassVar[str] = "theory-nets.md §39"
+    source: ClassVar[str] = "theory/regions-and-random-matrices#regions"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="exact", per_learner=True, needs_k_rows=False)

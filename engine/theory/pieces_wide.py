@@ -18,7 +18,7 @@ class PiecesWide(Line, frozen=True, tag="pieces-wide"):
 
     The line is for the start of a ReLU net of one variable in the scaling of He et al., C_w = 2, with biases.
     Depth adds no pieces on average. The tent map composed L times has 2^L pieces with 3L units, but is far
-    from a random start. Source: Kogan, Jananthan, Kepner 2025; theory-nets.md §39.
+    from a random start. Source: Kogan, Jananthan, Kepner 2025; theory/regions-and-random-matrices#regions.
     """
 
     title: ClassVar[str] = "expected pieces of wide nets"

@@ -31,7 +31,7 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
     Features with the same k entries form at most 2^k classes, and every weight vector is constant on each
     class. So the weight vectors lie in a space of at most 2^k dimensions. Multiplicative updates attain it;
     gradient descent stays in a space of k dimensions. Source: the talk, "rank grows exponentially fast";
-    theory.md §7.
+    theory/hadamard#all-targets.
     """
 
     title: ClassVar[str] = "doubling bound"

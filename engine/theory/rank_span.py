@@ -24,7 +24,7 @@ class RankSpan(Line, frozen=True, tag="rank-span"):
     """k: the maximal rank of the weights of all targets for one linear neuron started at 0.
 
     After k examples, every weight vector is in the span of k instances, on any matrix, for any loss and any
-    labels. Source: WKA21 Thm 9; theory.md §7.
+    labels. Source: WKA21 Thm 9; theory/hadamard#all-targets.
     """
 
     title: ClassVar[str] = "span bound"

@@ -20,7 +20,7 @@ class HalfSpace(Line, frozen=True):
     """Base of lines about the 0/1 error on labels sign(xᵀw*) of Gaussian x in d dimensions, after k examples.
 
     The error depends on α = k/(d − 1), because d − 1 directions carry noise. At finite d, measured errors are
-    nearer to the limit at this α than at k/d. Source: theory-symmetry.md §19.
+    nearer to the limit at this α than at k/d. Source: theory/symmetry#half-spaces.
     """
 
     measure: ClassVar[str] = "angle-error"
@@ -74,7 +74,7 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
     uniformly from the sphere. So its error is at least the Bayes risk of that prior, at any d. The line is
     the limit d, k → ∞ at α = k/(d − 1). For large α, it is about 0.4417/α: an error of ε takes 0.44 d/ε
     examples. At a small d, the risk may be slightly below its limit. Source: Györgyi, Tishby 1990; Barbier et
-    al. 2019; theory-symmetry.md §19.
+    al. 2019; theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "rotation-invariant Bayes error"

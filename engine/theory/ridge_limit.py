@@ -20,13 +20,13 @@ class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):
     """arccos(√(1 − ρ))/π: the error of ridge regression on labels ±1 with the best λ = d(π/2 − 1).
 
     ρ = 1/(1 + αq/(1 + qρ)), q = s/(1 − s), s = 2/π, α = k/(d − 1). The penalty λ is added to the sum of
-    squares, and this λ is the best for every k. Source: theory-symmetry.md §19.
+    squares, and this λ is the best for every k. Source: theory/symmetry#half-spaces.
     """
 
     title: ClassVar[str] = "limit"
     solver: ClassVar[str] = "ridge"
     formula: ClassVar[str] = "arccos(√(1 − ρ))/π, ρ = 1/(1 + αq/(1 + qρ)), q = 2/(π − 2), α = k/(d − 1)"
-    source: ClassVar[str] = "theory-symmetry.md §19"
+    source: ClassVar[str] = "theory/symmetry#half-spaces"
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(of="ridge regression")

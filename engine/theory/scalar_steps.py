@@ -20,12 +20,12 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
     It is for rules that are rotation invariant only on these data, such as AdaGrad and sign descent. On these
     rows, a step along a single example is a multiple of the example, w ← w + s_j y_j x_j. A step changes the
     prediction of its own row by s_j d, and no other prediction. With s_j = η, the loss is 1 − k/d + (k/d)(1 −
-    ηd)², and with η = 1/d it is 1 − k/d. Source: theory-symmetry.md §65.
+    ηd)², and with η = 1/d it is 1 − k/d. Source: theory/symmetry#modern-optimizers.
     """
 
     title: ClassVar[str] = "loss of scalar steps"
     formula: ClassVar[str] = "1 − k/d + (1/d) Σ_{j≤k} (1 − s_j d)²"
-    source: ClassVar[str] = "theory-symmetry.md §65"
+    source: ClassVar[str] = "theory/symmetry#modern-optimizers"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="exact", in_expectation=False, per_learner=True)

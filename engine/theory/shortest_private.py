@@ -18,7 +18,7 @@ class ShortestPrivate(OfUnseen, frozen=True, tag="shortest-private"):
     rows of −1, D = 8n₊n₋ + 3m n₊ + 3n₋ + m. Once both classes have been seen, an unseen +1 scores 3n₊α₊ +
     n₋α₋ > 0 and an unseen −1 n₊α₊ + 3n₋α₋ < 0, so no unseen row is misclassified. Weights that start at 0 and
     stay in the span of the rows seen converge to w if they fit them. Source: after Wilson, Roelofs, Stern,
-    Srebro, Recht 2017, with constants for m = 3; theory-symmetry.md §50.
+    Srebro, Recht 2017, with constants for m = 3; theory/automatic-descent#adaptive-fail.
     """
 
     title: ClassVar[str] = "loss of the shortest fit"

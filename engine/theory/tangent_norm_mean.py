@@ -20,7 +20,8 @@ class TangentNormMean(Line, frozen=True, tag="tangent-norm-mean"):
     r_l is 1 in the parametrisation `ntk` and n_{l−1}/C_w in `standard`. The line holds at the start, for
     positively homogeneous σ without biases, at every width, averaged over instances. For ReLU at C_w = 2, it
     is 2 (L + 1) ‖x‖²/d in the parametrisation `ntk`. While no unit switches, ŷ is linear in the weights of a
-    layer, so each layer contributes a multiple of E ŷ². Source: HN20; theory-nets.md §38.
+    layer, so each layer contributes a multiple of E ŷ². Source: HN20;
+    theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "exact mean of the kernel"

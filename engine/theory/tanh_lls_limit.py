@@ -24,12 +24,12 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
     row is a multiple of the label plus Gaussian noise. The best linear estimate of the label from xᵀw is
     least squares itself, with the error 1 − ρ. The best estimate of any form has the error mmse. For every ρ,
     this is below `ri-rademacher`, and a rotation-invariant learner attains it. Derived here; no earlier
-    statement is known to us. Source: theory-open.md §18b.
+    statement is known to us. Source: theory/hadamard#random-signs.
     """
 
     title: ClassVar[str] = "limit"
     formula: ClassVar[str] = "(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z)"
-    source: ClassVar[str] = "derived here, theory-open.md §18b"
+    source: ClassVar[str] = "derived here, theory/hadamard#random-signs"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="asymptotic", limit="for large d", of="tanh of least squares")

@@ -22,12 +22,12 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
     have rank 2(k − 1), and `svd-two-layer` allows 2k + 1, so `svd-two-layer` is tight up to 3/d. From k = 4
     on, the line refutes the conjecture that no start and no φ go below 1 − (k+1)/d. For usual
     starts, and for φ independent of the order of the rows, the question is open. Derived here; no earlier
-    statement is known to us. Source: theory-open.md §18.
+    statement is known to us. Source: theory/hadamard#two-layers.
     """
 
     title: ClassVar[str] = "reach of two layers"
     formula: ClassVar[str] = "1 − max(k, 2(k−1))/d, k ≤ d/2 + 1"
-    source: ClassVar[str] = "derived here, theory-open.md §18"
+    source: ClassVar[str] = "derived here, theory/hadamard#two-layers"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="asymptotic", limit="as ε, μ, 1/L → 0", in_expectation=False)

@@ -17,7 +17,7 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
 
     On a quadratic of curvature S, steps are stable if ηS < 2, and with heavy-ball momentum if ηS < 2(1 + μ).
     The sharpness of nets rises to this value and stays near it while the loss still falls. Source: CKL21;
-    theory-nets.md §30.
+    theory/curvature#edge-of-stability.
     """
 
     title: ClassVar[str] = "stability threshold"

@@ -17,13 +17,13 @@ class WishartInverse(Line, frozen=True, tag="wishart-inverse"):
     """d/(d − n − 1): the mean of 1/λ over the eigenvalues of XXᵀ/d, for n ≤ d − 2 Gaussian rows.
 
     It tends to 1/(1 − α), α = n/d: least squares amplifies noise without bound as n nears d. With n = d − 1
-    rows or more, the mean is infinite. Source: theory-nets.md §40.
+    rows or more, the mean is infinite. Source: theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "inverse Wishart mean"
     measure: ClassVar[str] = "eigenvalue-moment"
     formula: ClassVar[str] = "d/(d − n − 1)"
-    source: ClassVar[str] = "theory-nets.md §40"
+    source: ClassVar[str] = "theory/regions-and-random-matrices#random-matrices"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="exact", needs_k_rows=False)

@@ -17,13 +17,13 @@ class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
     """1 + n + n(n − 1)/2 = Σ_{i ≤ 2} C(n, i): the cells of n lines in general position on a plane.
 
     It holds with probability 1 at the start of a net with one hidden layer of n units and C_b > 0. Source:
-    Zaslavsky 1975; theory-nets.md §39.
+    Zaslavsky 1975; theory/regions-and-random-matrices#regions.
     """
 
     title: ClassVar[str] = "Zaslavsky count"
     measure: ClassVar[str] = "regions"
     formula: ClassVar[str] = "1 + n + n(n − 1)/2"
-    source: ClassVar[str] = "Zaslavsky 1975; theory-nets.md §39"
+    source: ClassVar[str] = "Zaslavsky 1975; theory/regions-and-random-matrices#regions"
 
     def structure(self) -> LineStructure:
         return LineStructure(direction="exact", in_expectation=False, per_learner=True, needs_k_rows=False)

@@ -292,7 +292,7 @@ class Diagonal(Update, frozen=True):
     With `shared`, all inputs of a unit of the first layer use the mean of their squares, [B, h, 1]. The
     unit's steps are then multiples of gradients and commute with rotations. On single ±1 examples, squares
     are equal within a unit, so both variants agree. Such rules declare `by_sizes` as their `invariance`.
-    Source: theory.md §8.
+    Source: theory/symmetry#rotation-invariance.
     """
 
     shared: Annotated[
@@ -465,7 +465,7 @@ class Mirror(NamedTuple):
     """The flow dθ/dt = −∂L/∂w that a rule follows for a small rate η, with the time t = η · step.
 
     The weights w are a function of the dual weights θ: θ = w for gradient descent, θ = ln w for EGU. Source:
-    KW97; theory.md §4.
+    KW97; theory/conventions#update-rules.
     """
 
     dual: Callable[[Params, dict[str, Params]], Params]

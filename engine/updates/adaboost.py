@@ -25,7 +25,7 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
     example i, 1 if h is right and −1 if it is wrong, is g_i: −y x_i for hinge loss on ±1. The edge of h is γ
     = Σ_i D_i g_i, and its vote is α = ½ ln((1 + γ)/(1 − γ)). After the step, the edge of h is 0. With a
     constant `vote`, the rule is EG at this rate. The rule `coordinate` on exponential loss is AdaBoost on the
-    side of the votes. Source: Freund, Schapire 1997; Schapire, Singer 1999; theory.md §4.
+    side of the votes. Source: Freund, Schapire 1997; Schapire, Singer 1999; theory/conventions#update-rules.
     """
 
     vote: Annotated[

@@ -19,7 +19,7 @@ class Adafactor(Diagonal, frozen=True, tag="adafactor"):
     R and C are averages of the means of g² + ε over the rows and over the columns of a layer. After t steps,
     the last step has the share t^(−c) in these averages. For a single row, R_i C_j / mean R = C_j, as in
     RMSProp. Rates do not depend on weights; torch multiplies them by max(10⁻³, rms(w)) min(1, 1/(η√t)).
-    Source: Shazeer, Stern 2018 (with ε = 1e-30); theory-symmetry.md §65.
+    Source: Shazeer, Stern 2018 (with ε = 1e-30); theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.00390625

@@ -18,7 +18,7 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
 
     A matrix W [h, d] has one A [d, d] over its inputs, A ← A + GᵀG, and changes by η G A^(−1/2). If x becomes
     Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Each step requires an eigendecomposition in
-    float64, O(d³). Source: Duchi, Hazan, Singer 2011; theory.md §4.
+    float64, O(d³). Source: Duchi, Hazan, Singer 2011; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.0884

@@ -18,7 +18,7 @@ class Adam(Diagonal, frozen=True, tag="adam"):
 
     m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) correct the bias of the start. ε stands inside the root (the paper
     and torch add theirs to the root). If the learner sets `decay`, it is AdamW (Loshchilov, Hutter 2019).
-    Source: Kingma, Ba 2015; theory.md §4.
+    Source: Kingma, Ba 2015; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.0078125

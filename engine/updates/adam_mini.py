@@ -18,7 +18,7 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
 
     The mean is over the input weights of a neuron (a row of its layer), or over all weights of the layer. w ←
     w − η m̂ / √(ε + v̂) as in `adam`. AdamMini of pytorch-optimizer adds ε to the root, and stores m and v in
-    float32. Source: Zhang et al. 2024; theory-symmetry.md §65.
+    float32. Source: Zhang et al. 2024; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.0078125

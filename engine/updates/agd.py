@@ -43,7 +43,8 @@ class AGD(Automatic, frozen=True, tag="agd"):
 
     With the net's `l2_penalty` λ, the bound has the additional term ½ aη², a = cλ d̃/L for the mean d̃ of
     d_l/d_{l−1}. The rate is then ln((1 + √(1 + 4G/(1 + a)))/2), from e^η − 1 ≥ η, or, with `exact`, the
-    minimiser itself by Newton's method. Source: Bernstein et al. 2023; theory.md §9, theory-symmetry.md §22.
+    minimiser itself by Newton's method. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser,
+    theory/automatic-descent#majoriser.
     """
 
     l2_penalty: Annotated[

@@ -18,7 +18,7 @@ class AGDMomentum(Automatic, frozen=True, tag="agd-momentum"):
 
     The step is that of `agd` with V_l in place of ∇_l, both for its length and for its direction. V_l is an
     average rather than a sum, so G keeps its units. Source: Bernstein et al. 2023 (which gives no formula);
-    theory.md §9.
+    theory/automatic-descent#majoriser.
     """
 
     momentum: Annotated[float, Meta(ge=0, lt=1, title="momentum μ", description="share of V kept")] = 0.9

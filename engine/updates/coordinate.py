@@ -18,7 +18,7 @@ class Coordinate(Update, frozen=True, tag="coordinate"):
     the weight of an example is its share of the loss. With steps along ∇ ln L, g_j is the edge of the chosen
     weak learner. AdaBoost itself takes ½ ln((1 + g_j)/(1 − g_j)), the best step for features ±1; steps η g_j
     are its form with shrinkage, which tends to the largest margin in ‖·‖₁. Source: Freund, Schapire 1997;
-    Telgarsky 2013; GLSS18a; theory-bias.md §47.
+    Telgarsky 2013; GLSS18a; theory/implicit-bias#optimisation-geometry.
     """
 
     lr: Rate = 0.03125

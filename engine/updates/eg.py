@@ -30,7 +30,7 @@ class EG(Update, frozen=True, tag="eg"):
     """Exponentiated gradient: w ← U · w ⊙ exp(−η g) / Σ_i w_i exp(−η g_i), from w = U/d.
 
     The weights are positive and always sum to `total` U: they are U softmax(θ) with θ ← θ − η g.
-    Source: KW97; theory.md §4.
+    Source: KW97; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.05

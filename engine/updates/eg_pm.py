@@ -19,7 +19,7 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
     """EG±: w = w₊ − w₋ with w± ← U · w± ⊙ exp(∓η g) / Σ(w₊ ⊙ exp(−η g) + w₋ ⊙ exp(η g)).
 
     The 2d halves are positive, start at U/(2d), and always sum to `total` U, so ‖w‖₁ < U.
-    Source: KW97; theory.md §4.
+    Source: KW97; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.25

@@ -23,7 +23,8 @@ class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
     """EGU±: w = w₊ − w₋ with w₊ ← w₊ ⊙ exp(−η g) and w₋ ← w₋ ⊙ exp(η g).
 
     From w = 0, both halves start at w₀ (default 1/(2d)). From another start w, they are (±w + √(w² +
-    4w₀²))/2, which keeps w₊ w₋ = w₀². The rule equals `hypentropy` with β = 2 w₀. Source: KW97; theory.md §4.
+    4w₀²))/2, which keeps w₊ w₋ = w₀². The rule equals `hypentropy` with β = 2 w₀. Source: KW97;
+    theory/conventions#update-rules.
     """
 
     lr: Rate = 0.05

@@ -14,7 +14,7 @@ from engine.updates import EUCLIDEAN, Mirror, Plain, Rate, UpdateStructure
 class GD(Plain, frozen=True, tag="gd"):
     """Gradient descent: w ← w − η g.
 
-    Source: theory.md §4.
+    Source: theory/conventions#update-rules.
     """
 
     lr: Rate = 0.00390625

@@ -20,7 +20,7 @@ class Hedge(Update, frozen=True, tag="hedge"):
 
     Each entry of an instance is the advice of an expert. For advice and labels ±1, hinge loss is 1 − y ŷ, so
     g_i = −y x_i, and ℓ_i is 1 for a wrong expert and 0 for a right one. Hedge is then EG at the rate ½
-    ln(1/β). Source: Freund, Schapire 1997; theory.md §4.
+    ln(1/β). Source: Freund, Schapire 1997; theory/conventions#update-rules.
     """
 
     beta: Annotated[

@@ -19,7 +19,7 @@ class Hypentropy(Update, frozen=True, tag="hypentropy"):
     """Hypentropy mirror descent: w ← β sinh(asinh(w/β) − η g), from any start.
 
     It equals EGU± started at w₊ = w₋ = β/2; the default is β = 1/d. With a large β, it acts like gradient
-    descent. Source: Ghai, Hazan, Singer 2020; WGL20; theory.md §4.
+    descent. Source: Ghai, Hazan, Singer 2020; WGL20; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.05

@@ -20,7 +20,7 @@ class KFAC(Update, frozen=True, tag="kfac"):
     a is the input of a layer that computes z = Wa, δ the derivative ∂L/∂z of the loss of a single example,
     and E the mean over the examples of a step. At step t, the previous averages get the weight min(1 − 1/t,
     β). A bias is a layer with the input 1. If x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ. Source:
-    Martens, Grosse 2015; theory-symmetry.md §65.
+    Martens, Grosse 2015; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.05

@@ -19,7 +19,7 @@ class LAMB(Diagonal, frozen=True, tag="lamb"):
 
     The factor ‖W‖/‖u‖ is 1 where W is 0, because a layer that starts at 0 would otherwise stay there, and
     where m is only rounding error relative to other layers. Lamb of pytorch-optimizer divides its step by
-    1 − β₁ᵗ, and clips gradients by norm. Source: You et al. 2020; theory-symmetry.md §65.
+    1 − β₁ᵗ, and clips gradients by norm. Source: You et al. 2020; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.0078125

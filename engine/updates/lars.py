@@ -29,7 +29,7 @@ class LARS(Update, frozen=True, tag="lars"):
     The norms are Frobenius norms. The factor ‖W‖/‖G‖ is 1 where W is 0, because a layer that starts at 0
     would otherwise stay there, and where G is only rounding error relative to other layers. LARS of
     pytorch-optimizer has a further factor, its trust coefficient. Source: You, Gitman, Ginsburg 2017;
-    theory-symmetry.md §65.
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.00390625

@@ -18,7 +18,7 @@ class Lion(Update, frozen=True, tag="lion"):
     """Lion: w ← w − η sign(β₁m + (1 − β₁)g), then m ← β₂m + (1 − β₂)g, from m = 0.
 
     The sign is taken of a sum of several gradients, so it leaves their span even where the sign of each
-    gradient does not, as for single ±1 examples. Source: Chen et al. 2023; theory-symmetry.md §65.
+    gradient does not, as for single ±1 examples. Source: Chen et al. 2023; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.001953125

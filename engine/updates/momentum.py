@@ -17,7 +17,7 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 class Momentum(Update, frozen=True, tag="momentum"):
     """Gradient descent with heavy-ball momentum: v ← μ v + g, w ← w − η v, from v = 0.
 
-    Source: theory.md §4.
+    Source: theory/conventions#update-rules.
     """
 
     lr: Rate = 0.00048828125

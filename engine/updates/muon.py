@@ -39,7 +39,7 @@ class Muon(Update, frozen=True, tag="muon"):
     UVᵀ of the singular vectors, which are arbitrary for a matrix without full rank. Torch computes the five
     steps in bfloat16. With `hidden`, only hidden layers take these steps, as recommended; the first layer,
     the last layer and all biases take steps of Adam with its usual constants. Source: Jordan et al. 2024;
-    theory-symmetry.md §65.
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.02

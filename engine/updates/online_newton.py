@@ -18,8 +18,8 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
 
     A⁻¹ is stored in float64 and updated by Sherman–Morrison in O(d²). A matrix W [h, d] has one A over its
     inputs, A ← A + GᵀG, and changes by η G A⁻¹. A⁻¹ is then updated by Woodbury in O(h³ + h d²). If x becomes
-    Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Source: Hazan, Agarwal, Kale 2007; theory.md
-    §4.
+    Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Source: Hazan, Agarwal, Kale 2007;
+    theory/conventions#update-rules.
     """
 
     lr: Rate = 2.0

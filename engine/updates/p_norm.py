@@ -20,7 +20,8 @@ class PNorm(Update, frozen=True, tag="p-norm"):
 
     So w_i = sign(θ_i) |θ_i|^(p−1) / ‖θ‖_p^(p−2), and θ starts at ∇½‖w‖_q². Norms are over all entries of a
     parameter, for each member of the batch. With p = 2, it is gradient descent. The default p = 2 ln d, with
-    d the number of entries, is close to EG. Source: Grove, Littlestone, Schuurmans 2001; theory.md §4.
+    d the number of entries, is close to EG. Source: Grove, Littlestone, Schuurmans 2001;
+    theory/conventions#update-rules.
     """
 
     lr: Rate = 0.03125

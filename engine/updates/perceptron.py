@@ -14,7 +14,7 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
 
     A rule receives only gradients. Gradients of the loss `mistake` are −y x after a mistake and 0 otherwise,
     so no other loss is allowed. η scales all weights and changes no sign of a prediction. Source: Rosenblatt
-    1958; theory.md §4.
+    1958; theory/conventions#update-rules.
     """
 
     lr: Rate = 1.0

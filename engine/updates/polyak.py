@@ -14,7 +14,7 @@ class Polyak(Update, frozen=True, tag="polyak"):
 
     To first order, every step lowers the loss by η. With steps along ∇ ln L of the exponential loss, the
     smallest margin grows by about η a step, however fast the weights of a deep net grow. Where g = 0, the
-    weights stay. Source: Polyak 1969; Lyu, Li 2020; theory-bias.md §47.
+    weights stay. Source: Polyak 1969; Lyu, Li 2020; theory/implicit-bias#optimisation-geometry.
     """
 
     lr: Rate = 0.03125

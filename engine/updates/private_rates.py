@@ -26,7 +26,8 @@ class PrivateRates(Update, frozen=True, tag="private-rates"):
     """Gradient descent with a private rate η w_i for each weight: w ← w − η w ⊙ g, from w = w₀ (default 1/d).
 
     It follows EGU, w ← w ⊙ exp(−η g), to first order in η; weights stay positive while η g_i < 1.
-    Source: KW97 (the approximated EG); talk, "sufficient/insufficient conditions"; theory.md §4.
+    Source: KW97 (the approximated EG); talk, "sufficient/insufficient conditions";
+    theory/conventions#update-rules.
     """
 
     lr: Rate = 0.125

@@ -17,7 +17,7 @@ class RMSProp(Diagonal, frozen=True, tag="rmsprop"):
     """RMSProp: v ← ρ v + (1 − ρ) g², w ← w − η g / √(ε + v), from v = 0.
 
     Without a bias correction, the first steps are up to 1/√(1 − ρ) times as long. ε stands inside the root
-    (torch adds its ε to the root). Source: Tieleman, Hinton 2012; theory.md §4.
+    (torch adds its ε to the root). Source: Tieleman, Hinton 2012; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.001953125

@@ -18,7 +18,8 @@ class SGD(Plain, frozen=True, tag="sgd"):
 
     Protocols that train on many examples use `batch`: erm draws that many examples for each step, and epochs
     takes them in stored or in random order. The protocols one-pass and steps have a separate field for the
-    examples of an update, and to-consistency takes one example at a time. Source: theory.md §4.
+    examples of an update, and to-consistency takes one example at a time. Source:
+    theory/conventions#update-rules.
     """
 
     lr: Rate = 0.00390625

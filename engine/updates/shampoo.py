@@ -22,7 +22,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
     L^(−1/2) G. `grafting` keeps the direction, but takes the length of another rule's step: that of G (sgd),
     or of Adam with its usual constants. `block` splits G into blocks of this number of columns, each with its
     own L and R, as is usual for large d. Each step requires an eigendecomposition of each factor, in float64.
-    Source: Gupta, Koren, Singer 2018; Anil et al. 2020; theory-symmetry.md §65.
+    Source: Gupta, Koren, Singer 2018; Anil et al. 2020; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.05

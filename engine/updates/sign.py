@@ -21,7 +21,8 @@ class Sign(Diagonal, frozen=True, tag="sign"):
     in ‖·‖∞ only in the length of its steps, so it tends to solutions with a small ‖w‖∞. With `steepest`, the
     step is that of steepest descent, η mean|g_i| sign(g) with the mean over all layers, which shrinks with
     the gradient. With `shared`, the root mean square over a unit of the first layer replaces the |g_i| of its
-    entries in this mean. Source: Bernstein et al. 2018; GLSS18a; theory-symmetry.md §65, theory-bias.md §47.
+    entries in this mean. Source: Bernstein et al. 2018; GLSS18a; theory/symmetry#modern-optimizers,
+    theory/implicit-bias#optimisation-geometry.
     """
 
     lr: Rate = 0.001953125

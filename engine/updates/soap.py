@@ -31,7 +31,7 @@ class SOAP(Update, frozen=True, tag="soap"):
     previous step. After every `refresh` steps, a QR decomposition of L Q_L and of R Q_R refreshes the basis.
     Gradients then have components along eigenvectors that were arbitrary. SOAP of pytorch-optimizer is this
     variant with ε outside the root and refreshes in float32. Source: Vyas et al. 2025;
-    theory-symmetry.md §65.
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.01

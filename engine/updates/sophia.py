@@ -22,7 +22,7 @@ class Sophia(Update, frozen=True, tag="sophia"):
     h ← β₂h + (1 − β₂) diag(E L''(ŷ) ∇ŷ∇ŷᵀ) averages the diagonal of the Gauss–Newton matrix, and E is the
     mean over the examples of the step. The diagonal is computed exactly at every step; the paper estimates it
     every tenth step. SophiaH of pytorch-optimizer takes these steps for γ = 1 if it is given the diagonal.
-    Source: Liu et al. 2024; theory-symmetry.md §65.
+    Source: Liu et al. 2024; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.001953125

@@ -25,7 +25,8 @@ class Spectral(Update, frozen=True, tag="spectral"):
     W has the shape `factors`, and its entries, row by row, are the weights of a linear neuron on instances x
     zᵀ. The rule acts on singular values as `hypentropy` acts on single weights: it is matrix EG± on the
     symmetric dilation of W, started at β/2 · I. Separate rotations of x and of z do not change predictions.
-    Each step computes a singular value decomposition. Source: Ghai, Hazan, Singer 2020; theory-open.md §17.
+    Each step computes a singular value decomposition. Source: Ghai, Hazan, Singer 2020;
+    theory/hadamard#factors.
     """
 
     lr: Rate = 0.05

@@ -15,7 +15,7 @@ class Winnow(EGU, frozen=True, tag="winnow"):
 
     Features and labels are ±1 and the threshold is 0. A rule receives only gradients. Gradients of the loss
     `mistake` are −y x after a mistake and 0 otherwise, so no other loss is allowed. With this loss, the rule
-    is EGU. Source: Littlestone 1988; theory.md §4.
+    is EGU. Source: Littlestone 1988; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.5

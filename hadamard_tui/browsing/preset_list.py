@@ -35,7 +35,7 @@ def has_words(query: str, text: str, source: str) -> bool:
 def has_phrase(query: str, source: str) -> bool:
     """Return whether a source contains the typed words (at least two) in succession.
 
-    "thm 3" is in "Thm 3" and in "Thms 2 and 3", and not in "Thm 2; theory.md §3".
+    "thm 3" is in "Thm 3" and in "Thms 2 and 3", and not in "Thm 2; HN20 §3".
     """
     typed, source_words = _in_order(query), _in_order(source)
     places = range(len(source_words) - len(typed) + 1)

@@ -30,7 +30,10 @@ Device = Annotated[
     typer.Option("--device", metavar="DEVICE", help="Device (run.device): auto, cpu, cuda or cuda:1."),
 ]
 
-RUNS = "Preset name, preset file (.toml), or result (.json), which holds its experiment."
+RUNS = (
+    "Preset name, preset file (.toml), result (.json) or stored run (@last, @NAME or .run), which hold their "
+    "experiment."
+)
 Fresh = Annotated[
     bool, flag("--fresh", help="Compute every point anew: use no point stored by an earlier run.")
 ]

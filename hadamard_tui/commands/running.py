@@ -68,6 +68,10 @@ def run_headless(
         flag("--by-replica", help="Include the values of every replica in the JSON of --json and --out."),
     ] = False,
     fresh: Fresh = False,
+    detach: Annotated[
+        bool,
+        flag("--detach", help="Run in a process of its own, which outlives this terminal; watch shows it."),
+    ] = False,
     ascii_only: Ascii = False,
     parts: Parts = None,
     no_parts: NoParts = False,
@@ -98,11 +102,26 @@ def run_headless(
             raise BadInput(f"--out {out}", f"writes JSON; --export {out} writes a {out.suffix}")
         for file in exports or ():
             exporting.check(file, "--export")
-    document = load(preset, settings, device, path)
     from hadamard_tui.headless import console
+    from hadamard_tui.state.run_choice import file_of
+
+    preset = file_of(preset)
+    document = load(preset, settings, device, path)
+    if detach:
+        from hadamard_tui.headless import detaching
+        from hadamard_tui.state.run_store import needed_store
+
+        needed_store()
+        options = {"--device": device, "--path": path, "--out": out}
+        arguments = [f"{option}={choice}" for option, choice in options.items() if choice]
+        arguments += [word for setting in settings or () for word in ("--set", setting)]
+        arguments += [word for file in exports or () for word in ("--export", str(file))]
+        run = detaching.detach([preset, *arguments, *(["--fresh"] if fresh else [])])
+        console.output().print(detaching.sentence(run), soft_wrap=True)
+        return 0
     from hadamard_tui.headless.compute import computed
 
-    done = computed(preset, document, console.errors(), fresh)
+    done = computed(preset, document, console.errors(), fresh or by_replica)
 
     def show() -> None:
         if as_json:
@@ -119,7 +138,7 @@ def run_headless(
         if out is not None:
             delivery.attempt(lambda: files.write(out, done.as_json(by_replica)))
         for file in exports or ():
-            delivery.attempt(partial(_export, file, done))
+            delivery.attempt(partial(export, file, done))
     return done.exit_code
 
 
@@ -144,9 +163,12 @@ def share_page(
     file and no network. Exit codes are those of run.
     """
     from engine.core import files
+    from engine.core.journal import SUFFIX
     from engine.core.parts import BadInput
     from engine.spec import presets
+    from hadamard_tui.state.run_choice import file_of
 
+    preset = file_of(preset)
     page = Path(f"{presets.name_of(preset)}.html") if out is None else out
     if page.suffix != ".html":
         raise BadInput(f"--out {page}", "writes an HTML page, so its name must end in .html")
@@ -165,6 +187,13 @@ def share_page(
         content, exit_code = shared_path(title_of([preset]), stops, console.errors(), device, fresh)
         console.output().print(place_file(page, content))
         return exit_code
+    if preset.endswith(SUFFIX) and not settings and not device:
+        from hadamard_tui.headless.run_listing import done as stored
+
+        run, done = stored(Path(preset))
+        content = web_page(done.results, done.outcomes, run.preset, run.document)
+        console.output().print(place_file(page, content))
+        return done.exit_code
     document = load(preset, settings, device)
     done = computed(preset, document, console.errors(), fresh)
     console.output().print(place_file(page, web_page(done.results, done.outcomes, preset, document)))
@@ -198,7 +227,7 @@ def write_report(
     return int(failed)
 
 
-def _export(file: Path, done: Done) -> None:
+def export(file: Path, done: Done) -> None:
     """Write a finished run to a file. Raises: BadInput."""
     from hadamard_tui.headless import console
     from hadamard_tui.sharing import exporting

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from engine.core.journal import SUFFIX
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.report import encode
+from engine.runtime import store as store_file
+from engine.runtime.conclusion import conclude
 from engine.runtime.job import Job
 from engine.runtime.run import NotKept
+from engine.runtime.run_writer import RunWriter
+from engine.runtime.sweep_run import Removed
 from engine.spec import presets
 from engine.spec.experiment import drawn
 from engine.spec.sweep import only
 from hadamard_tui.headless import console
+from hadamard_tui.headless.detaching import DETACHED
 from hadamard_tui.running.costs import costs
 from hadamard_tui.running.progress import skipped
-from hadamard_tui.state import kept_points
+from hadamard_tui.state import run_store
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.results.results import Results
     from engine.results.trace import Trace
-    from engine.runtime.store import Store
     from engine.runtime.sweep_run import Event
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
@@ -44,7 +51,7 @@ def compute_all(
     sweep: Sweep,
     errors: Console,
     threads: int | None = None,
-    store: Store | None = None,
+    writer: RunWriter | None = None,
     lines: ProgressLines | None = None,
 ) -> Results:
     """Run every point of a sweep to its end, and show progress on `errors` by `console.progress`.
@@ -59,9 +66,11 @@ def compute_all(
 
     def note(event: Event) -> None:
         if isinstance(event, NotKept):
-            errors.print(f"finished points cannot be stored: {event.why}", soft_wrap=True)
+            errors.print(f"the run cannot be stored: {event.why}", soft_wrap=True)
+        elif isinstance(event, Removed):
+            errors.print(run_store.removed_in_words(event.runs), soft_wrap=True)
 
-    job = Job(sweep, note, store, threads)
+    job = Job(sweep, note, writer, threads)
     with console.progress(errors, lines) as show:
         while not job.wait(POLL_SECONDS):
             show(*(("loading", 0.0) if job.results is None else state(job.results)))
@@ -123,21 +132,29 @@ class Done:
         return encode(self.document, self.results, self.outcomes, by_replica)
 
 
-def computed(
-    preset: str, document: Raw, errors: Console, fresh: bool = False, store_single_runs: bool = False
-) -> Done:
+def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -> Done:
     """Run the experiment in the document of a preset.
 
-    Points of axes are stored on disk, and read from there unless `fresh`. Single runs are stored only with
-    `store_single_runs`. The cost of expensive measures is printed before the run if `errors` is a terminal.
+    The run is stored. Points of earlier runs are read from the store unless `fresh`. The cost of expensive
+    measures is printed before the run if `errors` is a terminal.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
-    sweep = presets.sweep_of(preset, document)
+    of_preset = store_file.read(Path(preset))[0].preset or preset if preset.endswith(SUFFIX) else preset
+    sweep = presets.sweep_of(of_preset, document)
     if errors.is_terminal:
         for words in costs(sweep.experiment):
             errors.print(words, style="dim", soft_wrap=True)
-    store = None if fresh else kept_points.store_for(sweep, store_single_runs)
-    results = compute_all(sweep, errors, store=store)
+    store = run_store.store()
+    if former := run_store.drop_former_points():
+        errors.print(former, soft_wrap=True)
+    writer = None
+    if store is not None:
+        detached = os.environ.pop(DETACHED, None)
+        writer = RunWriter(store, document, of_preset, not fresh, detached is not None, detached)
+    results = compute_all(sweep, errors, writer=writer)
     strayed = [] if sweep.axes else unexpected_divergence(sweep.experiment, results.traces[0])
-    return Done(document, results, judge(results), strayed)
+    outcomes = judge(results)
+    if store is not None and writer is not None:
+        conclude(store, writer.run, results, outcomes)
+    return Done(document, results, outcomes, strayed)

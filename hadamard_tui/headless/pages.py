@@ -103,7 +103,7 @@ def report(folder: Path, names: Sequence[str], errors: Console, fresh: bool) -> 
 
 def _write_page(folder: Path, preset_name: str, document: Raw, errors: Console, fresh: bool) -> IndexEntry:
     """Run a preset, write its page, and return its entry in the index. Raises: BadInput."""
-    done = computed(preset_name, document, errors, fresh, store_single_runs=True)
+    done = computed(preset_name, document, errors, fresh)
     file = f"{presets.name_of(preset_name)}.html"
     files.write(folder / file, web_page(done.results, done.outcomes, preset_name, document))
     return IndexEntry.of(done.results, done.outcomes, file)

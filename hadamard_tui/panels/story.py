@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.style import Style
 from rich.text import Text
 
 from engine.pictures.bounds import strongest_bound
+from engine.spec import theory_pages
 from hadamard_tui.charts.line_heads import head, meaning, standing
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running.costs import costs
@@ -37,7 +39,18 @@ def story_text(experiment: Experiment) -> Text:
     if story:
         text.append(f"{story}\n")
     if experiment.source:
-        text.append(f"Source: {experiment.source}\n", "dim")
+        text.append_text(_source(experiment.source))
+    return text
+
+
+def _source(source: str) -> Text:
+    """Return the source of a set-up, whose citations of theory pages open them on a click."""
+    text = Text(f"Source: {source}\n", "dim")
+    for address in theory_pages.cited(source):
+        begins = text.plain.find(f"theory/{address}")
+        if begins >= 0:
+            style = Style(underline=True, meta={"@click": f"app.theory('{address}')"})
+            text.stylize(style, begins, begins + len(f"theory/{address}"))
     return text
 
 

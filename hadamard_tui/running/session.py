@@ -17,7 +17,7 @@ from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
-from engine.runtime.sweep_run import Begun
+from engine.runtime.sweep_run import Begun, Stored
 from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.plots.look import ChartOptions, Look, Pinned
 from hadamard_tui.running.playback import Pace, Playback
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from engine.protocols import Extent
     from engine.results.results import Results
     from engine.results.trace import Trace
-    from engine.runtime.store import Store
+    from engine.runtime.run_writer import RunWriter
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from engine.spec.sweep import Sweep
@@ -134,7 +134,7 @@ class Session:
 
     `document` is the set-up as a preset document, and `left_out` lists the claims that do not fit it. Among
     sessions with the same `turn`, a single engine works at a time. `at_once` shows results without a pace. A
-    `store` keeps finished points of axes.
+    `writer` stores the run.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Session:
         left_out: Sequence[LeftOutClaim] = (),
         letters: Mapping[str, int] = MappingProxyType({}),
         at_once: bool = False,
-        store: Store | None = None,
+        writer: RunWriter | None = None,
     ) -> None:
         self.sweep, self.document, self.preset, self.left_out = sweep, document, preset, left_out
         self.letters = letters
@@ -164,6 +164,9 @@ class Session:
         self.engine_time = EngineTime(sweep)
         self.outcomes: list[Outcome] | None = None
         self.retraining = Retraining()
+        self.stored_as: str | None = None
+        """Name of the run in the store; None if it is not stored."""
+
         self.guesses: dict[str, float | None] = {}
         """Guessed x at which learners fall below a tenth, by name; None for "never"."""
         self._former_retraining: list[Retraining] = []
@@ -172,7 +175,7 @@ class Session:
         self._engine: engine.State = "idle"
         self._stopped = False
         self._owed = 0
-        self._worker = engine.Worker(sweep, lambda event: notify(self, event), threads, store, turn)
+        self._worker = engine.Worker(sweep, lambda event: notify(self, event), threads, writer, turn)
 
     def _new_playback(self) -> Playback:
         return Playback(self.point.records - 1, self._pace, self.at_once)
@@ -185,8 +188,10 @@ class Session:
     def receive(self, event: engine.Event) -> None:
         """Handle an event of the engine."""
         match event:
-            case Begun(results):
-                self.point = replace(self.point, results=results)
+            case Begun(results, run):
+                self.point, self.stored_as = replace(self.point, results=results), run
+            case Stored(run):
+                self.stored_as = run
             case Loaded(trace):
                 self._load(trace)
             case Finished():

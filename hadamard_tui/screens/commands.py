@@ -19,6 +19,7 @@ from textual.worker import Worker
 from engine.core import catalogue
 from engine.core.parts import Part, docstring, summary_of
 from engine.core.texts import printable
+from engine.spec import theory_pages
 from engine.spec.preset_index import PresetEntry, index
 from hadamard_tui.browsing.preset_list import has_phrase, has_words
 from hadamard_tui.screens.modal import Modal
@@ -37,6 +38,8 @@ class Finder(Protocol):
     async def choose_preset(self, preset: str | None) -> None: ...
 
     def show_part(self, family: str, kind: str) -> None: ...
+
+    def action_theory(self, address: str = "") -> None: ...
 
 
 class ActionProvider(SystemCommandsProvider):
@@ -78,6 +81,16 @@ class PartProvider(Provider):
                     score += OF_THEORY * (family == "theory" and score == BY_SOURCE)
                     show = partial(_app(self).show_part, family, kind)
                     yield Hit(score, f"{family.capitalize()}: {kind}", show, help=summary)
+
+
+class TheoryProvider(Provider):
+    """Provider of the sections of the theory pages, matched by title, address and text."""
+
+    async def search(self, query: str) -> Hits:
+        for address, section in theory_pages.sections().items():
+            if score := _score(query, f"{section.title} {address}", section.text, ""):
+                read = partial(_app(self).action_theory, address)
+                yield Hit(score, f"Read: {section.title}", read, help=f"theory/{address}")
 
 
 def _source(member: type[Part]) -> str:
@@ -123,7 +136,7 @@ class Commands(CommandPalette, Modal[None]):
     """Textual's command palette as a page that closes once, so that a command runs once."""
 
     def __init__(self) -> None:
-        super().__init__([ActionProvider, PresetProvider, PartProvider])
+        super().__init__([ActionProvider, PresetProvider, PartProvider, TheoryProvider])
 
     def compose(self) -> ComposeResult:
         stand_ins = {CommandInput: Query, CommandList: MatchingCommands, LoadingIndicator: Searching}

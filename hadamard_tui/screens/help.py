@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.table import Table
 from rich.text import Text
@@ -16,14 +16,18 @@ from textual.widgets.option_list import Option
 
 from engine.core import catalogue
 from engine.core.parts import docstring
-from engine.spec import presets
+from engine.spec import presets, theory_pages
 from engine.spec.preset_index import naming
 from hadamard_tui.browsing.preset_list import NEW, NEW_TITLE
 from hadamard_tui.charts.line_heads import head
 from hadamard_tui.keyboard import ACTIONS, GROUPS, MOTIONS, action_of, key, panel_key, shown_keys
 from hadamard_tui.screens.modal import Framed
+from hadamard_tui.screens.theory import cited_sections, page_of, section_option
 from hadamard_tui.tours import paths
 from hadamard_tui.widgets.controls import Lines, Words
+
+if TYPE_CHECKING:
+    from engine.spec.theory_pages import Section
 
 MOVE = "Move in lists, tables, heat maps and texts"
 
@@ -209,14 +213,25 @@ class PartPage(Framed[str | None]):
         with Words() as page:
             page.border_title = Text(f"{self._family.capitalize()}: {self._kind}")
             shown = [preset_option(entry.name, entry.title) for entry in naming(self._kind)]
+            sections = self._sections()
             closes = f"{key('close')} closes"
-            page.border_subtitle = f"{key('choose')} opens a preset · {closes}" if shown else closes
+            page.border_subtitle = (
+                f"{key('choose')} opens the line · {closes}" if shown or sections else closes
+            )
             yield Static(about(self._family, self._kind))
+            if sections:
+                yield Static(Text("\nTheory", "bold"))
+                yield Lines(*map(section_option, sections), compact=True)
             if shown:
                 yield Static(Text("\nPresets that name it", "bold"))
                 yield Lines(*shown, compact=True)
             else:
                 yield Static(Text("\nNo preset names it.", "italic"))
+
+    def _sections(self) -> list[Section]:
+        """Return the sections of the theory pages that the part cites."""
+        member = catalogue.members(self._family)[self._kind]
+        return cited_sections(f"{docstring(member)} {getattr(member, 'source', '')}")
 
     def on_mount(self) -> None:
         for options in self.query(OptionList):
@@ -224,7 +239,10 @@ class PartPage(Framed[str | None]):
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(event.option_id)
+        if event.option_id in theory_pages.sections():
+            self.app.push_screen(page_of([theory_pages.find(event.option_id)]))
+        else:
+            self.dismiss(event.option_id)
 
 
 def about(family: str, kind: str) -> Text:

@@ -161,8 +161,9 @@ class RunControl(Screen[None]):
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
         """Run the set-up; with `at_once`, the previous run stays visible, faint, until new results arrive."""
+        from engine.runtime.run_writer import RunWriter
         from hadamard_tui.running.session import Session
-        from hadamard_tui.state import kept_points
+        from hadamard_tui.state import run_store
 
         if self.refused():
             return
@@ -184,7 +185,11 @@ class RunControl(Screen[None]):
             return
         if editable.left_out != fitted:
             setup.show_list()
-        left_out = list(editable.left_out.values())
+        left_out, store = list(editable.left_out.values()), run_store.store()
+        writer = None
+        if store is not None and not at_once:
+            # A single run is watched while it learns, so that it is computed even if it is stored already.
+            writer = RunWriter(store, editable.document, editable.preset, reuse=bool(sweep.axes))
         self.session = Session(
             sweep,
             editable.document,
@@ -196,7 +201,7 @@ class RunControl(Screen[None]):
             left_out,
             editable.running_letters,
             at_once,
-            kept_points.store_for(sweep),
+            writer,
         )
         self.session.start(paused)
         self.run_begun(at_once)
@@ -221,7 +226,9 @@ class RunControl(Screen[None]):
     def _engine_spoke(self, message: EngineSpoke) -> None:
         from engine.runtime import worker as engine
         from engine.runtime.run import Diverged, NotKept
+        from engine.runtime.sweep_run import Removed, Stored
         from hadamard_tui.running.session import refusal
+        from hadamard_tui.state import run_store
 
         if message.session is not self.session:
             return
@@ -233,12 +240,25 @@ class RunControl(Screen[None]):
             case Diverged() as diverged:
                 self.notify(divergence_message(diverged, message.session), severity="warning")
             case NotKept(why):
-                self.notify(why, title="Finished points cannot be stored", severity="warning", timeout=10)
+                self.notify(why, title="The run cannot be stored", severity="warning", timeout=10)
+            case Stored(run):
+                self._conclude(message.session, run)
+            case Removed(runs):
+                self.notify(run_store.removed_in_words(runs), timeout=10)
             case engine.Failed(traceback):
                 from hadamard_tui.screens.modal import Failure
 
                 self.app.push_screen(Failure(traceback))
         self.run_changed(message.session)
+
+    def _conclude(self, session: Session, run: str) -> None:
+        """Store what the list of runs shows of a finished run."""
+        from engine.runtime.conclusion import conclude
+        from hadamard_tui.state import run_store
+
+        store, point = run_store.store(), session.point
+        if store is not None and point.results is not None and session.outcomes is not None:
+            conclude(store, run, point.results, session.outcomes)
 
     def _forget(self) -> None:
         """End the run on the screen and empty the laboratory."""

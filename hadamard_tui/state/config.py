@@ -44,7 +44,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 20.0
     fps_over_ssh: Annotated[float, Meta(gt=0, le=60, description="the same over SSH")] = 5.0
     kept_points_mb: Annotated[
-        float, Meta(ge=0, le=1e9, description="maximum megabytes of stored points; 0 stores none")
+        float, Meta(ge=0, le=1e9, description="maximum megabytes of all stored runs; 0 stores none")
     ] = 1024.0
     clipboard: Annotated[
         Clipboard,

@@ -68,7 +68,7 @@ def test_words_are_found_by_their_beginnings_numbers_whole_and_theorems_in_sourc
     ],
 )
 def test_words_that_stand_together_in_a_source_are_a_phrase(query, is_match):
-    assert has_phrase(query, "WKA21 Thms 2 and 3; theory.md §8") is is_match
+    assert has_phrase(query, "WKA21 Thms 2 and 3; HN20 §8") is is_match
 
 
 async def test_lines_of_a_theorem_come_before_parts_that_only_have_its_number(app: HadamardApp):

@@ -3,14 +3,13 @@
 import time
 
 import pytest
-from platformdirs import user_cache_path
 
+from engine.runtime.run_writer import RunWriter
 from engine.spec import presets
-from hadamard_tui import NAME
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.running.session import Session
-from hadamard_tui.state import kept_points
+from hadamard_tui.state import run_store
 
 AXES = ['axes=[{name="size", values=[4, 8]}]', "problem.matrix.d=size", "claims=[]", "run.device=cpu"]
 
@@ -25,9 +24,10 @@ def test_the_points_of_a_viewer_in_a_browser_are_kept_nowhere(
         monkeypatch.setenv("TEXTUAL_DRIVER", driver)
     editable = EditableExperiment(presets.document("hadamard-128", AXES), None)
     sweep = editable.sweep()
-    store = kept_points.store_for(sweep)
+    store = run_store.store()
+    writer = None if store is None else RunWriter(store, editable.document)
     session = Session(
-        sweep, editable.document, lambda receiver, event: receiver.receive(event), 1, Pace(), store=store
+        sweep, editable.document, lambda receiver, event: receiver.receive(event), 1, Pace(), writer=writer
     )
     session.start()
     end = time.monotonic() + 30
@@ -35,4 +35,4 @@ def test_the_points_of_a_viewer_in_a_browser_are_kept_nowhere(
         assert time.monotonic() < end, "it never came"
         time.sleep(0.01)
     assert session.end(30)
-    assert any((user_cache_path(NAME) / "points").rglob("*.npz")) is is_stored
+    assert any(run_store.folder().glob("*.run")) is is_stored

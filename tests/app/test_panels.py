@@ -26,7 +26,10 @@ from engine.results.results import of_one
 from engine.results.snapshots import take
 from engine.runtime import store
 from engine.runtime.run import run
+from engine.runtime.run_writer import RunWriter
+from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
+from engine.spec.sweep import only
 from hadamard_tui import panels
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.charts.drawing.nets import Nets, draw
@@ -781,8 +784,8 @@ def from_a_cache(
     """Context of a run restored from a cache that holds at most `byte_limit` bytes of weights per learner."""
     monkeypatch.setattr(store, "MOST_WEIGHT_BYTES", byte_limit)
     experiment = presets.load("hadamard-128", [*SMALL, *settings])
-    run(experiment, store=store.Store(folder))
-    trace = run(experiment, store=store.Store(folder))
+    run_sweep(only(experiment), writer=RunWriter(store.Store(folder)))
+    trace = run_sweep(only(experiment), writer=RunWriter(store.Store(folder))).traces[0]
     assert all(curve.is_restored for curve in trace.curves)
     outcomes = judge(of_one(experiment, trace))
     return PanelContext(

@@ -7,8 +7,8 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from itertools import pairwise, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,13 +33,23 @@ class Command(NamedTuple):
 
 
 def commands() -> list[Command]:
-    """Lines of all `sh` blocks, without comments."""
+    """Commands of all `sh` blocks, without comments."""
     return [
         Command(f"{block.page}:{block.line + number}", words)
         for block in blocks("sh")
-        for number, line in enumerate(block.text.splitlines(), start=1)
+        for number, line in joined_lines(block.text)
         if (words := shlex.split(line, comments=True))
     ]
+
+
+def joined_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers from 1; one that ends in a backslash continues on the next."""
+    for line in re.finditer(r"(?:[^\\\n]|\\\n|\\.)+", text):
+        yield text.count("\n", 0, line.start()) + 1, line[0].replace("\\\n", "")
+
+
+def test_a_command_may_take_two_lines():
+    assert [*joined_lines("a\n\nb \\\n  c\nd\n")] == [(1, "a"), (3, "b   c"), (5, "d")]
 
 
 PROGRAM = "hadamard-tui"
@@ -82,9 +92,11 @@ def of_others(*programs: str) -> list[object]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Working directory with the files that commands name: the README's preset and a part from a template."""
+    """Working directory with the files that commands name: a preset, a table, and a part from a template."""
     monkeypatch.chdir(tmp_path)
-    first, *_ = (block for block in blocks("toml") if block.page == "README.md")
+    first, *_ = (block for block in blocks("toml") if block.page == "docs/how-to/presets.md")
+    rows = [(a, b, c, a) for a, b, c in product((-1, 1), repeat=3)]
+    (tmp_path / "my.csv").write_text("a,b,c,y\n" + "".join(f"{a},{b},{c},{y}\n" for a, b, c, y in rows))
     (tmp_path / "my.toml").write_text(first.text, encoding="utf-8")
     part_files.write_new("update", tmp_path / OWN_PART)
     return tmp_path

@@ -36,7 +36,7 @@ def test_the_help_names_no_types_of_options_that_take_no_value(call: Call, comma
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "verify", "judge", "bench", "presets", "parts list", "demo", "serve"]
+    "command", ["run", "verify", "judge", "bench", "presets", "theory", "parts list", "demo", "serve"]
 )
 def test_paragraphs_of_the_help_fill_their_lines_and_arguments_have_brackets_once(call: Call, command: str):
     text = call(*command.split(), "--help").out

@@ -6,15 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from platformdirs import user_cache_path
 from rich.console import Console
 from view_fields import curve_view, view_of
 
 from engine.core import catalogue
 from engine.pictures.picture import Picture
 from engine.results.headlines import ending
+from engine.runtime import store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, reading
-from hadamard_tui.headless import compute, pictures
+from hadamard_tui import NAME
+from hadamard_tui.headless import pictures
+from hadamard_tui.state import run_store
 
 SIZES = """
 title = "Examples needed"
@@ -141,29 +145,31 @@ def test_two_axes_make_a_heat_map(call, file):
 
 
 def test_points_are_kept_and_fresh_computes_them_again(call, file, monkeypatch):
-    stores = []
+    restored = []
 
-    def spied(sweep, gate, note, store, *more):
-        stores.append(store)
-        return run_sweep(sweep, gate, note, store, *more)
+    def spied(sweep, gate, note, writer, *more):
+        computed = run_sweep(sweep, gate, note, writer, *more)
+        restored.append([curve.is_restored for trace in computed.traces.values() for curve in trace.curves])
+        return computed
 
     monkeypatch.setattr("engine.runtime.job.run_sweep", spied)
     first, again, fresh = (call("run", str(file), "--json", *more).out for more in ((), (), ("--fresh",)))
     assert first == again == fresh
-    assert stores[0] is not None
-    assert stores[1] is not None
-    assert stores[2] is None
-    assert len(list(Path(stores[0]._folder).rglob("*.npz"))) == 5
+    assert list(map(any, restored)) == [False, True, False]
+    assert all(restored[1])
+    runs = run_store.needed_store().runs()
+    assert [run.state for run in runs] == ["finished"] * 2, "a run with nothing new is not kept twice"
+    assert {len(store.read(Path(run.path))[1]) for run in runs} == {5}
 
 
 def test_where_points_cannot_be_kept_the_result_is_there_and_one_line_says_why(call, file, monkeypatch):
-    (file.parent / "cache").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(file.parent / "cache"))
+    (file.parent / "data").write_text("")
+    monkeypatch.setenv("XDG_DATA_HOME", str(file.parent / "data"))
     code, out, err = call("run", str(file), "--json")
     assert code == 0
     assert json.loads(out)["pictures"]
     assert err.strip().count("\n") == 0
-    assert err.startswith("finished points cannot be stored: ")
+    assert err.startswith("the run cannot be stored: ")
     assert "Not a directory" in err
 
 
@@ -172,21 +178,18 @@ def test_nothing_is_kept_if_the_configuration_says_so(call, file, monkeypatch):
     folder.mkdir(parents=True)
     (folder / "config.toml").write_text("kept_points_mb = 0\n")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(file.parent / "config"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(file.parent / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(file.parent / "data"))
     assert call("run", str(file), "--json").code == 0
-    assert not (file.parent / "cache").exists()
+    assert not (file.parent / "data").exists()
 
 
-def test_without_axes_nothing_is_kept(call, small, monkeypatch):
-    stores = []
-    before = compute.compute_all
-    monkeypatch.setattr(
-        compute,
-        "compute_all",
-        lambda *arguments, store: stores.append(store) or before(*arguments, store=store),
-    )
-    assert call("run", str(small)).code == 0
-    assert stores == [None]
+def test_points_of_an_earlier_version_are_removed_with_a_sentence(call, small):
+    former = user_cache_path(NAME) / "points"
+    (former / "00").mkdir(parents=True)
+    (former / "00" / "0.npz").write_bytes(b"0" * (1 << 20))
+    assert "Points stored by an earlier version (1 MB) were removed" in call("run", str(small)).err
+    assert not former.exists()
+    assert call("run", str(small)).err == ""
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 Q_α(β) = Σ_i q_D(β_i/α^D) is the objective of `engine.solvers.min_q`. R_α belongs to the β nearest to the
 start in the weights of the net, min ‖(u, v) − α·1‖² subject to Xβ = y. At depth 2 it is R_α(β) = Σ_i
-r(β_i/α²) with r = q₄: Q of the net of depth 4 at the start √α. Source: WGL20; theory-bias.md §34.
+r(β_i/α²) with r = q₄: Q of the net of depth 4 at the start √α. Source: WGL20;
+theory/implicit-bias#kernel-and-rich.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from engine.planning.run_plan import plan_run
 from engine.runtime import drawn_data
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import run
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.runtime.worker import Worker
@@ -91,9 +92,9 @@ def test_data_that_are_held_leave_room_for_a_run_that_needs_it(drawn, monkeypatc
 
 
 def test_no_data_are_drawn_for_what_is_kept(drawn, tmp_path):
-    run_sweep(sweep_of(document()), store=Store(tmp_path))
+    run_sweep(sweep_of(document()), writer=RunWriter(Store(tmp_path)))
     drawn.clear()
-    assert run_sweep(sweep_of(document()), store=Store(tmp_path)).complete
+    assert run_sweep(sweep_of(document()), writer=RunWriter(Store(tmp_path))).complete
     assert not drawn
 
 

@@ -112,7 +112,8 @@ KERNEL_OF_START = {
     4: {0.3: 0.49, 0.6: 0.986, 1.0: 0.9998},
 }
 """Ratio of the time in which the loss of u^D − v^D from u = v = α falls to a thousandth to that of the linear
-flow, by D and α. Time is scaled so that the kernels at the start are equal. Source: theory-bias.md §34.
+flow, by D and α. Time is scaled so that the kernels at the start are equal. Source:
+theory/implicit-bias#kernel-and-rich.
 """
 
 

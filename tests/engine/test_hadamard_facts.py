@@ -1,4 +1,4 @@
-"""Exact facts on Hadamard data, in float64: theory.md §§4 and 7."""
+"""Exact facts on Hadamard data, in float64: theory/conventions#update-rules, theory/hadamard#bounds."""
 
 import numpy as np
 import pytest

@@ -19,7 +19,10 @@ from engine.problems.targets.zero import Zero
 from engine.results.results import of_one
 from engine.results.views import view
 from engine.runtime.run import Diverged, prepare, run
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
+from engine.runtime.sweep_run import run_sweep
+from engine.spec.sweep import only
 from engine.theory import Line, LineStructure, OtherRun
 
 NET = {"kind": "dense", "widths": [3], "activation": "tanh", "cb": 0.1}
@@ -179,11 +182,10 @@ def test_other_runs_are_counted_and_run_once_for_every_rate():
 
 def test_other_runs_are_kept_and_found_again(tmp_path):
     described, store = experiment(**CUBE, learners={"it": NOISY}), Store(tmp_path)
-    first = run(described, store=store)
-    assert len(list(tmp_path.glob("*/*.npz"))) == 2
-    with torch.no_grad():
-        again, learner_runs = prepare(plan_run(described), store)
-    assert all(learner_run.ended for learner_run in learner_runs)
+    first = run_sweep(only(described), writer=RunWriter(store)).traces[0]
+    again = run_sweep(only(described), writer=RunWriter(store)).traces[0]
+    assert all(curve.is_restored for curve in (*again.curves, *again.side_curves))
+    assert len(again.side_curves) == 1
     flows = [
         next(trace_line for trace_line in trace.lines if trace_line.kind == "junk-flow")
         .by_curve(trace.curves)["it"]

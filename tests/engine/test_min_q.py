@@ -1,4 +1,5 @@
-"""The minimiser of Q_α: its conditions, its limits, the numbers of theory-bias.md §34, and gradient flow."""
+"""The minimiser of Q_α: its conditions, its limits, the numbers of theory/implicit-bias#kernel-and-rich, and
+gradient flow."""
 
 import math
 
@@ -36,7 +37,8 @@ def small(seed=0, k=6, d=14):
 
 
 def sparse_regression(seed=0, n=100, d=1000):
-    """The draw of WGL20 and of theory-bias.md §34: r = 5 of d entries are 1/√5, noise 0.1."""
+    """The draw of WGL20 and of theory/implicit-bias#kernel-and-rich: r = 5 of d entries are 1/√5, noise
+    0.1."""
     g = np.random.default_rng(seed)
     X, w_star = g.standard_normal((n, d)), np.zeros(d)
     w_star[:5] = 1 / np.sqrt(5)
@@ -90,7 +92,8 @@ FIXED_DRAW = [
     (4, 1e-1, 0.007177, 2.712772, None),
     (4, 0.03**0.5, 0.017982, 3.039494, None),
 ]
-"""D, α, excess risk, ‖w‖₁, ‖w‖₂ of theory-bias.md §34; the last is the least R_α at α = 0.03."""
+"""D, α, excess risk, ‖w‖₁, ‖w‖₂ of theory/implicit-bias#kernel-and-rich; the last is the least R_α at α =
+0.03."""
 
 
 @pytest.mark.parametrize(("depth", "alpha", "excess", "l1", "l2"), FIXED_DRAW)
@@ -185,7 +188,7 @@ def test_gradient_flow_from_a_shaped_start_ends_there(depth, alpha):
 
 
 POTENTIALS = [(10, 4.06165, None), (100, 4.06312, None), (1e-2, None, 1.864), (1e-6, None, 1.821)]
-"""α, α²Q and Q/ln(1/α²) of theory-nets.md §34, for β = (.5, −1.2, .1) and this shape."""
+"""α, α²Q and Q/ln(1/α²) of theory/implicit-bias#shaped-start, for β = (.5, −1.2, .1) and this shape."""
 
 
 @pytest.mark.parametrize(("alpha", "squares", "lengths"), [*POTENTIALS, (1e-30, None, 1.804)])

@@ -183,7 +183,7 @@ def trained(net, weights, X, y, steps, until=0.0):
 def test_two_layer_nets_move_as_far_as_was_measured(parametrisation, steps, moved):
     """Steps to a loss of 10⁻³, and ‖W − W₀‖/‖W₀‖ there, with standard errors over 5 starts, of which two.
 
-    Source: theory-nets.md §27(c), first picture, n = 4096.
+    Source: theory/wide-nets#mean-field, first picture, n = 4096.
     """
     n, draw = 4096, np.random.default_rng(3)
     X = draw.standard_normal((16, 8))
@@ -204,7 +204,8 @@ def test_two_layer_nets_move_as_far_as_was_measured(parametrisation, steps, move
 @pytest.mark.parametrize(("n", "first", "second"), [(64, 0.648, 0.603), (256, 0.634, 0.587)])
 @pytest.mark.slow
 def test_features_of_mup_move_as_far_as_was_measured_at_any_width(n, first, second):
-    """The rms change of σ(z) of both hidden layers in 30 steps. Source: theory-nets.md §27, 2nd picture."""
+    """The rms change of σ(z) of both hidden layers in 30 steps. Source: theory/wide-nets#mean-fieldd
+    picture."""
     draw = np.random.default_rng(3)
     X, y = draw.standard_normal((16, 8)), np.sign(draw.standard_normal(16))
     net = dense_net(widths=[n, n], activation="tanh", parametrisation="mup")

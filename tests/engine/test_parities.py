@@ -13,7 +13,7 @@ from engine.runtime.run import run
 from engine.spec import reading
 from engine.theory import At, RunData
 
-PRINTED = [  # theory-bias.md §41: n, k, λ¹_k, first layer
+PRINTED = [  # theory/parities-and-noise#parities: n, k, λ¹_k, first layer
     (10, 2, 1.6814e-3, 3.6662e-2),
     (10, 4, 2.7145e-5, 2.0512e-3),
     (10, 6, 5.5741e-6, 1.0141e-3),

@@ -15,7 +15,7 @@ SIZE, ROWS = 30, 6
 
 
 def drawn(seed=0):
-    """Φ [P, n], Ψ [n, P, P] and y [n] of theory-nets.md §33."""
+    """Φ [P, n], Ψ [n, P, P] and y [n] of theory/curvature#quadratic-models."""
     g = np.random.default_rng(seed)
     features = g.standard_normal((SIZE, ROWS)) / np.sqrt(SIZE)
     matrices = g.standard_normal((ROWS, SIZE, SIZE)) / np.sqrt(SIZE)

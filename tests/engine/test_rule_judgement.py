@@ -99,6 +99,11 @@ def test_only_an_invariant_rule_can_break_the_bound():
         assert len(RuleJudgement("it", [], [symmetry], [], below, {}).broken) == number
 
 
+def test_a_rule_of_a_library_gets_the_arguments_that_it_requires():
+    pytest.importorskip("pytorch_optimizer")
+    assert named_rule("pytorch_optimizer.BSAM").options == {"num_data": 1000}
+
+
 def test_names_of_rules():
     assert named_rule("egu") == EGU()
     assert named_rule("AdamW") == named_rule("torch.AdamW") == named_rule("torch.optim.AdamW") == Torch()

@@ -13,9 +13,11 @@ from engine.core.streams import Streams
 from engine.protocols import EarlyEnd, Until, places
 from engine.protocols.steps import MiniBatches
 from engine.runtime.run import run
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
+from engine.spec.sweep import only
 
 D = 8
 NET = {"architecture": {"kind": "dense", "widths": [3], "activation": "tanh"}, "update": {"kind": "gd"}}
@@ -120,16 +122,17 @@ def test_fresh_mini_batches_are_subsets_that_know_nothing_of_those_before():
 
 @pytest.mark.parametrize("draws", [{}, {"fresh": True}, {"replacement": True}])
 def test_learners_see_the_same_mini_batches_unless_each_draws_its_own(draws, tmp_path):
-    def curves(own_batches, names=("a", "b"), store=None):
+    def curves(own_batches, names=("a", "b")):
         protocol = steps(steps=6, records=6, batch=3, own_batches=own_batches, **draws)
         learners = {name: gd(0.02) for name in names}
-        return run(experiment("gaussian", learners=learners, d=D, protocol=protocol), store=store).curves
+        described = experiment("gaussian", learners=learners, d=D, protocol=protocol)
+        return run_sweep(only(described), writer=RunWriter(store)).traces[0].curves
 
     store = Store(tmp_path)
     for own_batches in (False, True):
-        first, second = curves(own_batches, store=store)
+        first, second = curves(own_batches)
         assert np.array_equal(first.values("loss"), second.values("loss")) is not own_batches
-    again, other = curves(own_batches=True, names=("b", "c"), store=store)
+    again, other = curves(own_batches=True, names=("b", "c"))
     np.testing.assert_array_equal(again.values("loss"), second.values("loss"))
     loss_arrays = (curve.values("loss") for curve in (first, second))
     assert not any(np.array_equal(other.values("loss"), losses) for losses in loss_arrays)
@@ -258,8 +261,9 @@ def test_replicas_that_diverge_are_not_waited_for():
 def test_a_run_that_ended_early_is_kept_and_found_complete(tmp_path):
     protocol = steps(steps=50, records=50, until={"clock": "step", "above": 9})
     described = experiment("gaussian", learners={"it": gd([0.01, 50.0])}, d=D, protocol=protocol)
-    computed = run(described, store=Store(tmp_path)).curves
-    restored = run(described, store=Store(tmp_path)).curves
+    computed, restored = (
+        run_sweep(only(described), writer=RunWriter(Store(tmp_path))).traces[0].curves for _ in range(2)
+    )
     for curve, restored_curve in zip(computed, restored, strict=True):
         assert (restored_curve.length, restored_curve.complete) == (curve.length, curve.complete)
         assert restored_curve.clocks["time"].tolist() == curve.clocks["time"].tolist()

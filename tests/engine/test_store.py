@@ -10,6 +10,7 @@ from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.views import view
 from engine.runtime import store as stores
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
@@ -50,7 +51,7 @@ def document(picture=OF_LOSS, claims=()):
 
 def swept(folder, raw):
     """Results of a sweep with a store, and the number of learners trained for it."""
-    results = run_sweep(sweep_of(raw), store=None if folder is None else Store(folder))
+    results = run_sweep(sweep_of(raw), writer=None if folder is None else RunWriter(Store(folder)))
     return results, sum(not curve.is_restored for trace in results.traces.values() for curve in trace.curves)
 
 
@@ -100,9 +101,12 @@ def test_curves_from_the_cache_name_the_backends_that_computed_them(tmp_path):
     computed, _ = swept(tmp_path, document())
     for trace in computed.traces.values():
         trace.curves[0].backends.append("compiled")
-    store = Store(tmp_path)
-    for point, trace in zip(computed.sweep.points, computed.traces.values(), strict=True):
-        store.keep(plan_run(point.experiment).learners[0], trace.curves)
+    writer = RunWriter(Store(tmp_path))
+    writer.begin(computed.sweep)
+    for number, trace in computed.traces.items():
+        writer.at(number)
+        writer.keep(plan_run(computed.sweep.points[number].experiment).learners[0], trace.curves)
+    writer.end(computed, "finished")
     restored, _ = swept(tmp_path, document())
     for number, trace in computed.traces.items():
         assert restored.traces[number].curves[0].backend == trace.curves[0].backend
@@ -133,7 +137,7 @@ def test_a_sweep_with_many_features_takes_few_megabytes_and_says_the_same_again(
     raw["claims"] = [claim for claim in raw["claims"] if claim.get("at") in (None, *sizes)]
     computed, trained = swept(tmp_path, raw)
     assert trained == 3 * len(sizes) + sum(size <= 128 for size in sizes)
-    assert sum(path.stat().st_size for path in tmp_path.rglob("*.npz")) < megabytes * stores.MB
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*.run")) < megabytes * stores.MB
     restored, trained = swept(tmp_path, raw)
     assert trained == 0
     assert answers(restored) == answers(computed)

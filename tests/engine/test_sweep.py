@@ -1,22 +1,24 @@
 """Sweeps: every point is an ordinary run, and stored points are never computed again."""
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
-from fcntl import LOCK_EX, flock
 
 import numpy as np
 import pytest
 from building import gd
 
 import engine.runtime.run as runs
+from engine.core import journal
 from engine.core.parts import BadInput
 from engine.runtime import store
 from engine.runtime.run import Finished, NotKept, run
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
-from engine.runtime.sweep_run import Begun, PointDone, run_sweep
+from engine.runtime.sweep_run import Begun, PointDone, Removed, run_sweep
 from engine.spec.documents import sweep_of
 
 LEARNERS = [{"name": "GD", **gd("1/(2d)")}, {"name": "LLS", "solver": "lls", "where": "size <= 8"}]
@@ -84,10 +86,10 @@ def test_events_say_which_point_is_done_and_the_end_comes_once():
 
 def test_what_is_kept_is_not_computed_again(tmp_path, begun):
     store = Store(tmp_path)
-    first = run_sweep(sweep_of(document()), store=store)
+    first = run_sweep(sweep_of(document()), writer=RunWriter(store))
     assert begun == ["GD", "LLS", "GD", "LLS", "GD"]
     begun.clear()
-    second = run_sweep(sweep_of(document(title="Another title")), store=store)
+    second = run_sweep(sweep_of(document(title="Another title")), writer=RunWriter(store))
     assert begun == []
     for number in range(3):
         same(first.traces[number], second.traces[number])
@@ -98,45 +100,45 @@ def test_what_is_kept_is_not_computed_again(tmp_path, begun):
 )
 def test_another_run_or_protocol_is_computed(change, tmp_path, begun):
     store = Store(tmp_path)
-    run_sweep(sweep_of(document()), store=store)
+    run_sweep(sweep_of(document()), writer=RunWriter(store))
     begun.clear()
-    run_sweep(sweep_of(document(**change)), store=store)
+    run_sweep(sweep_of(document(**change)), writer=RunWriter(store))
     assert len(begun) == 5
 
 
 def test_what_another_version_of_the_code_computed_is_not_found(tmp_path, begun, monkeypatch):
-    run_sweep(sweep_of(document()), store=Store(tmp_path))
+    run_sweep(sweep_of(document()), writer=RunWriter(Store(tmp_path)))
     begun.clear()
     assert len(store.code()) == 64
     monkeypatch.setattr(store, "code", lambda: "another")
-    run_sweep(sweep_of(document()), store=Store(tmp_path))
+    run_sweep(sweep_of(document()), writer=RunWriter(Store(tmp_path)))
     assert len(begun) == 5
 
 
 def test_a_learner_more_is_computed_alone(tmp_path, begun):
     store = Store(tmp_path)
-    run_sweep(sweep_of(document()), store=store)
+    run_sweep(sweep_of(document()), writer=RunWriter(store))
     begun.clear()
     more = [*LEARNERS, {"name": "EGU", "architecture": "linear", "update": "egu"}]
-    run_sweep(sweep_of(document(learners=more)), store=store)
+    run_sweep(sweep_of(document(learners=more)), writer=RunWriter(store))
     assert begun == ["EGU"] * 3
 
 
 def test_a_measure_more_is_computed(tmp_path, begun):
     store = Store(tmp_path)
-    run_sweep(sweep_of(document()), store=store)
+    run_sweep(sweep_of(document()), writer=RunWriter(store))
     begun.clear()
     picture = {"x": "size", "measure": {"kind": "loss", "rows": "train"}}
-    results = run_sweep(sweep_of(document(pictures=[picture])), store=store)
+    results = run_sweep(sweep_of(document(pictures=[picture])), writer=RunWriter(store))
     assert len(begun) == 5
     assert "train" in results.traces[0].curves[0].measures
 
 
 def test_the_best_of_several_rates_is_found_again(tmp_path, begun):
     store, learners = Store(tmp_path), [{"name": "GD", **gd("best")}]
-    first = run_sweep(sweep_of(document(learners=learners)), store=store)
+    first = run_sweep(sweep_of(document(learners=learners)), writer=RunWriter(store))
     begun.clear()
-    second = run_sweep(sweep_of(document(learners=learners)), store=store)
+    second = run_sweep(sweep_of(document(learners=learners)), writer=RunWriter(store))
     assert begun == []
     assert second.traces[0].curves[0].grid == first.traces[0].curves[0].grid
     same(first.traces[2], second.traces[2])
@@ -144,13 +146,15 @@ def test_the_best_of_several_rates_is_found_again(tmp_path, begun):
 
 def test_what_is_broken_is_computed_again(tmp_path, begun):
     store = Store(tmp_path)
-    run_sweep(sweep_of(document()), store=store)
+    run_sweep(sweep_of(document()), writer=RunWriter(store))
     begun.clear()
-    files = sorted(tmp_path.rglob("*.npz"))
-    assert len(files) == 5
-    files[0].write_bytes(files[0].read_bytes()[:-200])
-    files[1].write_bytes(b"")
-    run_sweep(sweep_of(document()), store=store)
+    (file,) = tmp_path.glob("*.run")
+    curves = [frame for frame in journal.frames(file) if frame.kind == "curv"]
+    content = bytearray(file.read_bytes())
+    for frame in curves[:2]:
+        content[frame.end - 200] ^= 1
+    file.write_bytes(content)
+    run_sweep(sweep_of(document()), writer=RunWriter(store))
     assert len(begun) == 2
 
 
@@ -167,7 +171,7 @@ def test_a_data_file_counts_by_its_content(tmp_path, begun):
             "target": {"kind": "file", "path": str(labels)},
         }
         raw["learners"] = [LEARNERS[0]]
-        run_sweep(sweep_of(raw), store=store)
+        run_sweep(sweep_of(raw), writer=RunWriter(store))
 
     swept(1)
     swept(1)
@@ -178,24 +182,25 @@ def test_a_data_file_counts_by_its_content(tmp_path, begun):
 
 def test_a_sweep_that_is_stopped_goes_on_where_it_was(tmp_path, begun):
     store, rounds = Store(tmp_path), iter([10**6, 10**6, 1, 0])
-    results = run_sweep(sweep_of(document()), gate=lambda: next(rounds), store=store)
+    results = run_sweep(sweep_of(document()), gate=lambda: next(rounds), writer=RunWriter(store))
     assert not results.complete
     done = len(results.finished)
     begun.clear()
-    assert run_sweep(sweep_of(document()), store=store).complete
+    assert run_sweep(sweep_of(document()), writer=RunWriter(store)).complete
     assert 0 < len(begun) <= 5 - 2 * done
 
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import PointDone, run_sweep
 from engine.spec.documents import sweep_of
 def heard(event):
     if isinstance(event, PointDone) and event.number == 1:
         os.kill(os.getpid(), signal.SIGKILL)
-run_sweep(sweep_of({document!r}), notify=heard, store=Store(Path(sys.argv[1])))
+run_sweep(sweep_of({document!r}), notify=heard, writer=RunWriter(Store(Path(sys.argv[1]))))
 """
 
 
@@ -204,7 +209,7 @@ def test_finished_points_outlive_a_kill(tmp_path, begun):
     program = KILLED.format(document=document())
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], env=os.environ, timeout=120)
     assert done.returncode == -signal.SIGKILL
-    assert run_sweep(sweep_of(document()), store=Store(tmp_path)).complete
+    assert run_sweep(sweep_of(document()), writer=RunWriter(Store(tmp_path))).complete
     assert begun == ["GD"]
 
 
@@ -219,9 +224,10 @@ def of_gd(name="GD", **words):
 
 def test_what_is_renamed_is_not_computed_again(tmp_path, begun):
     store = Store(tmp_path)
-    first = run_sweep(sweep_of(of_gd()), store=store)
+    first = run_sweep(sweep_of(of_gd()), writer=RunWriter(store))
     begun.clear()
-    second = run_sweep(sweep_of(of_gd("gradient descent", role="reference", where="size > 2")), store=store)
+    renamed = of_gd("gradient descent", role="reference", where="size > 2")
+    second = run_sweep(sweep_of(renamed), writer=RunWriter(store))
     assert begun == []
     curves = first.traces[2].curves[0], second.traces[2].curves[0]
     assert [curve.name for curve in curves] == ["GD", "gradient descent"]
@@ -229,11 +235,9 @@ def test_what_is_renamed_is_not_computed_again(tmp_path, begun):
 
 
 def test_a_file_says_of_what_it_is(tmp_path):
-    run_sweep(sweep_of(of_gd()), store=Store(tmp_path))
-    points = []
-    for path in tmp_path.rglob("*.npz"):
-        with np.load(path) as file:
-            points.append(json.loads(str(file["point"])))
+    run_sweep(sweep_of(of_gd()), writer=RunWriter(Store(tmp_path)))
+    (file,) = tmp_path.glob("*.run")
+    points = [json.loads(frame.content["of"]) for frame in journal.frames(file) if frame.kind == "curv"]
     assert sorted(point["problem"]["matrix"]["d"] for point in points) == [4, 8, 16]
     assert sorted(point["learner"]["update"]["lr"] for point in points) == [1 / 32, 1 / 16, 1 / 8]
     for point in points:
@@ -247,20 +251,20 @@ def a_file_in_place_of_the_folder(folder, monkeypatch):
 
 
 def a_full_disk(folder, monkeypatch):
-    def full(path, content, option):
-        raise BadInput(f"{option} {path}", "cannot be written: No space left on device")
+    def full(descriptor, content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(store.files, "write", full)
+    monkeypatch.setattr(journal, "_write", full)
 
 
 @pytest.mark.parametrize(
     ("broken", "why"),
-    [(a_file_in_place_of_the_folder, "Not a directory"), (a_full_disk, "No space left on device")],
+    [(a_file_in_place_of_the_folder, "File exists"), (a_full_disk, "No space left on device")],
 )
 def test_a_sweep_that_cannot_be_kept_is_computed_and_says_once_why(tmp_path, monkeypatch, broken, why):
     folder, heard = tmp_path / "points", []
     broken(folder, monkeypatch)
-    results = run_sweep(sweep_of(of_gd()), notify=heard.append, store=Store(folder))
+    results = run_sweep(sweep_of(of_gd()), notify=heard.append, writer=RunWriter(Store(folder)))
     assert results.complete
     same(results.traces[2], run_sweep(sweep_of(of_gd())).traces[2])
     (notice,) = (event for event in heard if isinstance(event, NotKept))
@@ -268,48 +272,32 @@ def test_a_sweep_that_cannot_be_kept_is_computed_and_says_once_why(tmp_path, mon
 
 
 def test_a_store_stays_below_its_limit_and_forgets_what_was_used_the_longest_ago(tmp_path, begun):
-    run_sweep(sweep_of(of_gd()), store=Store(tmp_path))
-    sizes = {path: path.stat().st_size for path in tmp_path.rglob("*.npz")}
-    for age, path in enumerate(sizes):
-        os.utime(path, (10**9 - age, 10**9 - age))
-    oldest = list(sizes)[-1]
+    def seeded(seed):
+        words = of_gd()
+        return {**words, "run": {**words["run"], "seed": seed}}
+
+    for seed in range(4):
+        run_sweep(sweep_of(seeded(seed)), writer=RunWriter(Store(tmp_path)))
+    _, second, *_ = reversed(Store(tmp_path).runs())
+    Store(tmp_path).mark(second, pinned=True)
     begun.clear()
-    run_sweep(sweep_of(of_gd()), store=Store(tmp_path))
-    assert all(path.stat().st_mtime > 10**9 for path in sizes), "what is read counts as used"
-    os.utime(oldest, (10**9, 10**9))
-    heard, limited = [], Store(tmp_path, sum(sizes.values()) + 100)
-    more = {**of_gd(), "axes": [{"name": "size", "values": [4]}]}
-    more["run"] = {**more["run"], "seed": 9}
-    run_sweep(sweep_of(more), notify=heard.append, store=limited)
-    assert begun == ["GD"]
-    remaining = set(tmp_path.rglob("*.npz"))
-    assert not oldest.exists()
-    assert len(remaining) == len(sizes)
-    assert sum(path.stat().st_size for path in remaining) <= sum(sizes.values()) + 100
+    run_sweep(sweep_of(seeded(0)), writer=RunWriter(Store(tmp_path)))
+    assert begun == [], "what is read counts as used"
+    size = sum(path.stat().st_size for path in tmp_path.glob("*.run"))
+    heard, limited = [], Store(tmp_path, size + 3000)
+    run_sweep(sweep_of(seeded(9)), notify=heard.append, writer=RunWriter(limited))
+    (removed,) = (event for event in heard if isinstance(event, Removed))
+    assert [run.document["run"]["seed"] for run in removed.runs] == [2], "1 is pinned, and 0 was just used"
+    assert sum(path.stat().st_size for path in tmp_path.glob("*.run")) <= size + 3000
+    assert {run.document["run"]["seed"] for run in limited.runs()} == {0, 1, 3, 9}
     assert not any(isinstance(event, NotKept) for event in heard)
 
 
-def test_what_killed_writers_left_in_any_folder_of_a_store_is_removed(tmp_path):
-    folders = [tmp_path / f"{number:02x}" for number in range(256)]
-    for folder in folders:
-        folder.mkdir()
-    leftovers = [folder / f".0{store.files.UNFINISHED}" for folder in folders]
-    for file in leftovers:
-        file.write_bytes(b"half")
-    written = leftovers.pop(0)
-    with written.open() as writer:
-        flock(writer, LOCK_EX)
-        run_sweep(sweep_of(of_gd()), store=Store(tmp_path))
-    assert not [file for file in leftovers if file.exists()]
-    assert written.exists(), "somebody is writing it"
-
-
-def test_a_point_larger_than_the_store_may_be_is_not_kept(tmp_path):
-    run_sweep(sweep_of(of_gd()), store=Store(tmp_path / "all"))
-    sizes = sorted(path.stat().st_size for path in tmp_path.rglob("*.npz"))
-    heard, small = [], Store(tmp_path / "small", sizes[0] + 1)
-    assert run_sweep(sweep_of(of_gd()), notify=heard.append, store=small).complete
+def test_a_run_larger_than_the_store_may_be_keeps_its_first_points(tmp_path):
+    run_sweep(sweep_of(of_gd()), writer=RunWriter(Store(tmp_path / "all")))
+    (file,) = (tmp_path / "all").glob("*.run")
+    (first, *_) = (frame for frame in journal.frames(file) if frame.kind == "key ")
+    heard, small = [], Store(tmp_path / "small", first.end + 500)
+    assert run_sweep(sweep_of(of_gd()), notify=heard.append, writer=RunWriter(small)).complete
     (notice,) = (event for event in heard if isinstance(event, NotKept))
     assert "and all may take" in notice.why
-    (kept_file,) = (tmp_path / "small").rglob("*.npz")
-    assert kept_file.stat().st_size == sizes[0], "a smaller one is kept"

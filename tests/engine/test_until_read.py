@@ -10,6 +10,7 @@ from engine.core.parts import BadInput
 from engine.results.report import encode
 from engine.results.results import Results
 from engine.results.views import view
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
@@ -93,9 +94,12 @@ def test_every_picture_that_reads_off_along_the_axis_counts():
 @pytest.mark.slow
 def test_a_sweep_that_was_stopped_goes_on_as_if_it_had_not_been(tmp_path):
     store, rounds = Store(tmp_path), iter([1 << 30] * 5 + [0])
-    stopped = run_sweep(sweep_of(document()), lambda: next(rounds), store=store)
+    stopped = run_sweep(sweep_of(document()), lambda: next(rounds), writer=RunWriter(store))
     assert not stopped.complete
-    resumed, uninterrupted = run_sweep(sweep_of(document()), store=store), run_sweep(sweep_of(document()))
+    resumed, uninterrupted = (
+        run_sweep(sweep_of(document()), writer=RunWriter(store)),
+        run_sweep(sweep_of(document())),
+    )
     assert resumed.skipped == uninterrupted.skipped
     assert runs(resumed) == runs(uninterrupted)
 

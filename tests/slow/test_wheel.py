@@ -19,6 +19,27 @@ pytestmark = pytest.mark.slow
 TORCH = re.search(r"^TORCH := (\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
+APP = """
+import asyncio
+
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+
+
+async def use() -> None:
+    app = HadamardApp(EditableExperiment.of("hadamard-128"), autorun=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("f")
+        while (session := app.laboratory.session) is None or session.state != "finished":
+            await pilot.pause(0.1)
+        print(session.trace.curves[0].name)
+
+
+asyncio.run(asyncio.wait_for(use(), 120))
+"""
+"""A script that runs a preset in the app, without a terminal."""
+
+
 def run(folder: Path, *command: str | Path) -> str:
     """Standard output of a command that ends well, run outside the repository."""
     done = subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True)
@@ -46,14 +67,14 @@ def installed(folder: Path) -> Path:
     python = folder / "fresh" / "bin" / "python"
     assert TORCH is not None
     pip = (python, "-m", "pip", "install", "--quiet")
+    run(folder, *pip, TORCH[1])  # first, so that nothing else chooses a build of torch
     run(folder, *pip, "--require-hashes", "-r", ROOT / "constraints.txt")
-    run(folder, *pip, TORCH[1])
-    run(folder, *pip, "--no-deps", wheel)
+    run(folder, *pip, "--no-index", wheel)  # fails if the wheel needs a package that is not pinned
     run(folder, python, "-m", "pip", "check")
     return folder / "fresh" / "bin" / "hadamard-tui"
 
 
-def test_a_fresh_installation_has_every_preset_runs_draws_and_can_be_imported(tmp_path: Path) -> None:
+def test_a_fresh_installation_has_every_preset_runs_judges_draws_and_can_be_imported(tmp_path: Path) -> None:
     """It is a single test, because every process that runs tests would install a program of its own."""
     program = installed(tmp_path)
     python = program.parent / "python"
@@ -62,6 +83,10 @@ def test_a_fresh_installation_has_every_preset_runs_draws_and_can_be_imported(tm
     result = json.loads(run(tmp_path, program, "run", "hadamard-128", "--json"))
     assert result["claims"]
     assert all(claim["holds"] for claim in result["claims"])
+    assert run(tmp_path, python, "-c", APP) == "GD\n"
+    judged = json.loads(run(tmp_path, program, "judge", "AdamW", "--json"))
+    verdicts = {symmetry["group"]: symmetry["verdict"] for symmetry in judged["symmetries"]}
+    assert (verdicts["rotations"], verdicts["permutations"]) == ("not invariant", "invariant")
     run(tmp_path, program, "run", "hadamard-128", "--export", "chart.png", "--export", "curves.parquet")
     assert (tmp_path / "chart.png").stat().st_size > 0
     assert (tmp_path / "curves.parquet").stat().st_size > 0

@@ -103,7 +103,7 @@ def sweep(folder: Path) -> None:
 
     The first takes the points that the one before it kept until it was killed.
     """
-    os.environ["XDG_CACHE_HOME"] = str(folder / KEPT)
+    os.environ["XDG_DATA_HOME"] = str(folder / KEPT)
     document = folder.parent / "sweep.toml"
     exported = [word for name in PICTURES[1:] for word in ("--export", name)]
     for seed in numbers():
@@ -247,7 +247,7 @@ def _kill(number: int, works: tuple[Work, ...], folder: Path, outcome: Outcome) 
             outcome.fail("hang", f"{cause}: it had not ended {PATIENCE:.0f} s later", again)
     judge(folder, outcome, cause, again)
     if kind == "sweep":
-        outcome.count("points kept by them", len(list((folder / KEPT).rglob("*.npz"))))
+        outcome.count("runs kept by them", len(list((folder / KEPT).rglob("*.run"))))
         if random.random() < AFRESH:
             shutil.rmtree(folder / KEPT, ignore_errors=True)
     if state_file.path().exists() and (wrong := torn(state_file.path())):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
+import tempfile
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
+from engine.core import journal
 from engine.runtime import store
 from engine.spec import reading
 from hadamard_tui.state import state_file
@@ -27,12 +26,15 @@ def _json(content: bytes) -> bool:
     return all(picture["curves"] for picture in result["pictures"]) and bool(result["points"])
 
 
-def _npz(content: bytes) -> bool:
-    """Whether all arrays of a stored point can be read, and the point names its learner."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        arrays = dict(file)
-    curves = arrays.keys() - {store.MEASURES, store.POINT}
-    return bool(curves) and bool(json.loads(str(arrays[store.POINT]))["learner"])
+def _run(content: bytes) -> bool:
+    """Whether a run names its experiment, and all of its curves can be read."""
+    with tempfile.NamedTemporaryFile(suffix=".run") as file:
+        file.write(content)
+        file.flush()
+        path = Path(file.name)
+        run, _ = store.read(path)
+        curves = [frame.content["curves"] for frame in journal.frames(path) if frame.kind == "curv"]
+    return bool(run.document) and all(curves)
 
 
 def _parquet(content: bytes) -> bool:
@@ -53,7 +55,7 @@ def _state(content: bytes) -> bool:
 WHOLE: dict[str, Callable[[bytes], bool]] = {
     ".csv": _csv,
     ".json": _json,
-    ".npz": _npz,
+    ".run": _run,
     ".parquet": _parquet,
     ".toml": _toml,
     ".svg": lambda content: content.rstrip().endswith(b"</svg>"),

@@ -233,7 +233,7 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     Every family has two options. `repeat` q shows each row q times with sign + and q times with −, in
     succession. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn,
-    which does not affect a rotation-invariant learner. Source: WKA21 App. A; theory.md §2.
+    which does not affect a rotation-invariant learner. Source: WKA21 App. A; theory/conventions#matrices.
 
     Targets name features. In most families, these are the entries of an instance, and both change sign
     together; a family with other features computes them in `named`.

@@ -16,7 +16,7 @@ class Ball(Matrix, frozen=True, tag="ball"):
     """Uniform points of the unit ball; for d = 2 of the unit disc.
 
     A point is a Gaussian direction times U^(1/d) for a uniform U in (0, 1]. E x = 0, E xxᵀ = I/(d + 2).
-    Source: theory-nets.md §37.
+    Source: theory/kernels-and-entropy#entropy.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features")] = 2

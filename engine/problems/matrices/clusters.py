@@ -21,8 +21,9 @@ class Clusters(Matrix, frozen=True, tag="clusters"):
     entry. The second form is that of `spread` = ball: v is uniform on the unit sphere, and U uniform in [0,
     1], so no instance is farther from its centre than rσ. With `normalised`, every instance is scaled to the
     length r. Clusters alternate, and so do classes; their sizes are as equal as n allows. The target
-    `classes` uses the classes as labels. Source: Oymak, Fabian, Li, Soltanolkotabi 2019; theory-bias.md
-    §§44–46, theory-nets.md §§28, 29.
+    `classes` uses the classes as labels. Source: Oymak, Fabian, Li, Soltanolkotabi 2019;
+    theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
+    theory/parities-and-noise#mixtures, theory/curvature#hessian, theory/curvature#collapse.
     """
 
     classes: Annotated[Dimension, Meta(title="classes K", description="of instances")] = 2

@@ -41,8 +41,8 @@ class Digits(Matrix, frozen=True, tag="digits"):
     You can use your own images of ten classes instead. `images` is an IDX file, the format of MNIST, and
     `labels` the IDX file of their labels; or `images` alone is a binary batch of CIFAR-10, or mnist.npz, of
     which x_train and y_train are used. IDX and CIFAR-10 files may be compressed by gzip; paths are relative
-    to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al. 1998; Krizhevsky 2009; theory-symmetry.md
-    §23, theory-bias.md §45.
+    to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al. 1998; Krizhevsky 2009;
+    theory/automatic-descent#variants-and-recipes, theory/parities-and-noise#nuisance-space.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = "images", "labels"

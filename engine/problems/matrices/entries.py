@@ -18,7 +18,7 @@ class Entries(Matrix, frozen=True, tag="entries"):
     Every entry occurs once: entry (i, j) of a matrix with c columns is feature c·i + j, and its instance has
     a 1 there and 0 elsewhere. The order is random, or row by row without `permute`. Training on the first few
     entries is matrix completion. Other expressions may use `rows` and `columns`. Source: WGL20;
-    theory-bias.md §49.
+    theory/implicit-bias#matrix-completion.
     """
 
     factors: Annotated[

@@ -14,7 +14,7 @@ from engine.problems.matrices import Matrix, MatrixStructure, Rows
 class Gaussian(Matrix, frozen=True, tag="gaussian"):
     """Independent Gaussian entries: every entry is N(0, 1), so the rows have no preferred direction.
 
-    Source: WKA21 Thms 6–7; theory.md §2.
+    Source: WKA21 Thms 6–7; theory/conventions#matrices.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features")] = 128

@@ -21,7 +21,7 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
     20, 24, 28, 36 …, it is the Kronecker product of a matrix of Sylvester's and one of Paley's. With
     `permute`, the rows come in a uniformly random order. With `row_signs`, a fair coin flips every instance
     together with its label, (s h, s y). Column 0 is constant 1 up to the row signs. Source: WKA21 §3; Paley
-    1933; theory.md §2.
+    1933; theory/conventions#matrices.
     """
 
     d: Annotated[Features, Meta(title="d", description="features and rows: 2, or 4, 8, 12, 16, 20 …")] = 128

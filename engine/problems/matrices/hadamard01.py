@@ -20,7 +20,7 @@ class Hadamard01(Matrix, frozen=True, tag="hadamard01"):
     The remaining n = d − 1 rows are orthogonal to the constant one, so XXᵀ = ¼ d (I + 1) for all signs s:
     inner products of instances contain no information on labels. With `permute`, the rows are in a uniformly
     random order. With `row_signs`, every s_i is a fair coin, otherwise 1. The label is shifted with its row:
-    feature j is ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory.md §2.
+    feature j is ½(s_i h_ij + 1). Source: WKA21 Thm 4; theory/conventions#matrices.
     """
 
     d: Annotated[

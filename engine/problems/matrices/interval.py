@@ -20,8 +20,9 @@ class Interval(Matrix, frozen=True, tag="interval"):
 
     They are drawn independently and uniformly, or equally spaced in increasing order from a to b, both
     included. The points in `first` come first; drawn or spaced points follow until there are n. So a learner
-    can train on given points while the function between them is observed. Source: theory-nets.md §§32, 39;
-    theory-bias.md §51.
+    can train on given points while the function between them is observed. Source:
+    theory/kernels-and-entropy#kernels, theory/regions-and-random-matrices#regions;
+    theory/implicit-bias#relu-interpolation.
     """
 
     n: Annotated[Count, Meta(title="points n", description="instances, of one entry each")] = 12

@@ -19,7 +19,7 @@ class OrderedHadamard(Matrix, frozen=True, tag="ordered-hadamard"):
 
     Row a + d/2 is the entrywise product of rows a and d/2. So for every feature, the labels of the first d/2
     + 1 rows determine all others: y_(a + d/2) = y_a y_0 y_(d/2). `two-layer-decoder` is constructed for this
-    order. Source: theory-open.md §18.
+    order. Source: theory/hadamard#two-layers.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features and rows: a power of two")] = 32

@@ -18,7 +18,7 @@ class Orthogonal(Matrix, frozen=True, tag="orthogonal"):
     A rotation-invariant learner cannot distinguish them from Hadamard rows: H = √d·I·(H/√d). The label of a
     feature is √d on one row and 0 on the others. With `permute`, the rows are in a uniformly random order;
     with `row_signs`, a fair coin flips every instance together with its label. With `rotate`, they are
-    the rows of a random orthogonal matrix. Source: WKA21 §3; theory.md §2.
+    the rows of a random orthogonal matrix. Source: WKA21 §3; theory/conventions#matrices.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features and rows")] = 128

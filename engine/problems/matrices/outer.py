@@ -31,7 +31,7 @@ class Outer(Matrix, frozen=True, tag="outer"):
     With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. A feature then labels
     a product of rows with the product of r unknown signs. The rows are those of a Hadamard matrix of order D.
     But the signs of the D rows are not independent, so bounds that require independent signs do not apply. A
-    single factor is `hadamard`. Source: theory-open.md §17.
+    single factor is `hadamard`. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None

@@ -16,7 +16,7 @@ class Pair(Matrix, frozen=True, tag="pair"):
     """Two inputs of length √d with cosine c: √d e₁ and √d (c e₁ + √(1 − c²) e₂).
 
     These inputs serve to compare the kernels of a net at its start: lengths and cosine are the same in every
-    replica. Source: theory-nets.md §§24, 26.
+    replica. Source: theory/wide-nets#criticality, theory/wide-nets#kernel-regime.
     """
 
     cosine: Annotated[

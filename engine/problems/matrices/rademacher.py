@@ -15,7 +15,7 @@ from engine.problems.matrices import Matrix, MatrixStructure, Rows
 class Rademacher(Matrix, frozen=True, tag="rademacher"):
     """Independent random signs: every entry is +1 or −1 with probability one half.
 
-    Source: WKA21 §6 (experiments); theory.md §2.
+    Source: WKA21 §6 (experiments); theory/conventions#matrices.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features")] = 128

@@ -15,7 +15,8 @@ class Sparse(Gaussian, frozen=True, tag="sparse"):
 
     These are the instances of `gaussian` in the setting of WGL20. To complete this setting, use the target
     `sparse` with r = 5 non-zeros of size 1/√r, and label noise σ = 0.1. To measure generalisation, increase n
-    and train on the first 100 rows with protocol `epochs`, `train` = 100. Source: WGL20 §4; theory.md §2.
+    and train on the first 100 rows with protocol `epochs`, `train` = 100. Source: WGL20 §4;
+    theory/conventions#matrices.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features")] = 1000

@@ -16,7 +16,8 @@ class Sphere(Matrix, frozen=True, tag="sphere"):
     """Uniform points of a sphere of radius r, by default √d: Gaussian rows, each scaled to the length r.
 
     No direction is preferred, and all instances are equally long; n = 1 is a single input for a net at its
-    start. E x = 0, E xxᵀ = (r²/d) I, E x_i⁴ = 3r⁴/(d² + 2d). Source: theory-nets.md §§24–27.
+    start. E x = 0, E xxᵀ = (r²/d) I, E x_i⁴ = 3r⁴/(d² + 2d). Source: theory/wide-nets#criticality,
+    theory/wide-nets#infinite-width, theory/wide-nets#kernel-regime, theory/wide-nets#mean-field.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features")] = 128

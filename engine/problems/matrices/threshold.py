@@ -16,8 +16,8 @@ class Threshold(Matrix, frozen=True, tag="threshold"):
     """Gaussian instances x with labels that compare one entry with a threshold: feature i is 1[x_i ≥ t].
 
     A learner sees x; targets name the d indicators, which are not linear in x. With `values` = signs, a
-    feature is +1 where x_i ≥ t and −1 elsewhere, for losses that require signs. Source: Ng 2004 §4; theory.md
-    §2.
+    feature is +1 where x_i ≥ t and −1 elsewhere, for losses that require signs. Source: Ng 2004 §4;
+    theory/conventions#matrices.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="entries of an instance, and features")] = 128

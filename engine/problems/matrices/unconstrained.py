@@ -17,7 +17,7 @@ class Unconstrained(Matrix, frozen=True, tag="unconstrained"):
 
     Column i of the first layer of a linear net is the feature vector of instance i, over √n, so that training
     chooses features freely. Classes alternate. Every replica has the same instances. The target `classes`
-    uses the classes as labels. Source: Papyan, Han, Donoho 2020; theory-nets.md §29.
+    uses the classes as labels. Source: Papyan, Han, Donoho 2020; theory/curvature#collapse.
     """
 
     classes: Annotated[Dimension, Meta(title="classes K", description="of instances")] = 4

@@ -25,7 +25,7 @@ class Wilson(Matrix, frozen=True, tag="wilson"):
     other instances. If y = +1, only the first entry of the block is 1; if y = −1, all are 1. So d = 3 +
     private · n. A rule that changes all weights with the same sign by equal amounts gives the private entries
     of seen rows as much weight as the label itself. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
-    theory-symmetry.md §50.
+    theory/automatic-descent#adaptive-fail.
     """
 
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 20

@@ -23,7 +23,7 @@ class XOR(Matrix, frozen=True, tag="xor"):
     matrix. Targets name products in both cases: product number i multiplies the bits at the ones of i in
     binary, so product 0 is the constant 1 and bit j is product 2^j. If the learner sees only the bits,
     `repeat` flips the bits, so the product of an even number of bits keeps its sign. Source: WKA21 §4;
-    theory.md §2.
+    theory/conventions#matrices.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="products and rows: a power of two")] = 128

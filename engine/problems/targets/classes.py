@@ -31,8 +31,9 @@ class Classes(Target, frozen=True, tag="classes"):
     A share `corrupted` of the instances of every cluster (of every class, if there are no clusters) has the
     label of another class, chosen uniformly. The instances are divided into as many equal stretches as
     corrupted labels, and one instance is drawn from each, so that training rows have the same share. Measures
-    use the corrupted labels, except for the error on true labels. Source: theory-bias.md §§44–46,
-    theory-symmetry.md §23.
+    use the corrupted labels, except for the error on true labels. Source:
+    theory/parities-and-noise#wrong-labels, theory/parities-and-noise#nuisance-space,
+    theory/parities-and-noise#mixtures, theory/automatic-descent#variants-and-recipes.
     """
 
     corrupted: Annotated[

@@ -20,7 +20,8 @@ class Coin(Target, frozen=True, tag="coin"):
     With K > 2 `classes`, the label is a random class, one-hot: K targets, 1 for this class and 0 for the
     others. Nothing can be learned about unseen rows; a learner that fits the training rows has memorised
     them. If rows are repeated, the negative of a row has the negative of its label. Source: Zhang et al.
-    2017; theory-nets.md §§26, 27, 30, theory-bias.md §43.
+    2017; theory/wide-nets#kernel-regime, theory/wide-nets#mean-field, theory/curvature#edge-of-stability,
+    theory/parities-and-noise#fitting-anything.
     """
 
     classes: Annotated[Dimension, Meta(title="classes K", description="2: labels ±1; more: one-hot")] = 2

@@ -16,7 +16,7 @@ class Constant(Target, frozen=True, tag="constant"):
 
     On a Hadamard matrix, this is feature 0, and random row signs make it hard to learn: (s h, s). On the
     shifted matrix, the label is then ½(s + 1). On other families, it is not linear in the instances. Source:
-    WKA21 §3 and the talk, part I; theory.md §2.
+    WKA21 §3 and the talk, part I; theory/conventions#targets.
     """
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:

@@ -13,7 +13,7 @@ class Doubled(Target, frozen=True, tag="doubled"):
     """Every feature and its negative is a target, [H, −H]: 2d problems; the loss is their average.
 
     The average label of every row is 0, so no start of the weights has an advantage. Source: WKA21 Thms 10,
-    12; theory.md §2.
+    12; theory/conventions#targets.
     """
 
     def structure(self, matrix: Matrix) -> TargetStructure:

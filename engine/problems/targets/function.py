@@ -19,7 +19,8 @@ class Function(Target, frozen=True, tag="function"):
     """A function of one variable is the label: y = f(x), for instances of one entry x.
 
     f is an expression of x with + − * / ^, parentheses, and sin, cos, exp, abs, log, log2, sqrt, as in
-    sin(2*x) or 1/(1 + x^2). Source: theory-nets.md §§32, 39.
+    sin(2*x) or 1/(1 + x^2). Source: theory/kernels-and-entropy#kernels,
+    theory/regions-and-random-matrices#regions.
     """
 
     f: Annotated[

@@ -25,8 +25,8 @@ Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 class LinearSpline(Target, frozen=True, tag="linear-spline"):
     """The label is piecewise linear between given points (x, y); the outer lines continue beyond the points.
 
-    It needs at least two points, sorted by x, and instances with one entry. Source: SESS19; theory-bias.md
-    §51.
+    It needs at least two points, sorted by x, and instances with one entry. Source: SESS19;
+    theory/implicit-bias#relu-interpolation.
     """
 
     points: Annotated[

@@ -17,7 +17,7 @@ class LowRank(Target, frozen=True, tag="low-rank"):
     """The label is y = Σ_ij W*_ij x_ij with a random matrix W* of low rank, for instances that are matrices.
 
     W* is A Bᵀ for Gaussian A and B with `rank` columns, scaled to ‖W*‖_F = `norm`, one draw per replica. Its
-    entries, row by row, are w*. Source: WGL20; theory-bias.md §49.
+    entries, row by row, are w*. Source: WGL20; theory/implicit-bias#matrix-completion.
     """
 
     factors: Pair = None

@@ -18,7 +18,8 @@ class Parity(Target, frozen=True, tag="parity"):
     """The product of the features in a random set S is the label, y = ∏_{i ∈ S} x_i, for features of ±1.
 
     S is drawn once per replica, uniformly from all sets of features, or from all sets of `degree` features.
-    Source: Abbe, Sandon 2020; theory-bias.md §§41, 42.
+    Source: Abbe, Sandon 2020; theory/parities-and-noise#parities,
+    theory/parities-and-noise#one-example-or-a-mean.
     """
 
     degree: Annotated[

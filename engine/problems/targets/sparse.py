@@ -17,7 +17,7 @@ class Sparse(Target, frozen=True, tag="sparse"):
     """The label depends on a few random features: y = X w*, where r entries of w* are 1/√r and the others 0.
 
     The r features are chosen uniformly at random, one draw per replica, and ‖w*‖ = 1. With `signs`, every
-    non-zero entry is ±1/√r by a fair coin. Source: WGL20 §4; theory.md §2.
+    non-zero entry is ±1/√r by a fair coin. Source: WGL20 §4; theory/conventions#targets.
     """
 
     r: Annotated[Count, Meta(title="non-zeros r", description="features in the label")] = 5

@@ -19,7 +19,7 @@ class TanhLayer(Target, frozen=True, tag="tanh-layer"):
 
     With `normalised`, the m labels of every instance are scaled to the length √m. The targets are a smooth
     map that nets can learn, with several outputs that are not classes. Source: Bernstein et al. 2023;
-    theory-symmetry.md §§22, 65.
+    theory/automatic-descent#majoriser, theory/symmetry#modern-optimizers.
     """
 
     outputs: Annotated[Count, Meta(title="targets m", description="units of the layer")] = 4

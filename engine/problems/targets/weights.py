@@ -21,8 +21,8 @@ class Weights(Target, frozen=True, tag="weights"):
     """The label is a given combination of the first features, y = Σ_i w_i x_i; all other weights are 0.
 
     The theory uses fixed draws of this kind: w = (1, .5, .8), or 1/√5 on the first five features. With
-    `copies` r, the weights are repeated r times in succession. Source: theory-bias.md §§34, 47;
-    theory-symmetry.md §19.
+    `copies` r, the weights are repeated r times in succession. Source: theory/implicit-bias#kernel-and-rich,
+    theory/implicit-bias#optimisation-geometry; theory/symmetry#half-spaces.
     """
 
     w: Annotated[

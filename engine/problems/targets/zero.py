@@ -14,8 +14,8 @@ from engine.problems.targets import Target, TargetStructure
 class Zero(Target, frozen=True, tag="zero"):
     """No signal: every label is 0; with label noise, the labels are only noise N(0, σ²).
 
-    With random labels `bernoulli`, the labels are fair coins. Source: Abbe, Sandon 2020; theory-bias.md §41,
-    theory-nets.md §33.
+    With random labels `bernoulli`, the labels are fair coins. Source: Abbe, Sandon 2020;
+    theory/parities-and-noise#parities, theory/curvature#quadratic-models.
     """
 
     def structure(self, matrix: Matrix) -> TargetStructure:

@@ -1,0 +1,107 @@
+"""Table with one label per row, as learners of the diagnosis see it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.core.parts import BadInput
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+MOST_FEATURES = 4096
+"""Largest number of features: each split has a rotation of this many rows and columns."""
+
+MOST_CLASSES = 100
+"""Largest number of classes: linear classifiers fit one weight vector per class."""
+
+
+@dataclass(frozen=True)
+class LabelledTable:
+    """Features and labels of all rows."""
+
+    name: str
+    label: str
+    """Name of the label."""
+
+    features: Floats
+    """[n, d]."""
+
+    labels: Floats
+    """Numbers [n], or indices of `classes`."""
+
+    feature_names: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+    """Names of the classes; empty for numbers."""
+
+    notes: tuple[str, ...] = ()
+    """How the columns of the file became features, one sentence per column or file."""
+
+    def __post_init__(self) -> None:
+        rows, width = self.features.shape
+        if not 1 < width <= MOST_FEATURES:
+            raise BadInput(self.name, f"it has {width} features; the diagnosis takes 2 … {MOST_FEATURES}")
+        if len(self.feature_names) != width or self.labels.shape != (rows,):
+            raise ValueError("names, labels and features must have matching shapes")
+        if not (np.isfinite(self.features).all() and np.isfinite(self.labels).all()):
+            raise BadInput(self.name, "a feature or a label is not finite; fill it or leave its row out")
+        if self.classes and len(self.classes) > MOST_CLASSES:
+            raise BadInput(
+                self.label, f"it has {len(self.classes)} classes; the diagnosis takes at most {MOST_CLASSES}"
+            )
+        if (self.labels == self.labels[0]).all():
+            raise BadInput(self.label, "all labels are equal, so that nothing can be learned")
+
+    @property
+    def is_classified(self) -> bool:
+        """Whether labels are classes."""
+        return bool(self.classes)
+
+
+def balanced_order(table: LabelledTable, generator: np.random.Generator) -> Indices:
+    """Return a random order of all rows. Of classes, every prefix has about the shares of the table."""
+    order = generator.permutation(len(table.labels))
+    if not table.is_classified:
+        return order
+    return order[_spread(table.labels[order].astype(np.int64), generator)]
+
+
+def _spread(classes: Indices, generator: np.random.Generator) -> Indices:
+    """Return the order in which row i of the c rows of a class comes at about (i + u)/c, u uniform."""
+    positions = np.empty(len(classes))
+    for number in np.unique(classes):
+        rows = np.flatnonzero(classes == number)
+        positions[rows] = (np.arange(len(rows)) + generator.random(len(rows))) / len(rows)
+    return np.argsort(positions, kind="stable")
+
+
+def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -> tuple[Indices, Indices]:
+    """Return the positions of rows to fit, and of a `share` of the rows to choose hyperparameters by."""
+    generator = np.random.default_rng([seed, len(labels)])
+    order = generator.permutation(len(labels))
+    if are_classes:
+        order = order[_spread(labels[order].astype(np.int64), generator)]
+    count = max(1, round(share * len(labels)))
+    # Rows of classes are spread evenly over the order, so that the end of the order has all of them.
+    return order[:-count], order[-count:]
+
+
+def standardised(train: Floats, tested: Sequence[Floats]) -> list[Floats]:
+    """Return features with mean 0 and standard deviation 1 on the rows of `train`, of `train` and others.
+
+    A column that is constant on these rows becomes 0.
+    """
+    mean, deviation = train.mean(0), train.std(0)
+    is_constant = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))
+    scale = np.where(is_constant, 0.0, 1 / np.where(is_constant, 1.0, deviation))
+    return [(rows - mean) * scale for rows in (train, *tested)]
+
+
+def haar_rotation(d: int, generator: np.random.Generator) -> Floats:
+    """Return a Haar-random orthogonal matrix [d, d]. Source: Mezzadri 2007."""
+    q, r = np.linalg.qr(generator.standard_normal((d, d)))
+    return np.asarray(q * np.sign(np.diag(r)))

@@ -1,0 +1,191 @@
+"""Learners of the diagnosis that scikit-learn fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from engine.diagnosis.labelled_table import Floats, held_out
+
+RIDGE_PENALTIES = np.logspace(0, 4, 17)
+LASSO_PENALTIES, SMALLEST_SHARE, FOLDS = 25, 0.01, 4
+"""Number of penalties of the lasso, the least as a share of the largest, and the folds that choose one."""
+
+STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""Inverse penalties C of logistic regression."""
+
+PATIENCE, EXCESS = 2, 1.1
+"""Number of C in a row whose held-out loss exceeds the least by this factor; then no larger C is tried.
+Fits of a large C take a hundred times as long, and the loss has one minimum."""
+
+BIAS_SCALE = 10.0
+"""Constant feature of the bias in liblinear, which penalises its weight: the bias costs a hundredth."""
+
+TREES = 40
+REGRESSION_C, CLASSIFICATION_C = 1.0, 3.0
+SPLINE_KNOTS = 5
+HIDDEN = 32
+MLP_STEPS = 200
+
+Importances = Floats | None
+
+
+class Fit(NamedTuple):
+    """Predictions of a fitted learner."""
+
+    predictions: Floats
+    """Numbers or classes of the tested rows, [n]."""
+
+    importances: Importances = None
+    """Non-negative weight of every feature [d], with sum 1 unless all are 0; None if it has none."""
+
+
+Fitting = Callable[[Floats, Floats, Floats, bool, int], Fit]
+"""Function of training rows, their labels, tested rows, whether labels are classes, and a seed."""
+
+
+def with_standard_labels(fit: Fitting) -> Fitting:
+    """Return the learner for labels of mean 0 and deviation 1, and for classes of which one may be absent."""
+
+    def fitted(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+        if (labels == labels[0]).all():
+            return Fit(np.full(len(tested), labels[0]))
+        if are_classes:
+            return fit(train, labels, tested, True, seed)
+        mean, deviation = labels.mean(), labels.std()
+        standard = fit(train, (labels - mean) / deviation, tested, False, seed)
+        return standard._replace(predictions=mean + deviation * standard.predictions)
+
+    return fitted
+
+
+@with_standard_labels
+def l2(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+    """Ridge by leave-one-out, or L2-logistic regression by hold-out."""
+    from sklearn.linear_model import RidgeCV  # type: ignore[import-untyped]
+
+    if are_classes:
+        return _logistic(train, labels, tested, 0.0, seed)
+    return _linear(RidgeCV(RIDGE_PENALTIES).fit(train, labels), tested)
+
+
+@with_standard_labels
+def l1(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+    """Lasso by cross-validation, or L1-logistic regression by hold-out."""
+    from sklearn.linear_model import LassoCV
+
+    if are_classes:
+        return _logistic(train, labels, tested, 1.0, seed)
+    lasso = LassoCV(alphas=LASSO_PENALTIES, eps=SMALLEST_SHARE, cv=min(FOLDS, len(labels)))
+    return _linear(lasso.fit(train, labels), tested)
+
+
+def _linear(model: Any, tested: Floats) -> Fit:
+    weights = np.abs(np.atleast_2d(model.coef_)).sum(0)
+    return Fit(np.asarray(model.predict(tested), np.float64), _shares(weights))
+
+
+def _shares(weights: Floats) -> Floats:
+    total = weights.sum()
+    return np.asarray(weights / total if total > 0 else weights)
+
+
+def _logistic(train: Floats, labels: Floats, tested: Floats, l1_ratio: float, seed: int) -> Fit:
+    """Return the fit with the C of least log-loss on held-out rows, fitted anew to all rows."""
+    fitted_rows, chosen_by = held_out(labels, True, seed)
+    classes = np.unique(labels)
+    if len(np.unique(labels[fitted_rows])) < len(classes):
+        fitted_rows = np.arange(len(labels))
+    best, least, worse = STRENGTHS[0], np.inf, 0
+    for strength in STRENGTHS:
+        model = _logistic_model(l1_ratio, strength, len(classes), seed)
+        probabilities = model.fit(train[fitted_rows], labels[fitted_rows]).predict_proba(train[chosen_by])
+        of_label = probabilities[np.arange(len(chosen_by)), np.searchsorted(classes, labels[chosen_by])]
+        loss = -np.log(np.maximum(of_label, 1e-12)).mean()
+        if loss < least:  # ties go to the strongest penalty
+            best, least = strength, loss
+        worse = worse + 1 if loss > EXCESS * least else 0
+        if worse >= PATIENCE:
+            break
+    return _linear_classes(_logistic_model(l1_ratio, best, len(classes), seed).fit(train, labels), tested)
+
+
+def _logistic_model(l1_ratio: float, strength: float, classes: int, seed: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier  # type: ignore[import-untyped]
+
+    single = LogisticRegression(
+        l1_ratio=l1_ratio,
+        C=strength,
+        solver="liblinear",
+        intercept_scaling=BIAS_SCALE,
+        random_state=seed,
+    )
+    return single if classes == 2 else OneVsRestClassifier(single)
+
+
+def _linear_classes(model: Any, tested: Floats) -> Fit:
+    parts = getattr(model, "estimators_", [model])
+    weights = np.abs(np.concatenate([part.coef_ for part in parts])).sum(0)
+    return Fit(np.asarray(model.predict(tested), np.float64), _shares(weights))
+
+
+@with_standard_labels
+def extra_trees(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+    """40 extremely randomised trees."""
+    from sklearn.ensemble import (  # type: ignore[import-untyped]
+        ExtraTreesClassifier,
+        ExtraTreesRegressor,
+    )
+
+    cls = ExtraTreesClassifier if are_classes else ExtraTreesRegressor
+    model = cls(TREES, random_state=seed).fit(train, labels)
+    return Fit(np.asarray(model.predict(tested), np.float64), np.asarray(model.feature_importances_))
+
+
+@with_standard_labels
+def rbf(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+    """Support vector machine with the kernel exp(−‖x − z‖²/(d σ²))."""
+    from sklearn.svm import SVC, SVR  # type: ignore[import-untyped]
+
+    model = SVC(C=CLASSIFICATION_C) if are_classes else SVR(C=REGRESSION_C)
+    return Fit(np.asarray(model.fit(train, labels).predict(tested), np.float64))
+
+
+@with_standard_labels
+def additive(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+    """Support vector machine with a kernel Σ_j κ(x_j, z_j) of cubic splines in single features."""
+    from sklearn.preprocessing import SplineTransformer  # type: ignore[import-untyped]
+    from sklearn.svm import SVC, SVR
+
+    splines = SplineTransformer(SPLINE_KNOTS, extrapolation="linear", include_bias=False)
+    features = splines.fit_transform(train)
+    mean = features.mean(0)
+    features = features - mean
+    size = (features**2).sum(1).mean() or 1.0  # the kernel has mean 1 on the diagonal, as that of `rbf` has
+    among, between = features @ features.T / size, (splines.transform(tested) - mean) @ features.T / size
+    cls, strength = (SVC, CLASSIFICATION_C) if are_classes else (SVR, REGRESSION_C)
+    model = cls(kernel="precomputed", C=strength).fit(among, labels)
+    return Fit(np.asarray(model.predict(between), np.float64))
+
+
+@with_standard_labels
+def mlp(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+    """Net with one hidden layer of 32 units, trained by Adam."""
+    from sklearn.neural_network import MLPClassifier, MLPRegressor  # type: ignore[import-untyped]
+
+    cls = MLPClassifier if are_classes else MLPRegressor
+    model = cls(hidden_layer_sizes=(HIDDEN,), max_iter=MLP_STEPS, random_state=seed)
+    return Fit(np.asarray(model.fit(train, labels).predict(tested), np.float64))
+
+
+@with_standard_labels
+def boosted_trees(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
+    """40 rounds of gradient boosting on histograms, with leaves of 5 rows or more."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    cls = HistGradientBoostingClassifier if are_classes else HistGradientBoostingRegressor
+    model = cls(max_iter=TREES, min_samples_leaf=5, early_stopping=False, random_state=seed)
+    return Fit(np.asarray(model.fit(train, labels).predict(tested), np.float64))

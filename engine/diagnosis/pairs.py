@@ -1,0 +1,90 @@
+"""Learners of the diagnosis and their pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from engine.diagnosis import descents, library_learners
+from engine.diagnosis.descents import Rule
+from engine.diagnosis.library_learners import Fitting
+
+
+class Learner(NamedTuple):
+    """A learner of the diagnosis."""
+
+    name: str
+    """Name in JSON."""
+
+    title: str
+    sees_axes: bool
+    """Whether a rotation of the features changes its predictions."""
+
+    judged: bool
+    """Whether it belongs to a pair that decides."""
+
+    work: float
+    """Time of a fit, relative to the others, for the remaining time."""
+
+
+LEARNERS = (
+    Learner("l1", "L1 (lasso)", True, True, 2.0),
+    Learner("l2", "L2 (ridge)", False, True, 0.7),
+    Learner("trees", "extra trees", True, True, 7.0),
+    Learner("rbf", "RBF machine", False, True, 1.5),
+    Learner("egu", "EGU±", True, False, 0.5),
+    Learner("gd", "GD", False, False, 0.5),
+    Learner("spindly", "spindly net", True, False, 3.0),
+    Learner("dense", "dense net", False, False, 3.0),
+    Learner("additive", "additive kernel", True, False, 2.0),
+    Learner("boosted", "boosted trees", True, False, 8.0),
+    Learner("mlp", "MLP (Adam)", False, False, 3.0),
+)
+
+FITTINGS: Mapping[str, Fitting] = {
+    "l1": library_learners.l1,
+    "l2": library_learners.l2,
+    "trees": library_learners.extra_trees,
+    "rbf": library_learners.rbf,
+    "additive": library_learners.additive,
+    "boosted": library_learners.boosted_trees,
+    "mlp": library_learners.mlp,
+}
+
+DESCENTS: Mapping[str, Rule] = {
+    "gd": descents.GD,
+    "egu": descents.EGU,
+    "dense": descents.DENSE_NET,
+    "spindly": descents.SPINDLY_NET,
+}
+
+
+class Pair(NamedTuple):
+    """A learner that sees axes, and its partner that sees them less or not at all."""
+
+    name: str
+    axes: str
+    partner: str
+    judged: bool
+    bias: str
+    """Bias of the first learner, as answers name it."""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Names of both learners."""
+        return self.axes, self.partner
+
+
+PAIRS = (
+    Pair("linear", "l1", "l2", True, "few features with linear effects"),
+    Pair("trees", "trees", "rbf", True, "thresholds on single features"),
+    Pair("multiplicative", "egu", "gd", False, "multiplicative steps"),
+    Pair("nets", "spindly", "dense", False, "products of weights"),
+    Pair("kernels", "additive", "rbf", False, "sums over single features"),
+    Pair("deep", "boosted", "mlp", False, "small trees"),
+)
+
+
+def learner_called(name: str) -> Learner:
+    """Return the learner of a name."""
+    return next(learner for learner in LEARNERS if learner.name == name)

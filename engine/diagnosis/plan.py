@@ -1,0 +1,144 @@
+"""Plan of a diagnosis, made from the size of a table before anything is fitted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.core.memory import free_bytes, in_words
+from engine.core.parts import BadInput
+from engine.diagnosis.labelled_table import LabelledTable
+from engine.diagnosis.pairs import DESCENTS, LEARNERS, PAIRS, Learner
+
+SPLITS = 12
+TEST_SHARE, MOST_TESTED = 0.3, 2000
+"""Share of the rows that are tested, and their largest number."""
+
+LEAST_ROWS = 40
+"""Least number of rows of a table: 28 to learn from."""
+
+LEAST_EXAMPLES, MOST_EXAMPLES = 20, 2000
+DECIDED_FROM = 40
+"""Least number of examples at which the rule decides; otherwise the number of features."""
+
+JUDGED_CELLS, SHOWN_CELLS = 1 << 19, 1 << 18
+"""Largest number of cells of the training rows, for judged pairs and for pairs that are only shown."""
+
+NEAR_THE_LAST = 0.75
+"""Share of the largest size above which another size is left out."""
+
+WORKERS = 2
+"""Splits that are fitted at the same time."""
+
+
+class Plan(NamedTuple):
+    """Numbers of examples, splits and rows of a diagnosis."""
+
+    sizes: tuple[int, ...]
+    """Numbers of examples to learn from, increasing."""
+
+    shown_sizes: tuple[int, ...]
+    """Sizes at which the pairs that are not judged learn."""
+
+    decided_at: int
+    """Number of examples at which the rule decides."""
+
+    splits: int
+    tested: int
+    rows: int
+    features: int
+    scores: int
+    """Number of classes; 1 for numbers."""
+
+    seed: int
+    shows_all: bool
+    """Whether the pairs that are not judged learn."""
+
+    @property
+    def remaining(self) -> int:
+        """Rows that are not tested."""
+        return self.rows - self.tested
+
+    @property
+    def learners(self) -> tuple[Learner, ...]:
+        """Learners of the pairs that run."""
+        names = {name for pair in PAIRS for name in pair.names if pair.judged or self.shows_all}
+        return tuple(learner for learner in LEARNERS if learner.name in names)
+
+    def sizes_of(self, learner: Learner) -> tuple[int, ...]:
+        """Return the numbers of examples from which a learner learns."""
+        return self.sizes if learner.judged else self.shown_sizes
+
+    def rotated_at(self, learner: Learner, size: int) -> bool:
+        """Return whether a learner also learns from rotated features; an invariant one only as a control."""
+        return learner.sees_axes or size == self.decided_at
+
+    @property
+    def memory(self) -> int:
+        """Bytes that a diagnosis holds at most, beyond the table."""
+        largest, rows = max(self.sizes), max(self.sizes) + self.tested
+        split = 8 * (3 * rows * self.features + 3 * self.features**2 + 4 * largest * rows)
+        of_nets = 0
+        if self.shows_all and self.shown_sizes:
+            shown = max(self.shown_sizes)
+            cells = (shown * 3 + self.tested) * self.features
+            spline = 8 * WORKERS * (shown + self.tested) * self.features * 7
+            hidden = 4 * shown * 32 + 8 * self.features * 32
+            of_nets = 4 * self.splits * (cells + 2 * hidden) + spline
+        return WORKERS * split + of_nets
+
+    @property
+    def sentence(self) -> str:
+        """Announcement of the plan."""
+        sizes = ", ".join(map(str, self.sizes))
+        fits = sum(
+            1 + self.rotated_at(learner, size) for learner in self.learners for size in self.sizes_of(learner)
+        )
+        return (
+            f"{self.splits} splits of {self.rows} rows: learn from {sizes} rows, test on {self.tested}; "
+            f"decide at {self.decided_at}. {self.splits * fits} fits, "
+            f"about {in_words(self.memory)} of memory."
+        )
+
+
+def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all: bool = True) -> Plan:
+    """Return the plan for a table. Raises: BadInput for too few rows, or too little memory."""
+    rows, d = table.features.shape
+    if rows < LEAST_ROWS:
+        raise BadInput(table.name, f"it has {rows} rows; the diagnosis takes {LEAST_ROWS} or more")
+    if splits < 2:
+        raise BadInput("splits", f"{splits} is too few for an interval; take 2 or more")
+    tested = min(int(TEST_SHARE * rows), MOST_TESTED)
+    largest = min(rows - tested, MOST_EXAMPLES, max(LEAST_EXAMPLES, JUDGED_CELLS // d))
+    decided_at = min(max(DECIDED_FROM, d), largest)
+    sizes = [decided_at]
+    if decided_at // 2 >= LEAST_EXAMPLES:
+        sizes.insert(0, decided_at // 2)
+    while 2 * sizes[-1] <= NEAR_THE_LAST * largest:
+        sizes.append(2 * sizes[-1])
+    if sizes[-1] < largest:
+        sizes.append(largest)
+    shown = tuple(size for size in sizes if size * d <= SHOWN_CELLS) or (sizes[0],)
+    plan = Plan(
+        tuple(sizes),
+        shown,
+        decided_at,
+        splits,
+        tested,
+        rows,
+        d,
+        len(table.classes) or 1,
+        seed,
+        shows_all,
+    )
+    if plan.memory > (free := free_bytes()):
+        raise BadInput(
+            table.name,
+            f"the diagnosis needs about {in_words(plan.memory)} of memory, and {in_words(free)} are free; "
+            "take fewer columns",
+        )
+    return plan
+
+
+def is_descent(learner: Learner) -> bool:
+    """Return whether a learner trains on all splits side by side."""
+    return learner.name in DESCENTS

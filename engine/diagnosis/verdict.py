@@ -1,0 +1,106 @@
+"""The rule: whether an axis-aligned bias pays, from the losses of two learners on repeated splits."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from engine.diagnosis.labelled_table import Floats
+
+Word = Literal["axes pay", "invariance pays", "not decided"]
+
+LEVEL = 0.95
+"""Level of the confidence intervals."""
+
+
+class Interval(NamedTuple):
+    """Mean of a log-ratio over splits, and its confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether the interval lies above 0."""
+        return self.low > 0
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether the interval lies below 0."""
+        return self.high < 0
+
+
+def corrected_interval(ratios: Floats, tested: int, remaining: int) -> Interval:
+    """Return the mean of log-ratios [J] over J splits, ± t · s · √(1/J + t_e/(n − t_e)).
+
+    Splits share rows, so their ratios are correlated. The second term under the root corrects for that.
+
+    Args:
+        tested: rows of each test set, t_e.
+        remaining: all other rows, n − t_e.
+
+    Source: Nadeau, Bengio 2003 (corrected resampled t).
+    """
+    from scipy.stats import t  # type: ignore[import-untyped]
+
+    splits = len(ratios)
+    half = t.ppf((1 + LEVEL) / 2, splits - 1) * ratios.std(ddof=1) * np.sqrt(1 / splits + tested / remaining)
+    mean = float(ratios.mean())
+    return Interval(mean, mean - float(half), mean + float(half))
+
+
+class PairLosses(NamedTuple):
+    """Losses of a pair of learners on J splits at one number of examples, each [J]."""
+
+    axes: Floats
+    """Loss of the learner that sees axes."""
+
+    axes_rotated: Floats
+    invariant: Floats
+    invariant_rotated: Floats
+    constant: Floats
+    """Loss of the best constant prediction of the training labels."""
+
+
+class PairVerdict(NamedTuple):
+    """Verdict of one pair of learners, and the intervals that decide it."""
+
+    word: Word
+    rotation: Interval
+    """ln(loss of A after rotation / loss of A): what the axes are worth to A, which sees them."""
+
+    gap: Interval
+    """ln(loss of B / loss of A): how far A is ahead of B, which is invariant."""
+
+    control: Interval
+    """ln(loss of B after rotation / loss of B), which must be 0 up to rounding."""
+
+    gain: Interval
+    """ln(loss of a constant / loss of the better learner): whether anything was learned."""
+
+
+def judge_pair(losses: PairLosses, tested: int, remaining: int) -> PairVerdict:
+    """Return the verdict of a pair.
+
+    The axes pay if the intervals of both `rotation` and `gap` are above 0: A loses by rotation, and A is
+    better than B. Invariance pays if that of `gap` is below 0. Either needs a learner that is better than a
+    constant: on labels without a signal, the learner that overfits less would seem to pay.
+    """
+    rotation, gap, control = (
+        corrected_interval(np.log(above / below), tested, remaining)
+        for above, below in (
+            (losses.axes_rotated, losses.axes),
+            (losses.invariant, losses.axes),
+            (losses.invariant_rotated, losses.invariant),
+        )
+    )
+    better = losses.axes if gap.mean > 0 else losses.invariant
+    gain = corrected_interval(np.log(losses.constant / better), tested, remaining)
+    word: Word = "not decided"
+    if gain.is_positive and rotation.is_positive and gap.is_positive:
+        word = "axes pay"
+    elif gain.is_positive and gap.is_negative:
+        word = "invariance pays"
+    return PairVerdict(word, rotation, gap, control, gain)

@@ -1,0 +1,211 @@
+"""Reader of a run: results from the run's file alone, while another process writes it or afterwards.
+
+It computes nothing, and needs neither torch nor a backend.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from engine.core import journal
+from engine.core.catalogue import MemberOf
+from engine.core.parts import BadInput, Finding, Verdict
+from engine.measures import Measure
+from engine.results.results import Results
+from engine.results.trace import Along, Curve, Statement, TheoryLine, Trace, settle
+from engine.runtime.run_writer import GROWING
+from engine.runtime.store import StoredRun
+from engine.spec import documents, presets
+from engine.spec.sweep import Sweep
+
+KNOWN = "head", "trac", "grow", "curv", "key ", "skip", "done", "end ", "mark"
+"""Kinds of frames that this version reads."""
+
+
+class RunReader:
+    """Results of a run, which grow as `read` finds more in its file.
+
+    The file stays open, so that a writer may put a shorter one in its place.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read what is there. Raises: BadInput."""
+        self.path = path
+        self.unknown: set[str] = set()
+        """Kinds of frames that a newer version wrote and that are left out."""
+
+        self._journal = journal.Tail(path)
+        try:
+            first = next(self._journal.frames(), None)
+            if first is None or first.kind != "head":
+                raise BadInput(str(path), "the file of the run has no beginning")
+            self.run = msgspec.convert(first.content, StoredRun)
+            self.run.path = str(path)
+            self.sweep = _sweep_of(self.run)
+            self.results = Results(self.sweep)
+        except (msgspec.MsgspecError, ValueError, KeyError) as error:
+            self.close()
+            if isinstance(error, BadInput):
+                raise
+            raise BadInput(str(path), f"the beginning of the run cannot be read: {error}") from error
+
+    def close(self) -> None:
+        """Release the file."""
+        self._journal.close()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the file has the end of the run."""
+        return self.run.ended is not None
+
+    def read(self) -> Iterator[tuple[str, int]]:
+        """Take over what was appended, and yield the kind of every frame, and the number of its point.
+
+        Raises: BadInput for a frame that this version cannot read.
+        """
+        for frame in self._journal.frames():
+            try:
+                yield frame.kind, self._receive(frame)
+            except (msgspec.MsgspecError, KeyError, ValueError, IndexError, TypeError, zlib.error) as error:
+                if isinstance(error, BadInput):
+                    raise
+                fault = (
+                    f"version {self.run.version} of the program wrote it, and a part cannot be read: {error}"
+                )
+                raise BadInput(str(self.path), fault) from error
+
+    def all(self) -> Results:
+        """Return the results of everything in the file, and release it. Raises: BadInput."""
+        for _ in self.read():
+            pass
+        self.close()
+        return self.results
+
+    def _receive(self, frame: journal.Frame) -> int:
+        if frame.kind not in KNOWN:
+            self.unknown.add(frame.kind)
+            return 0
+        self.run.receive(frame)
+        if frame.kind in ("mark", "end ", "key ", "head"):
+            return 0
+        content = frame.content
+        number = int(content["point"])
+        if frame.kind == "skip":
+            self.results.skipped[number] = frozenset(content["learners"])
+        elif frame.kind == "trac":
+            self.results.traces[number] = _trace(journal.unpack(zlib.decompress(content["deflated"])))
+        elif frame.kind == "grow":
+            for grown in content["curves"]:
+                _grow(self.results.traces[number].curves[grown["curve"]], grown["start"], grown["arrays"])
+        elif frame.kind == "curv" and not content["is_side_run"]:
+            _end_learner(self.results.traces[number], content)
+        elif frame.kind == "done":
+            for place, of_curves in content["lines"].items():
+                trace = self.results.traces[number]
+                along = {name: _along(numbers, trace.planned) for name, numbers in of_curves.items()}
+                trace.lines[place].of_curves.update(along)
+            self.results.finished.add(number)
+        return number
+
+
+def opened(path: Path) -> tuple[StoredRun, Results]:
+    """Return a run and its results from its file. Raises: BadInput."""
+    reader = RunReader(path)
+    traces = reader.all()
+    return reader.run, traces
+
+
+def _sweep_of(run: StoredRun) -> Sweep:
+    """Return the points of a run; claims are not judged where its preset is changed. Raises: BadInput."""
+    if run.preset is not None:
+        try:
+            return presets.sweep_of(run.preset, run.document)
+        except BadInput:
+            pass  # the preset's file is gone, and the run has its document
+    try:
+        return documents.sweep_of(run.document)
+    except BadInput as error:
+        where = f"run {run.id}: {error.where}" if error.where else f"run {run.id}"
+        fault = f"{error.fault} (version {run.version} of the program wrote it)"
+        raise BadInput(where, fault) from error
+
+
+def _trace(content: Mapping[str, Any]) -> Trace:
+    planned = content["planned"]
+    examples = content["examples"]
+    return Trace(
+        [_empty(described) for described in content["curves"]],
+        [_line(described, planned) for described in content["lines"]],
+        planned,
+        content["x_label"],
+        content["environment"],
+        content["compared_by"],
+        examples=None if examples is None else tuple(examples),
+        measures=tuple(msgspec.convert(measure, MemberOf[Measure]) for measure in content["measures"]),
+    )
+
+
+def _empty(described: Mapping[str, Any]) -> Curve:
+    """Return an empty curve with the description in a file."""
+    curve = Curve(
+        described["name"],
+        described["capacity"],
+        described["replicas"],
+        msgspec.convert(described["verdict"], Verdict),
+        described["learner"],
+        described["rate"],
+        described["backend"],
+        described["indices"],
+    )
+    curve.oracle_tuned = described["oracle_tuned"]
+    return curve
+
+
+def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
+    """Fill the curves of a learner that has ended."""
+    shown = [curve for curve in trace.curves if curve.learner == content["learner"]]
+    curves = [_empty(described) for described in content["described"]]
+    if shown and not shown[0].oracle_tuned:
+        curves = shown
+    for curve, arrays in zip(curves, content["curves"], strict=True):
+        curve.restore(arrays)
+    settle(curves, shown[0] if shown and shown[0].oracle_tuned else None, trace.compared_by)
+
+
+def _grow(curve: Curve, start: int, arrays: Mapping[str, Any]) -> None:
+    """Append records to a curve that grows."""
+    earlier = curve.as_arrays() if start else {}
+    grows = {name for name in earlier if name.partition("/")[0] in GROWING}
+    appended = {
+        name: np.concatenate([earlier[name][:start], array]) if name in grows else array
+        for name, array in arrays.items()
+    }
+    curve.restore(appended, ended=False)
+
+
+def _line(described: Mapping[str, Any], planned: Mapping[str, Any]) -> TheoryLine:
+    x = next(iter(planned.values())) if described["x"] is None else described["x"]
+    beyond = described["beyond"]
+    return TheoryLine(
+        msgspec.convert(described["statement"], Statement),
+        msgspec.convert(described["on_problem"], Finding),
+        msgspec.convert(described["on_learners"], dict[str, Finding]),
+        x,
+        described["values"],
+        described["per_learner"],
+        {name: _along(numbers, planned) for name, numbers in described["of_curves"].items()},
+        by_replica=described["by_replica"],
+        indices=described["indices"],
+        beyond=None if beyond is None else _along(beyond, planned),
+    )
+
+
+def _along(numbers: Mapping[str, Any], planned: Mapping[str, Any]) -> Along:
+    clocks = dict(planned) if numbers["clocks"] is None else numbers["clocks"]
+    return Along(clocks, numbers["indices"], numbers["values"])

@@ -1,0 +1,384 @@
+"""Writer of a run: writes its file in the store while it runs, and takes curves of earlier runs from it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from engine import __version__
+from engine.core import files, journal
+from engine.core.journal import SUFFIX, Journal, pack
+from engine.core.outside import outside
+from engine.core.parts import BadInput
+from engine.results.results import Results
+from engine.results.trace import Along, Curve, TheoryLine, Trace
+from engine.runtime import store
+from engine.runtime.store import MB, StoredRun
+from engine.spec.document_expressions import as_document
+from engine.spec.sweep import Sweep
+
+if TYPE_CHECKING:
+    from engine.planning.run_plan import LearnerPlan
+    from engine.spec.reading import Raw
+
+SECONDS = 0.4
+"""Shortest time between two appendices on the growth of curves."""
+
+
+class RunWriter:
+    """Writes one run into a file of the store.
+
+    The file has a head, every trace when it begins, the growth of its curves, the curves of every learner
+    that ends, and the end of the run. Whatever fails, the run goes on: `keep` says why once.
+    """
+
+    def __init__(
+        self,
+        of: store.Store,
+        document: Raw | None = None,
+        preset: str | None = None,
+        reuse: bool = True,
+        detached: bool = False,
+        run: str | None = None,
+    ) -> None:
+        """Make a writer for one run.
+
+        Args:
+            document: the experiment as a preset document; by default that of the sweep, resolved.
+            reuse: whether to take curves from earlier runs.
+            detached: whether the run has no terminal.
+            run: name of the run, by default a new one.
+        """
+        self._store, self._document, self._preset = of, document, preset
+        self._reuse, self._detached, self.run = reuse, detached, run or os.urandom(4).hex()
+        self.removed: list[StoredRun] = []
+        """Runs that were removed to make room; the caller says so and empties the list."""
+
+        self._journal: Journal | None = None
+        self._sweep: Sweep | None = None
+        self._point = 0
+        self._bytes = 0
+        self._made_room_at = 0
+        self._computed = False
+        """Whether a learner was trained, so that this file has something that no other has."""
+
+        self._digest = ""
+        self._fault: str | None = None
+        self._restored: list[tuple[LearnerPlan, Sequence[Curve], bytes, bool]] = []
+        """Curves of earlier runs that await their trace."""
+
+        self._lengths: dict[int, int] = {}
+        """Number of appended records of the curves of the present trace."""
+
+        self._grown_at = 0.0
+        self._has_growth = False
+
+    def begin(self, sweep: Sweep) -> None:
+        """Begin the file of a run."""
+        self._sweep, self._grown_at = sweep, time.monotonic()
+        document = as_document(sweep.experiment) if self._document is None else self._document
+        words = msgspec.json.encode([document, store.code(), outside.digest(), self._preset], order="sorted")
+        self._digest = hashlib.sha256(words).hexdigest()
+        run = StoredRun(
+            id=self.run,
+            began=time.time(),
+            title=sweep.experiment.title,
+            version=__version__,
+            document=document,
+            preset=self._preset,
+            resolved=self._digest,
+            code=store.code(),
+            host=socket.gethostname(),
+            process=os.getpid(),
+            detached=self._detached,
+            points=len(sweep.points),
+        )
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(run.began))
+        path = self._store.folder / f"{stamp}-{self.run}{SUFFIX}"
+        try:
+            with files.faults(str(path), "cannot be written"):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._journal = Journal(path)
+            self._append("head", msgspec.to_builtins(run))
+            self._store.observe(path)
+        except BadInput as error:
+            self._fault = str(error)
+            if self._journal is not None:
+                self._journal.close()
+                self._journal = None
+
+    def at(self, number: int) -> None:
+        """Continue with a point of the sweep."""
+        self._point, self._restored, self._lengths = number, [], {}
+
+    def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
+        """Fill the empty curves of a learner, one per rate, from earlier runs, and return whether they exist.
+
+        Broken curves count as missing. So do curves without a measure or values of replicas that the
+        experiment reads.
+        """
+        if not self._reuse:
+            return False
+        key = store.key_of(planned.experiment, planned.learner)
+        recorded, by_replica = store.names_of(planned), self._by_replica(planned, curves)
+        for place in self._store.find(key):
+            with suppress(OSError, ValueError, KeyError, IndexError, msgspec.MsgspecError):
+                frame = journal.frame_at(place.path, place.start)
+                if frame is None or frame.kind != "curv":
+                    continue
+                content = frame.content
+                if content["of"] != key or recorded - set(content["measures"]):
+                    continue
+                if by_replica - set(content["by_replica"]) or len(content["curves"]) != len(curves):
+                    continue
+                for curve, arrays in zip(curves, content["curves"], strict=True):
+                    curve.restore(arrays)
+                self._store.touch(place.path.name)
+                self._restored.append((planned, curves, key, is_side_run))
+                return True
+        return False
+
+    def begun(self, trace: Trace) -> None:
+        """Append a trace that begins, and its curves of earlier runs."""
+        measures = [msgspec.to_builtins(measure) for measure in trace.measures]
+        content = {
+            "planned": trace.planned,
+            "x_label": trace.x_label,
+            "environment": trace.environment,
+            "compared_by": trace.compared_by,
+            "examples": trace.examples,
+            "measures": measures,
+            "curves": [_described(curve) for curve in trace.curves],
+            "lines": [_of_line(line, trace) for line in trace.lines],
+        }
+        # Places and theory lines repeat themselves: this takes a tenth of their space.
+        self._try("trac", {"point": self._point, "deflated": zlib.compress(pack(content), 1)})
+        for planned, curves, key, is_side_run in self._restored:
+            self._append_curves(planned, curves, key, is_side_run)
+        self._restored = []
+
+    def grow(self, trace: Trace) -> None:
+        """Append the records that the curves of a trace have got since, at most every SECONDS."""
+        now = time.monotonic()
+        if self._journal is None or now - self._grown_at < SECONDS:
+            return
+        self._grown_at = now
+        grown = []
+        for number, curve in enumerate(trace.curves):
+            start = self._lengths.get(number, 0)
+            if not curve.ended and curve.length > start:
+                arrays = {
+                    name: array if name in ("divergences", "inaccurate", "backends") else array[start:]
+                    for name, array in store.reduced(curve, (), with_weights=False).items()
+                    if name.partition("/")[0] in ("divergences", "inaccurate", "backends", *GROWING)
+                }
+                self._lengths[number] = start + len(arrays[next(iter(_clock_names(arrays)))])
+                grown.append({"curve": number, "start": start, "arrays": arrays})
+        self._has_growth = True
+        self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
+
+    def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
+        """Append the finished curves of a learner, one per rate, and return why not, if that fails.
+
+        Return None for later failures and for success.
+        """
+        self._computed = True
+        self._append_curves(planned, curves, store.key_of(planned.experiment, planned.learner), is_side_run)
+        fault, self._fault = self._fault, None if self._fault is None else ""
+        return fault or None
+
+    def skip(self, skipped: Mapping[int, frozenset[str]]) -> None:
+        """Append which learners are not run at a point."""
+        number = self._point
+        if number in skipped:
+            self._try("skip", {"point": number, "learners": sorted(skipped[number])})
+
+    def point_done(self, trace: Trace) -> None:
+        """Append that a point is complete, with the lines that follow its measured values."""
+        lines = {
+            number: {name: _of_along(along, trace) for name, along in line.by_curve(trace.curves).items()}
+            for number, line in enumerate(trace.lines)
+            if line.along_runs is not None
+        }
+        self._try("done", {"point": self._point, "lines": lines})
+
+    def end(self, ended: Results, state: str) -> None:
+        """Append the end of the run and release its file.
+
+        A run that was taken from an earlier run in all points is not kept twice.
+        """
+        if self._journal is None:
+            return
+        path, number = self._journal.path, self._point
+        if state != "finished" and (trace := ended.traces.get(number)) and not trace.ended:
+            for place, curve in enumerate(trace.curves):
+                if curve.length and not curve.ended:
+                    arrays = store.reduced(curve, curve.measures, with_weights=False)
+                    self._try(
+                        "grow",
+                        {
+                            "point": number,
+                            "time": time.time(),
+                            "curves": [{"curve": place, "start": 0, "arrays": arrays}],
+                        },
+                    )
+        if state == "finished" and not self._computed and (earlier := self._same_run(path.name)) is not None:
+            self._journal.close()
+            with suppress(OSError):
+                path.unlink()
+            self._store.observe(path)
+            self._store.touch(earlier)
+            self._journal, self.run = None, store.id_of(Path(earlier))
+            return
+        self._try("end ", {"state": state, "time": time.time()})
+        with suppress(OSError):
+            self._journal.sync()
+        if self._has_growth and state == "finished":
+            _without_growth(path)
+        self._journal.close()
+        self._journal = None
+        self._store.observe(path)
+        self._make_room()
+
+    def _same_run(self, file_name: str) -> str | None:
+        """Return the file of another finished run of the same experiment; None without one."""
+        for run in self._store.runs():
+            if run.resolved == self._digest and run.state == "finished" and not run.path.endswith(file_name):
+                return os.path.basename(run.path)
+        return None
+
+    def _by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
+        """Return the measures that are stored for every replica: those that are read; of small runs all."""
+        assert self._sweep is not None, "a run begins before its learners"
+        records = sum(curve.capacity for curve in curves)
+        size = 8 * records * planned.experiment.run.replicas * len(planned.measures)
+        if not self._sweep.axes and size <= store.MOST_BYTES_BY_REPLICA:
+            return store.names_of(planned)
+        return planned.by_replica
+
+    def _append_curves(
+        self, planned: LearnerPlan, curves: Sequence[Curve], key: bytes, is_side_run: bool
+    ) -> None:
+        by_replica = self._by_replica(planned, curves)
+        weight_bytes = sum(curve.weights.nbytes for curve in curves if curve.weights is not None)
+        content = {
+            "point": self._point,
+            "learner": planned.learner.name,
+            "is_side_run": is_side_run,
+            "of": key,
+            "measures": sorted(store.names_of(planned)),
+            "by_replica": sorted(by_replica),
+            "described": [_described(curve) for curve in curves],
+            "curves": [
+                store.reduced(curve, by_replica, weight_bytes <= store.MOST_WEIGHT_BYTES) for curve in curves
+            ],
+        }
+        start = self._try("curv", content)
+        if start is not None and self._journal is not None:
+            digest = hashlib.sha256(key).digest()
+            self._try("key ", {"key": digest, "start": start})
+            self._store.observe(self._journal.path, [(digest, start)])
+            self._make_room()
+
+    def _try(self, kind: str, content: Any) -> int | None:
+        """Append a frame and return its place; None, with the first reason at hand, if that fails."""
+        try:
+            return self._append(kind, content)
+        except (BadInput, MemoryError) as error:
+            if self._fault is None:
+                self._fault = str(error) or "there is not enough memory"
+        return None
+
+    def _append(self, kind: str, content: Any) -> int | None:
+        """Append a frame and return its place; None without a file. Raises: BadInput."""
+        if self._journal is None:
+            return None
+        packed, path = pack(content), self._journal.path
+        if self._bytes + len(packed) > self._store.limit:
+            size = (self._bytes + len(packed)) / MB
+            fault = f"the run takes {size:.3g} MB, and all may take {self._store.limit / MB:.3g}"
+            raise BadInput(str(path), fault)
+        with files.faults(str(path), "cannot be written"):
+            start = self._journal.append(kind, packed)
+        self._bytes += len(packed)
+        return start
+
+    def _make_room(self) -> None:
+        """Remove old runs, if this one has grown by a hundredth of the limit or has ended."""
+        if self._journal is not None:
+            if self._bytes - self._made_room_at < self._store.limit / 100:
+                return
+            self._store.observe(self._journal.path)
+        self._made_room_at = self._bytes
+        self.removed += self._store.make_room()
+
+
+GROWING = "clock", "values", "mean", "stderr"
+"""Kinds of arrays of a curve that have one row per record."""
+
+
+def _clock_names(arrays: Mapping[str, Any]) -> list[str]:
+    return [name for name in arrays if name.startswith("clock/")]
+
+
+def _without_growth(path: Path) -> None:
+    """Write a file again without the growth of curves, which it has as a whole, too."""
+    content, place = bytearray(journal.MAGIC), 0
+    with suppress(OSError, BadInput):
+        for frame in journal.frames(path):
+            packed = frame.packed
+            if frame.kind == "key ":
+                packed = pack({**frame.content, "start": place})
+            elif frame.kind == "curv":
+                place = len(content)
+            if frame.kind != "grow":
+                content += journal.header(frame.kind, packed) + packed
+        files.write(path, content, "")
+
+
+def _described(curve: Curve) -> dict[str, Any]:
+    """Return what a reader needs to make an empty curve like this."""
+    return {
+        "name": curve.name,
+        "learner": curve.learner,
+        "rate": curve.rate,
+        "capacity": curve.capacity,
+        "replicas": curve.replicas,
+        "verdict": msgspec.to_builtins(curve.verdict),
+        "backend": curve.backends[0],
+        "oracle_tuned": curve.oracle_tuned,
+        "indices": {measure: dict(indices) for measure, indices in curve.all_indices.items()},
+    }
+
+
+def _of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
+    return {
+        "statement": msgspec.to_builtins(line.statement),
+        "on_problem": msgspec.to_builtins(line.on_problem),
+        "on_learners": msgspec.to_builtins(line.on_learners),
+        "x": None if line.x is trace.x else line.x,
+        "values": line.values,
+        "per_learner": line.per_learner,
+        "of_curves": {name: _of_along(along, trace) for name, along in line.of_curves.items()},
+        "by_replica": line.by_replica,
+        "indices": line.indices,
+        "beyond": None if line.beyond is None else _of_along(line.beyond, trace),
+    }
+
+
+def _of_along(along: Along, trace: Trace) -> dict[str, Any]:
+    """Return values along a run; the planned clocks, which the trace has, are left out."""
+    is_planned = along.clocks.keys() == trace.planned.keys() and all(
+        np.array_equal(times, trace.planned[clock]) for clock, times in along.clocks.items()
+    )
+    return {"clocks": None if is_planned else along.clocks, "indices": along.indices, "values": along.values}

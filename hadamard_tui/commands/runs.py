@@ -1,0 +1,160 @@
+"""Commands on stored runs: list, show, compare, open, export, pin and delete them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hadamard_tui.commands.command_types import Command, new_group
+from hadamard_tui.commands.options import flag
+from hadamard_tui.terminal.standard_streams import echo
+
+if TYPE_CHECKING:
+    from engine.runtime.store import StoredRun
+
+commands = new_group()
+runs_app = new_group()
+commands.add_typer(runs_app, name="runs", help="List the stored runs, show, compare, export and delete them.")
+command = partial(runs_app.command, cls=Command)
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="RUN",
+        help="@last, @last-1, a part of its name, a preset, a date such as 2026-11-28, or a tag; several "
+        "words select the runs that fit all of them.",
+    ),
+]
+Word = Annotated[
+    str, typer.Argument(metavar="RUN", help="@last, @last-1, the beginning of a name, a preset, or a file.")
+]
+AsJson = Annotated[bool, flag("--json", help="Print JSON only.")]
+
+
+@command("list")
+def list_runs(runs: Words = None, as_json: AsJson = False) -> None:
+    """List the stored runs, the newest first."""
+    from hadamard_tui.headless import console, run_listing
+
+    listed = _chosen(runs)
+    if as_json:
+        echo(run_listing.as_json(listed), nl=False)
+    elif listed:
+        out = console.output()
+        out.print(run_listing.table(listed, out.width))
+    else:
+        console.output().print("No run is stored yet; run and the app store every run.")
+
+
+@command("show")
+def show_run(run: Word, as_json: AsJson = False) -> None:
+    """Print a stored run as run prints it; --json has the same fields as run --json."""
+    from hadamard_tui.headless import console, run_listing, summary
+
+    stored, done = run_listing.done(_path(run))
+    if as_json:
+        echo(done.as_json(), nl=False)
+        return
+    out = console.output()
+    out.print(f"{stored.id}  {run_listing.state(stored)}  version {stored.version}", soft_wrap=True)
+    if done.results.traces:
+        summary.show(done, out, changed=False)
+
+
+@command("diff")
+def diff_runs(before: Word, after: Word) -> None:
+    """Print what differs between two runs: in their experiments, findings and measured numbers."""
+    from hadamard_tui.headless import console, run_listing
+    from hadamard_tui.state.run_choice import single
+
+    for part in run_listing.difference(single(before), single(after)):
+        console.output().print(part)
+
+
+@command("export")
+def export_run(
+    run: Word,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE", help="Files to write, with suffixes as in run --export."),
+    ],
+) -> None:
+    """Write a stored run to files: .csv, .json, .parquet, .svg, .pdf, .png, .gif, .cast, .html or .toml."""
+    from hadamard_tui.commands.running import export
+    from hadamard_tui.headless import console, run_listing
+    from hadamard_tui.sharing import exporting
+
+    for file in files:
+        exporting.check(file, "FILE")
+    _, done = run_listing.done(_path(run))
+    for file in files:
+        export(file, done)
+        console.output().print(str(file))
+
+
+@command("pin")
+def pin_runs(
+    runs: Words = None,
+    off: Annotated[bool, flag("--off", help="Unpin the runs.")] = False,
+    tag: Annotated[
+        str | None, typer.Option("--tag", metavar="TAG", help="Also tag the runs; a tag selects them later.")
+    ] = None,
+) -> None:
+    """Pin runs, so that the store never removes them to make room."""
+    from hadamard_tui.headless import console
+    from hadamard_tui.state import run_store
+
+    store = run_store.needed_store()
+    for run in _chosen(runs or ["@last"]):
+        tags = [*run.tags, *([tag] if tag and tag not in run.tags else [])]
+        store.mark(run, pinned=not off, tags=tags)
+        console.output().print(f"{run.id}: {'unpinned' if off else 'pinned'}")
+
+
+@command("delete")
+def delete_runs(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="As in runs list.")],
+) -> None:
+    """Delete the runs that fit all the words, unless they are pinned or running."""
+    from engine.core.parts import BadInput
+    from hadamard_tui.headless import console
+    from hadamard_tui.state import run_store
+
+    store = run_store.needed_store()
+    for run in _chosen(runs):
+        if run.pinned:
+            raise BadInput(run.id, "it is pinned; runs pin --off unpins it")
+        store.remove(run)
+        console.output().print(f"{run.id}: deleted")
+
+
+@command("prune")
+def prune_runs(
+    keep: Annotated[int, typer.Option(min=0, metavar="N", help="Number of newest runs that stay.")] = 100,
+) -> None:
+    """Delete all but the newest runs; pinned and running ones stay."""
+    from hadamard_tui.headless import console
+    from hadamard_tui.state import run_store
+
+    store = run_store.needed_store()
+    old = [run for run in store.runs()[keep:] if not run.pinned and not run.is_written]
+    for run in old:
+        store.remove(run)
+    console.output().print(f"{len(old)} runs deleted")
+
+
+def _chosen(words: list[str] | None) -> list[StoredRun]:
+    """Return the runs that words select. Raises: BadInput."""
+    from hadamard_tui.state import run_choice, run_store
+
+    return run_choice.chosen(words or [], run_store.needed_store().runs())
+
+
+def _path(word: str) -> Path:
+    """Return the file of the run that a word selects. Raises: BadInput."""
+    from hadamard_tui.state.run_choice import single
+
+    return Path(single(word).path)

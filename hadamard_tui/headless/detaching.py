@@ -1,0 +1,40 @@
+"""Runs in processes of their own, which have no terminal and end in the store."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from engine.core import files
+from engine.core.parts import BadInput
+from hadamard_tui import NAME
+
+DETACHED = "HADAMARD_TUI_DETACHED_RUN"
+"""Environment variable with the name of the run of a process without a terminal."""
+
+
+def detach(arguments: Sequence[str]) -> str:
+    """Begin the command `run` with arguments in a process of its own, and return the name of its run.
+
+    Raises: BadInput.
+    """
+    run = os.urandom(4).hex()
+    try:
+        subprocess.Popen(
+            [sys.executable, "-m", "hadamard_tui", "run", *arguments, "--json"],
+            env={**os.environ, DETACHED: run},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise BadInput("--detach", f"no process can begin: {files.reason(error)}") from error
+    return run
+
+
+def sentence(run: str) -> str:
+    """Return a sentence on a run without a terminal."""
+    return f"Run {run} goes on without this terminal: {NAME} watch @{run} shows it, and runs list its end."

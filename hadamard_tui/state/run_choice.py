@@ -1,0 +1,64 @@
+"""Choice of stored runs by words: @last, the beginning of a name, a preset, a date or a tag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.core.parts import BadInput
+from hadamard_tui.state import run_store
+
+if TYPE_CHECKING:
+    from engine.runtime.store import StoredRun
+
+LAST = "@last"
+
+HOW = "@last, @last-1, the beginning of a name such as 3f2a, a preset, a date such as 2026-11-28, or a tag"
+
+
+def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
+    """Return the runs, newest first, that each of the words selects; all runs without words.
+
+    Raises: BadInput for a word that selects none.
+    """
+    selected = list(runs)
+    for word in words:
+        selected = [run for run in selected if _fits(word, run, runs)]
+        if not selected:
+            raise BadInput(word, f"no stored run fits; name one by {HOW}. runs list shows all")
+    return selected
+
+
+def file_of(preset: str) -> str:
+    """Return an argument for a preset, with a stored run that begins with @ as its file. Raises: BadInput."""
+    return single(preset).path if preset.startswith("@") else preset
+
+
+def single(word: str) -> StoredRun:
+    """Return the newest run that a word selects, or the run in a file. Raises: BadInput."""
+    if word.endswith(".run"):
+        from engine.runtime.run_reader import RunReader
+
+        reader = RunReader(Path(word))
+        reader.all()
+        return reader.run
+    return chosen([word], run_store.needed_store().runs())[0]
+
+
+def began(run: StoredRun) -> str:
+    """Return the local time at which a run began."""
+    return datetime.fromtimestamp(run.began).strftime("%Y-%m-%d %H:%M")
+
+
+def _fits(word: str, run: StoredRun, runs: Sequence[StoredRun]) -> bool:
+    if match := re.fullmatch(r"@last(?:-(\d+))?", word):
+        number = int(match[1] or 0)
+        return number < len(runs) and run is runs[number]
+    name = word.removeprefix("@")
+    if re.fullmatch(r"\d{4}-\d\d(-\d\d)?", name):
+        return began(run).startswith(name)
+    is_named = re.fullmatch(r"[0-9a-f]{2,8}", name) is not None and run.id.startswith(name)
+    return is_named or name == run.preset or name in run.tags

@@ -1,0 +1,70 @@
+"""Store of runs in the user's data folder."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from platformdirs import user_cache_path, user_data_path
+
+from engine.core import files
+from engine.core.parts import BadInput
+from engine.runtime.store import MB, Store
+from hadamard_tui import NAME
+from hadamard_tui.serving import served
+from hadamard_tui.state import config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from engine.runtime.store import StoredRun
+
+
+def folder() -> Path:
+    """Return the folder of the runs."""
+    return user_data_path(NAME) / "runs"
+
+
+def store() -> Store | None:
+    """Return the store of runs. None for a viewer in a browser, or if the configuration turns it off."""
+    if served():
+        return None
+    configured, _ = config.read()
+    max_bytes = configured.kept_points_mb * MB
+    return Store(folder(), max_bytes) if max_bytes else None
+
+
+def needed_store() -> Store:
+    """Return the store of runs. Raises: BadInput if the configuration turns it off."""
+    if (runs := store()) is None:
+        raise BadInput("kept_points_mb", "it is 0, so that no runs are stored; config --path names its file")
+    return runs
+
+
+def drop_former_points() -> str:
+    """Remove the points that earlier versions stored in the cache, and return a sentence on them.
+
+    Their keys hold the code that computed them, so that no later version finds them. The sentence is empty
+    without such points.
+    """
+    former = user_cache_path(NAME) / "points"
+    with suppress(OSError), files.faults(str(former)):
+        size = sum(path.stat().st_size for path in former.glob("??/*.npz"))
+        if former.is_dir():
+            shutil.rmtree(former)
+            return (
+                f"Points stored by an earlier version ({size / MB:.3g} MB) were removed from {former}; "
+                "they are computed again when they are needed."
+            )
+    return ""
+
+
+def removed_in_words(removed: list[StoredRun]) -> str:
+    """Return a sentence on the runs that were removed to make room."""
+    count = f"{len(removed)} old runs" if len(removed) > 1 else "1 old run"
+    size = sum(run.bytes for run in removed) / MB
+    return (
+        f"{count} ({size:.3g} MB) made room for new ones in the store; kept_points_mb in the configuration "
+        "sets its size, and runs pin keeps a run."
+    )

@@ -1,0 +1,86 @@
+"""`runs` lists, shows, compares, exports and deletes stored runs, and other commands take them."""
+
+import json
+import time
+
+import pytest
+
+from hadamard_tui.state import run_store
+
+SMALL = ("hadamard-128", "--set", "problem.matrix.d=16", "--set", "run.device=cpu", "--set", "claims=[]")
+
+
+@pytest.fixture
+def two(call):
+    """Two stored runs; the second has another seed."""
+    before = json.loads(call("run", *SMALL, "--json").out)
+    after = json.loads(call("run", *SMALL, "--set", "run.seed=5", "--json").out)
+    return before, after
+
+
+def names():
+    return [run.id for run in run_store.needed_store().runs()]
+
+
+def test_the_list_shows_the_newest_first_and_takes_words(call, two):
+    newest, oldest = names()
+    out = call("runs", "list").out
+    assert out.index(newest) < out.index(oldest)
+    assert "hadamard-128" in out
+    for word in (newest, newest[:4], "@last"):
+        assert [run["id"] for run in json.loads(call("runs", "list", word, "--json").out)] == [newest]
+    assert len(json.loads(call("runs", "list", "hadamard-128", "--json").out)) == 2
+    assert json.loads(call("runs", "list", "@last-1", "--json").out)[0]["id"] == oldest
+
+
+def test_a_word_that_selects_nothing_is_one_line(call, two):
+    code, _, err = call("runs", "show", "2001-01-01")
+    assert code == 2
+    assert err.startswith("error: 2001-01-01: no stored run fits")
+    assert err.count("\n") == 1
+
+
+def test_a_run_shows_and_exports_what_it_measured(call, two, tmp_path):
+    assert json.loads(call("runs", "show", "@last", "--json").out) == two[1]
+    assert json.loads(call("runs", "show", "@last-1", "--json").out) == two[0]
+    call("runs", "export", "@last", str(tmp_path / "it.json"), str(tmp_path / "it.csv"))
+    assert json.loads((tmp_path / "it.json").read_text()) == two[1]
+    assert (tmp_path / "it.csv").read_text().count("\n") > 2
+
+
+def test_the_difference_names_what_was_changed(call, two):
+    out = call("runs", "diff", "@last-1", "@last").out
+    assert "seed 0 → 5" in out
+    assert all(name in out for name in names())
+
+
+def test_a_stored_run_is_run_and_shared_as_a_preset_is(call, two, tmp_path):
+    again = json.loads(call("run", "@last", "--json").out)
+    assert again["pictures"] == two[1]["pictures"]
+    assert len(names()) == 2, "nothing was computed, so nothing is kept twice"
+    page = tmp_path / "page.html"
+    assert call("share", "@last-1", "-o", str(page)).code == 0
+    assert "</html>" in page.read_text()
+
+
+def test_pinned_runs_are_deleted_by_nobody(call, two):
+    newest, oldest = names()
+    assert call("runs", "pin", "@last-1", "--tag", "paper").code == 0
+    assert "pinned" in call("runs", "delete", "paper").err
+    assert "1 runs deleted" in call("runs", "prune", "--keep", "0").out
+    assert names() == [oldest]
+    call("runs", "pin", "paper", "--off")
+    assert call("runs", "delete", oldest).code == 0
+    assert names() == []
+    assert newest not in call("runs", "list").out
+
+
+@pytest.mark.slow
+def test_a_detached_run_ends_in_the_store_without_its_terminal(call):
+    out = call("run", *SMALL, "--detach").out
+    run = out.split()[1]
+    end = time.monotonic() + 60
+    while (stored := run_store.needed_store().run(run)) is None or stored.ended is None:
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    assert (stored.detached, stored.state) == (True, "finished")

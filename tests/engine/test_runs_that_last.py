@@ -1,0 +1,241 @@
+"""Runs in the store outlive kills, lost indices, full disks, other writers and newer versions."""
+
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+from building import gd
+
+from engine.core import journal
+from engine.core.parts import BadInput
+from engine.results.outcomes import judge
+from engine.results.report import encode
+from engine.runtime import store
+from engine.runtime.run_reader import RunReader, opened
+from engine.runtime.run_writer import RunWriter
+from engine.runtime.store import Store
+from engine.runtime.sweep_run import run_sweep
+from engine.spec.documents import sweep_of
+
+SINGLE = {
+    "problem": {"matrix": {"kind": "hadamard", "d": 8}, "target": "feature"},
+    "protocol": "one-pass",
+    "learners": [{"name": "GD", **gd("best")}, {"name": "EGU", "architecture": "linear", "update": "egu"}],
+    "run": {"replicas": 3, "device": "cpu"},
+}
+SWEEP = {
+    **SINGLE,
+    "axes": [{"name": "size", "from": 4, "to": 16, "log": True}],
+    "problem": {"matrix": {"kind": "hadamard", "d": "size"}, "target": "feature"},
+    "pictures": [{"x": "size", "measure": "loss", "read": {"first_below": 0.5}}],
+}
+
+
+def seeded(seed, words=SINGLE):
+    return {**words, "run": {**words["run"], "seed": seed}}
+
+
+def stored(folder, words=SINGLE, gate=None):
+    """Run a document into a store, and return its computed and its file."""
+    writer = RunWriter(Store(folder), words)
+    gates = {} if gate is None else {"gate": gate}
+    computed = run_sweep(sweep_of(words), writer=writer, **gates)
+    return computed, Path(Store(folder).run(writer.run).path)
+
+
+def answers(computed):
+    return encode({}, computed, judge(computed), by_replica=not computed.sweep.axes)
+
+
+@pytest.mark.parametrize("words", [SINGLE, SWEEP], ids=["single", "sweep"])
+def test_a_run_says_the_same_when_it_is_opened_from_its_file(words, tmp_path):
+    computed, path = stored(tmp_path, words)
+    run, again = opened(path)
+    assert answers(again) == answers(computed)
+    assert (run.state, run.document, again.complete) == ("finished", words, True)
+
+
+def test_a_run_that_is_stopped_half_way_keeps_every_replica_so_far(tmp_path):
+    rounds = iter([1, 1, 1, 1, 0])
+    words = {**SINGLE, "learners": [{"name": "GD", **gd("1/(2d)")}]}
+    computed, path = stored(tmp_path, words, lambda: next(rounds))
+    run, again = opened(path)
+    (curve,), (curve_again,) = computed.traces[0].curves, again.traces[0].curves
+    assert run.fate == "stopped"
+    assert 0 < curve_again.length == curve.length < curve.capacity
+    assert (curve_again.values("loss") == curve.values("loss")).all()
+    assert not curve_again.ended
+
+
+@pytest.mark.parametrize("suffixes", [("",), ("", "-wal", "-shm"), ()], ids=["file", "all", "broken"])
+def test_a_lost_or_broken_index_is_made_again_from_the_files(suffixes, tmp_path):
+    for seed in range(3):
+        stored(tmp_path, seeded(seed))
+    before = Store(tmp_path).runs()
+    for suffix in suffixes:
+        (tmp_path / f"index.sqlite{suffix}").unlink(missing_ok=True)
+    if not suffixes:
+        (tmp_path / "index.sqlite").write_bytes(b"no index " * 1000)
+    again = Store(tmp_path)
+    assert again.runs() == before
+    computed, _ = stored(tmp_path, seeded(1))
+    assert all(curve.is_restored for curve in computed.traces[0].curves)
+
+
+def test_a_file_of_a_newer_version_stays_and_one_line_says_so(tmp_path):
+    _, path = stored(tmp_path)
+    newer = path.with_name("20990101T000000-00000000.run")
+    newer.write_bytes(b"hadamard-tui run   2\n" + path.read_bytes()[len(journal.MAGIC) :])
+    assert [run.path for run in Store(tmp_path).runs()] == [str(path)]
+    assert newer.exists()
+    with pytest.raises(BadInput, match=r"newer version of the program wrote it \(format 2\)"):
+        opened(newer)
+
+
+def test_frames_that_only_a_newer_version_knows_are_left_out_and_named(tmp_path):
+    computed, path = stored(tmp_path)
+    journal.append(path, "soul", {"of": 1})
+    reader = RunReader(path)
+    assert answers(reader.all()) == answers(computed)
+    assert reader.unknown == {"soul"}
+
+
+def test_pins_and_tags_are_in_the_file(tmp_path):
+    stored(tmp_path)
+    (run,) = Store(tmp_path).runs()
+    Store(tmp_path).mark(run, pinned=True, tags=["paper"])
+    (tmp_path / "index.sqlite").unlink()
+    (again,) = Store(tmp_path).runs()
+    assert (again.pinned, again.tags) == (True, ["paper"])
+
+
+def test_what_a_killed_writer_began_is_cut_off_before_a_mark(tmp_path):
+    _, path = stored(tmp_path)
+    complete = path.read_bytes()
+    path.write_bytes(complete + journal.header("curv", b"0" * 100) + b"0" * 50)
+    (run,) = Store(tmp_path).runs()
+    Store(tmp_path).mark(run, pinned=True)
+    assert path.read_bytes().startswith(complete)
+    (again,) = Store(tmp_path).runs()
+    assert again.pinned
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from engine.runtime.run_writer import RunWriter
+from engine.runtime.store import Store
+from engine.runtime.sweep_run import run_sweep
+from engine.spec.documents import sweep_of
+words, folder, first, last = {words!r}, Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+for seed in range(first, last):
+    document = {{**words, "run": {{**words["run"], "seed": seed}}}}
+    writer = RunWriter(Store(folder), document)
+    run_sweep(sweep_of(document), writer=writer)
+    print(seed, flush=True)
+"""
+
+
+def begun(folder, first, last, before=None):
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER.format(words=SINGLE), str(folder), str(first), str(last)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=before,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_no_run_that_ended_is_lost_to_kills_at_random_instants(tmp_path):
+    random, acknowledged = Random(0), []
+    for first in range(0, 600, 100):
+        writer = begun(tmp_path, first, first + 100)
+        acknowledged.append(int(writer.stdout.readline()))  # the libraries are loaded
+        time.sleep(random.uniform(0, 0.5))
+        writer.send_signal(signal.SIGKILL)
+        out, _ = writer.communicate()
+        acknowledged += [int(line) for line in out.splitlines() if line]
+    runs = Store(tmp_path).runs()
+    finished = {run.document["run"]["seed"]: run for run in runs if run.state == "finished"}
+    assert set(acknowledged) <= finished.keys()
+    assert all(opened(Path(run.path))[1].complete for run in finished.values())
+    assert {run.fate for run in runs} <= {"finished", "cut off"}
+    for run in runs:
+        opened(Path(run.path))
+
+
+@pytest.mark.slow
+def test_two_writers_lose_nothing_of_each_other(tmp_path):
+    writers = [begun(tmp_path, first, first + 15) for first in (0, 10)]
+    for writer in writers:
+        out, errors = writer.communicate(timeout=120)
+        assert len(out.split()) == 15, errors
+    runs = Store(tmp_path).runs()
+    assert {run.document["run"]["seed"] for run in runs} == set(range(25))
+    for run in runs:
+        assert opened(Path(run.path))[1].complete
+
+
+@pytest.mark.slow
+def test_where_the_disk_is_full_the_runs_before_stay_and_later_ones_end(tmp_path):
+    """A limit of the size of files stands for a full disk: writes fail in the middle of a frame."""
+    computed, path = stored(tmp_path / "whole", seeded(0))
+    size = path.stat().st_size
+    stored(tmp_path, seeded(0))
+    for limit in (size // 3, size - 20, 100):
+
+        def limited(limit=limit):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        writer = begun(tmp_path, 1, 3, limited)
+        out, errors = writer.communicate(timeout=60)
+        assert out.split() == ["1", "2"], errors
+        (first,) = (run for run in Store(tmp_path).runs() if run.document["run"]["seed"] == 0)
+        assert answers(opened(Path(first.path))[1]) == answers(computed)
+    for run in Store(tmp_path).runs():
+        opened(Path(run.path))
+
+
+def test_a_live_writer_is_seen_and_its_run_is_not_deleted(tmp_path):
+    def look():
+        (run,) = Store(tmp_path).runs()
+        seen.append((run.fate, run.is_written))
+        with pytest.raises(BadInput, match="still running"):
+            Store(tmp_path).remove(run)
+        return 1 << 10
+
+    seen = []
+    stored(tmp_path, SINGLE, look)
+    assert seen[0] == ("running", True)
+    (run,) = Store(tmp_path).runs()
+    assert run.fate == "finished"
+    Store(tmp_path).remove(run)
+    assert not Store(tmp_path).runs()
+    assert not list(tmp_path.glob("*.run"))
+
+
+def test_a_running_run_can_be_read_while_it_grows(tmp_path, monkeypatch):
+    monkeypatch.setattr("engine.runtime.run_writer.SECONDS", 0.0)
+    lengths = []
+
+    def look():
+        (path,) = tmp_path.glob("*.run")
+        reader = RunReader(path)
+        lengths.append([curve.length for curve in reader.all().traces[0].curves])
+        return 1
+
+    words = {**SINGLE, "learners": [{"name": "GD", **gd("1/(2d)")}]}
+    computed, path = stored(tmp_path, words, look)
+    assert [length for (length,) in lengths[1:]] == sorted(length for (length,) in lengths[1:])
+    assert 0 < lengths[-1][0] < computed.traces[0].curves[0].length
+    assert not [frame for frame in journal.frames(path) if frame.kind == "grow"], "the end is compact"
+    assert answers(opened(path)[1]) == answers(computed)
+    assert len(store.read(path)[1]) == 1
+    again, _ = stored(tmp_path, {**words, "title": "found by the places in the compact file"})
+    assert again.traces[0].curves[0].is_restored
