@@ -2,5 +2,5 @@
 
 Pairs of learners learn from the same rows, before and after a random rotation of the features. One learner of
 a pair sees the axes, and its partner is rotation invariant. Source: Grinsztajn, Oyallon, Varoquaux 2022;
-theory-symmetry.md §65.1.
+theory/symmetry#diagnose.
 """

@@ -4,7 +4,7 @@ The net predicts θᵀx, θ = W^(L+1) … W¹ ∈ ℝ^d, with weights N(0, σ²/
 E R^z = σ^(z(L+1)) ∏(2/n)^(z/2) Γ((n+z)/2)/Γ(n/2) over the fan-ins n of all layers, and the direction of θ is
 uniform. P exact examples fix the part θ* of θ in their span. The rest has a uniform direction and a length t
 with the density t^(m−1) p(R)/R^(d−1), where m = d − P, R² = ‖θ*‖² + t², and p is the density of R. Source:
-Hanin, Zlokapa 2023; theory/regions-and-random-matrices#random-matrices.
+Hanin, Zlokapa 2023; theory/regions-and-random-matrices#bayesian-interpolation.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ class RingWalk(Matrix, frozen=True, tag="ring-walk"):
     A fair coin decides whether a step goes forwards or backwards. The step is one site long if it starts on
     the first half of the ring, and two sites long if it starts on the second. The first row is drawn from the
     stationary distribution, so that all rows have this distribution. Rows are `every` steps apart. Source:
-    theory/noise-of-sgd#steady-state.
+    theory/noise-of-sgd#valleys.
     """
 
     d: Annotated[int, Meta(ge=2, le=256, multiple_of=2, title="sites d", description="of the ring, even")] = (
