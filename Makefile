@@ -61,7 +61,9 @@ update: .venv/installed-test
 judgements: .venv/installed-test
 	$(BIN)/python docs/judgements.py
 
-# The site of all pages, in build/site, with a search that needs no server. A warning, as of a broken link, fails.
+# The site of all pages, in build/site, with a search that works where a server shows it, as
+# `python -m http.server --directory build/site`. It fails on any warning, such as a broken link, and if a page loads
+# anything from another site.
 docs: .venv/installed-docs
 	rm -rf build/pages build/site
 	mkdir -p build/pages
@@ -70,6 +72,7 @@ docs: .venv/installed-docs
 	$(BIN)/python docs/messages.py > build/pages/docs/reference/messages.md
 	cp docs/zensical.toml build
 	$(BIN)/zensical build --strict --clean --config-file build/zensical.toml
+	! grep -rE '<(script|link|img|iframe)[^>]*(src|href)="(https?:)?//' build/site --include='*.html'
 
 lint: .venv/installed-test
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Write docs/reference/judgements.md: the symmetries and losses of all update rules, ours and those of libraries.
+"""Write docs/reference/judgements.md: symmetries and losses of our update rules and those of libraries.
 
 `python docs/judgements.py [--fresh]`. Finished rows are in docs/judgements.json, and only missing ones are
 computed, so that Ctrl-C loses at most the rules at work. With `--fresh`, all are computed anew.

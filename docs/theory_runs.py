@@ -51,7 +51,8 @@ def _block(preset: str, claims: Mapping[str, Sequence[MeasuredClaim]]) -> Iterat
 def _claim(text: str, measured: MeasuredClaim | None) -> str:
     if measured is None or measured.holds is None:
         return f"- {text}."
-    return f"- {'✓' if measured.holds else '✗'} {text}: `{measured.detail}`"
+    comparison = f": `{measured.detail}`" if measured.detail else ""
+    return f"- {'✓' if measured.holds else '✗'} {text}{comparison}"
 
 
 def contents(pages: tuple[Page, ...]) -> str:

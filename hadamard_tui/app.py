@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +48,7 @@ from hadamard_tui.state.config import Config
 from hadamard_tui.state.state_file import KeptView, Memory
 from hadamard_tui.terminal import clipboard
 from hadamard_tui.terminal.ascii_text import AsciiFilter
-from hadamard_tui.terminal.signals import heeded
+from hadamard_tui.terminal.signals import exit_code, heeded
 from hadamard_tui.terminal.terminal_io import FrameRate, TimedDriver, most_frames
 from hadamard_tui.terminal.textual_internals import FailingApp, driver_of, lay_out, notifications_of
 from hadamard_tui.terminal.timing import SteadyNotification
@@ -97,16 +98,18 @@ class HadamardApp(FailingApp):
         notes: Sequence[str] = (),
         tour: Tour | None = None,
         first: bool = False,
+        watched: Path | None = None,
     ) -> None:
         """Open the app on a set-up.
 
         Args:
             notes: lines to show at the start, for example that a broken file was set aside.
             first: whether the app is opened for the first time, so that it shows its welcome page.
+            watched: file of a stored run to show; None without one.
         """
         super().__init__(driver_class=None if served() else TimedDriver)
         self.config = config or Config()
-        self._notes, self._first = notes, first
+        self._notes, self._first, self._watched = notes, first, watched
         self._own_filters = [AsciiFilter()] if self.config.ascii else []
         self._copied = ""
         self._loop_of_app: asyncio.AbstractEventLoop | None = None
@@ -146,6 +149,8 @@ class HadamardApp(FailingApp):
     async def on_mount(self) -> None:
         if self._guide is not None:
             self.call_after_refresh(self._guide.start)
+        elif self._watched is not None:
+            self.call_after_refresh(self._watch, self._watched)
         elif self._first:
             from hadamard_tui.screens.help import Welcome
 
@@ -154,6 +159,12 @@ class HadamardApp(FailingApp):
             self.notify(NOTICE, timeout=10)
         for note in self._notes:
             self.notify(note, severity="warning", timeout=15)
+
+    async def _watch(self, path: Path) -> None:
+        try:
+            await self.laboratory.follow(path)
+        except BadInput as error:
+            self.notify(str(error), severity="error", timeout=15)
 
     async def _welcomed(self, preset: str | None) -> None:
         from hadamard_tui.browsing.preset_list import NEW
@@ -607,6 +618,7 @@ def open_app(start: Launch) -> int:
         start.notes,
         start.tour,
         start.first,
+        start.watched,
     )
     unwritten: list[str] = []
     try:
@@ -617,6 +629,8 @@ def open_app(start: Launch) -> int:
     except Exception as error:
         app.failure = app.failure or error
         complaint = app.write()
+    if app.return_code == exit_code(signal.SIGHUP) and app.config.finish_after_hangup:
+        app.laboratory.hand_over()
     if complaint:
         print(complaint, file=sys.stderr)
     for line in unwritten:

@@ -42,6 +42,7 @@ FORMER = {
         "23": "automatic-descent#variants-and-recipes",
         "50": "automatic-descent#adaptive-fail",
         "65": "symmetry#modern-optimizers",
+        "65.1": "symmetry#diagnose",
     },
     "theory-bias": {
         "34": "implicit-bias#kernel-and-rich",
@@ -82,8 +83,9 @@ FORMER = {
 _HEADING = re.compile(r"^## (?P<title>.+?) \{#(?P<slug>[\w-]+)\}$", re.MULTILINE)
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _CITATION = re.compile(r"theory/(?P<address>[\w-]+#[\w-]+)")
+_NUMBER = r"\d+(?:\.\d|[a-z])?"
 _FORMER_CITATION = re.compile(
-    r"\b(?P<page>theory(?:-\w+)?)\.md\s+§{1,2}\s?(?P<numbers>\d+[a-z]?(?:(?:,\s+§?|–|/|\s+and\s+)\d+[a-z]?)*)"
+    rf"\b(?P<page>theory(?:-\w+)?)\.md\s+§{{1,2}}\s?(?P<numbers>{_NUMBER}(?:(?:,\s+§?|–|/|\s+and\s+){_NUMBER})*)"
 )
 _ANY_CITATION = re.compile(f"{_CITATION.pattern}|{_FORMER_CITATION.pattern}")
 

@@ -64,6 +64,36 @@ def open_demo(
     return open_app(start)
 
 
+@command("watch")
+def watch_run(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN", help="@last, @NAME, or a run's file, such as another person's or a copy."
+        ),
+    ] = "@last",
+    theme: Theme = None,
+    ascii_only: Ascii = False,
+    parts: Parts = None,
+    no_parts: NoParts = False,
+) -> int:
+    """Open the app on a run that another process computes, or that has ended.
+
+    It is at most a second behind, and computes nothing. runs open does the same.
+    """
+    need_terminal(DEFAULT_PRESET)
+    from dataclasses import replace
+
+    from hadamard_tui.state.launch import begin
+    from hadamard_tui.state.run_choice import single
+
+    path = Path(single(run).path)
+    start = begin(None, DEFAULT_PRESET, False, True, theme, ascii_only)
+    from hadamard_tui.app import open_app
+
+    return open_app(replace(start, watched=path))
+
+
 @command("serve")
 def serve_app(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8000,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from engine.core.journal import SUFFIX
+from engine.core.parts import BadInput
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.report import encode
 from engine.runtime import store as store_file
@@ -22,7 +24,7 @@ from engine.spec import presets
 from engine.spec.experiment import drawn
 from engine.spec.sweep import only
 from hadamard_tui.headless import console
-from hadamard_tui.headless.detaching import DETACHED
+from hadamard_tui.headless.detaching import DETACHED, FORMER
 from hadamard_tui.running.costs import costs
 from hadamard_tui.running.progress import skipped
 from hadamard_tui.state import run_store
@@ -148,13 +150,17 @@ def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -
     store = run_store.store()
     if former := run_store.drop_former_points():
         errors.print(former, soft_wrap=True)
-    writer = None
+    writer, former_run = None, None
     if store is not None:
         detached = os.environ.pop(DETACHED, None)
+        former_run = store.run(os.environ.pop(FORMER, ""))
         writer = RunWriter(store, document, of_preset, not fresh, detached is not None, detached)
     results = compute_all(sweep, errors, writer=writer)
     strayed = [] if sweep.axes else unexpected_divergence(sweep.experiment, results.traces[0])
     outcomes = judge(results)
     if store is not None and writer is not None:
         conclude(store, writer.run, results, outcomes)
+        if former_run is not None:
+            with suppress(BadInput):
+                store.remove(former_run)
     return Done(document, results, outcomes, strayed)

@@ -14,9 +14,15 @@ from hadamard_tui import NAME
 DETACHED = "HADAMARD_TUI_DETACHED_RUN"
 """Environment variable with the name of the run of a process without a terminal."""
 
+FORMER = "HADAMARD_TUI_FORMER_RUN"
+"""Environment variable with the name of an unfinished run that it replaces."""
 
-def detach(arguments: Sequence[str]) -> str:
+
+def detach(arguments: Sequence[str], former: str = "") -> str:
     """Begin the command `run` with arguments in a process of its own, and return the name of its run.
+
+    Args:
+        former: name of an unfinished run that this run replaces when it is finished.
 
     Raises: BadInput.
     """
@@ -24,7 +30,7 @@ def detach(arguments: Sequence[str]) -> str:
     try:
         subprocess.Popen(
             [sys.executable, "-m", "hadamard_tui", "run", *arguments, "--json"],
-            env={**os.environ, DETACHED: run},
+            env={**os.environ, DETACHED: run, FORMER: former},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

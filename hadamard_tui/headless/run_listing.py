@@ -12,7 +12,7 @@ from rich.text import Text
 
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.runtime.run_reader import opened
-from engine.spec import documents
+from engine.spec import documents, presets
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.headless.compute import Done
 from hadamard_tui.state.run_choice import began
@@ -41,7 +41,7 @@ def table(runs: Sequence[StoredRun], width: int) -> Table:
         columns.add_row(
             run.id,
             began(run),
-            run.preset or "own",
+            "own" if run.preset is None else presets.name_of(run.preset),
             state(run) + marks,
             *((f"{run.bytes / MB:.2f}", small_chart(run.chart)) if is_wide else ()),
             run.headline or run.title,

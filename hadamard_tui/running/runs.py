@@ -116,6 +116,7 @@ class Runs:
         if (
             last is not None
             and session.at_once
+            and not session.is_followed
             and last.session.at_once
             and not (last.pinned or last.renamed)
         ):

@@ -20,6 +20,7 @@ from engine.runtime.run import Finished, Loaded
 from engine.runtime.sweep_run import Begun, Stored
 from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.plots.look import ChartOptions, Look, Pinned
+from hadamard_tui.running.follower import Follower, Silent
 from hadamard_tui.running.playback import Pace, Playback
 from hadamard_tui.running.progress import EngineTime, skipped
 from hadamard_tui.running.viewed import Retraining, Viewed
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from engine.protocols import Extent
     from engine.results.results import Results
     from engine.results.trace import Trace
+    from engine.runtime.run_reader import RunReader
     from engine.runtime.run_writer import RunWriter
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
@@ -134,14 +136,14 @@ class Session:
 
     `document` is the set-up as a preset document, and `left_out` lists the claims that do not fit it. Among
     sessions with the same `turn`, a single engine works at a time. `at_once` shows results without a pace. A
-    `writer` stores the run.
+    `writer` stores the run. With `follow`, another process computes the run, or has computed it.
     """
 
     def __init__(
         self,
         sweep: Sweep,
         document: Raw,
-        notify: Callable[[Session, engine.Event], None],
+        notify: Callable[[Session, engine.Event | Silent], None],
         threads: int,
         pace: Pace,
         preset: str | None = None,
@@ -150,6 +152,7 @@ class Session:
         letters: Mapping[str, int] = MappingProxyType({}),
         at_once: bool = False,
         writer: RunWriter | None = None,
+        follow: RunReader | None = None,
     ) -> None:
         self.sweep, self.document, self.preset, self.left_out = sweep, document, preset, left_out
         self.letters = letters
@@ -175,7 +178,14 @@ class Session:
         self._engine: engine.State = "idle"
         self._stopped = False
         self._owed = 0
-        self._worker = engine.Worker(sweep, lambda event: notify(self, event), threads, writer, turn)
+        self.is_followed = follow is not None
+        """Whether the run is read from a file, and not computed here."""
+
+        self._worker: engine.Worker | Follower = (
+            engine.Worker(sweep, lambda event: notify(self, event), threads, writer, turn)
+            if follow is None
+            else Follower(follow, lambda event: notify(self, event))
+        )
 
     def _new_playback(self) -> Playback:
         return Playback(self.point.records - 1, self._pace, self.at_once)
@@ -185,7 +195,7 @@ class Session:
         self.playback.playing = not paused
         self._worker.start(paused)
 
-    def receive(self, event: engine.Event) -> None:
+    def receive(self, event: engine.Event | Silent) -> None:
         """Handle an event of the engine."""
         match event:
             case Begun(results, run):
@@ -200,6 +210,7 @@ class Session:
                 self.retraining = self._new_retraining()
             case engine.Changed(state):
                 self._engine = state
+                self._stopped = self._stopped or state == "stopped"
                 self.engine_time.count(state == "running" and self.trace is not None)
 
     def _load(self, trace: Trace) -> None:
@@ -382,6 +393,6 @@ class Session:
         return self._worker.join(seconds) and all(workers.join(min(seconds, 0.1)) for workers in retraining)
 
 
-def refusal(event: engine.Event) -> BadInput | None:
+def refusal(event: engine.Event | Silent) -> BadInput | None:
     """Return the reason why the engine refused the experiment; None for other events."""
     return event.error if isinstance(event, engine.Refused) else None

@@ -26,10 +26,13 @@ from hadamard_tui.terminal.timing import call_after
 from hadamard_tui.widgets.setup import SetupPane
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from engine.results.trace import Curve, Trace
     from engine.runtime import worker as engine
     from engine.runtime.run import Diverged
     from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.running.follower import Silent
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.session import Session
 
@@ -41,7 +44,7 @@ REST = 0.1
 class EngineSpoke(Message):
     """Message that carries an event from the engine's thread to the screen."""
 
-    def __init__(self, session: Session, event: engine.Event) -> None:
+    def __init__(self, session: Session, event: engine.Event | Silent) -> None:
         super().__init__()
         self.session, self.event = session, event
 
@@ -217,7 +220,7 @@ class RunControl(Screen[None]):
             run = key("run")
             self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
-    def _receive(self, session: Session, event: engine.Event) -> None:
+    def _receive(self, session: Session, event: engine.Event | Silent) -> None:
         """Post an event to the screen. Called in the engine's thread, which may outlive a failed app."""
         with suppress(NoActiveAppError):
             self.post_message(EngineSpoke(session, event))
@@ -227,6 +230,7 @@ class RunControl(Screen[None]):
         from engine.runtime import worker as engine
         from engine.runtime.run import Diverged, NotKept
         from engine.runtime.sweep_run import Removed, Stored
+        from hadamard_tui.running.follower import Silent
         from hadamard_tui.running.session import refusal
         from hadamard_tui.state import run_store
 
@@ -241,6 +245,8 @@ class RunControl(Screen[None]):
                 self.notify(divergence_message(diverged, message.session), severity="warning")
             case NotKept(why):
                 self.notify(why, title="The run cannot be stored", severity="warning", timeout=10)
+            case Silent(why):
+                self.notify(why, severity="warning", timeout=10)
             case Stored(run):
                 self._conclude(message.session, run)
             case Removed(runs):
@@ -259,6 +265,45 @@ class RunControl(Screen[None]):
         store, point = run_store.store(), session.point
         if store is not None and point.results is not None and session.outcomes is not None:
             conclude(store, run, point.results, session.outcomes)
+
+    async def follow(self, path: Path) -> None:
+        """Show a stored run, while another process writes it or as it ended. Raises: BadInput."""
+        from engine.runtime.run_reader import RunReader
+        from engine.spec import documents
+        from hadamard_tui.editing.editable_experiment import EditableExperiment
+        from hadamard_tui.running.session import Session
+
+        reader = RunReader(path)
+        document = documents.in_full(reader.run.document, reader.sweep.experiment)
+        await self._take(EditableExperiment(document, reader.run.preset))
+        self._forget()
+        forget_drawn_widgets()
+        self.session = Session(
+            reader.sweep,
+            document,
+            self._receive,
+            1,
+            self._pace,
+            reader.run.preset,
+            letters=self._editable.running_letters,
+            at_once=True,
+            follow=reader,
+        )
+        self.session.start()
+        self.run_begun(at_once=False)
+
+    def hand_over(self) -> None:
+        """Let a process of its own finish the run on the screen, after the terminal was lost."""
+        from hadamard_tui.headless import detaching
+        from hadamard_tui.state import run_store
+
+        session, store = self.session, run_store.store()
+        if session is None or session.ended or session.is_followed or store is None:
+            return
+        if session.stored_as is not None and (run := store.run(session.stored_as)) is not None:
+            session.end()
+            with suppress(BadInput):
+                detaching.detach([run.path], run.id)
 
     def _forget(self) -> None:
         """End the run on the screen and empty the laboratory."""

@@ -46,6 +46,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kept_points_mb: Annotated[
         float, Meta(ge=0, le=1e9, description="maximum megabytes of all stored runs; 0 stores none")
     ] = 1024.0
+    finish_after_hangup: Annotated[
+        bool, Meta(description="true finishes a run in a process of its own after its terminal is lost")
+    ] = True
     clipboard: Annotated[
         Clipboard,
         Meta(description="copy through the terminal: yes, no, or auto (where the terminal allows it)"),

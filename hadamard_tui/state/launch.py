@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -33,6 +34,7 @@ class Launch:
         off: switched-off learners of the set-up, by their place among all.
         left_out: claims that do not fit the set-up, by their place among all.
         tour: the tour to lead through; None without one.
+        watched: file of a stored run to show; None without one.
         first: whether the app is opened for the first time, without a run, so that it shows its welcome page.
     """
 
@@ -46,6 +48,7 @@ class Launch:
     first: bool = False
     off: dict[int, dict[str, Any]] = field(default_factory=dict)
     left_out: dict[int, dict[str, Any]] = field(default_factory=dict)
+    watched: Path | None = None
 
 
 def begin(

@@ -28,7 +28,7 @@ ROWS, FEATURES, NOISE = 400, 60, 0.5
 
 
 def linear_table(kind, seed, rows=ROWS, d=FEATURES):
-    """A table of one of the five kinds of theory-symmetry.md §65.1: linear labels, noise of deviation ½."""
+    """A table of one of the five kinds of theory/symmetry#diagnose: linear labels, noise of deviation ½."""
     generator = np.random.default_rng([65, seed])
     features = generator.standard_normal((rows, d))
     weights = np.zeros(d)

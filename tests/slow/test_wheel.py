@@ -80,6 +80,7 @@ def test_a_fresh_installation_has_every_preset_runs_judges_draws_and_can_be_impo
     python = program.parent / "python"
     listing = "from engine.spec import presets; print(*presets.names())"
     assert run(tmp_path, python, "-c", listing).split() == presets.names()
+    assert "**" not in run(tmp_path, program, "theory", "hadamard#bounds")
     result = json.loads(run(tmp_path, program, "run", "hadamard-128", "--json"))
     assert result["claims"]
     assert all(claim["holds"] for claim in result["claims"])
