@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from hadamard_tui import NAME
-from hadamard_tui.commands import judging, opening, parts, printing, reading, running, runs
+from hadamard_tui.commands import diagnosing, judging, opening, parts, printing, reading, running, runs
 from hadamard_tui.commands.command_types import CommandGroup, documented_functions, new_group
 from hadamard_tui.commands.loading import DEFAULT_PRESET, load, need_terminal
 from hadamard_tui.commands.options import (
@@ -41,7 +41,7 @@ one, the remains of two thousand runs would pile up before the first is freed.
 
 
 app = new_group(CommandGroup)
-for subject in (running, runs, judging, parts, reading, opening, printing):
+for subject in (running, runs, judging, diagnosing, parts, reading, opening, printing):
     app.add_typer(subject.commands)
 
 

@@ -76,8 +76,10 @@ def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     measured = _Measurement(table, plan, progress)
-    with warnings.catch_warnings(), threadpool_limits(1), ThreadPoolExecutor(WORKERS, "diagnosis") as pool:
-        warnings.simplefilter("ignore")  # scikit-learn warns of single penalties that have not converged
+    # scikit-learn warns of single penalties that have not converged. It sets and restores the process's
+    # filters from both threads, so that filters of a block here would be lost.
+    warnings.filterwarnings("ignore", module=r"sklearn\.")
+    with threadpool_limits(1), ThreadPoolExecutor(WORKERS, "diagnosis") as pool:
         jobs = [pool.submit(copy_context().run, work) for work in measured.works()]
         try:
             for job in jobs:

@@ -28,8 +28,8 @@ class Learner(NamedTuple):
 
 
 LEARNERS = (
-    Learner("l1", "L1 (lasso)", True, True, 2.0),
-    Learner("l2", "L2 (ridge)", False, True, 0.7),
+    Learner("l1", "L1", True, True, 2.0),
+    Learner("l2", "L2", False, True, 0.7),
     Learner("trees", "extra trees", True, True, 7.0),
     Learner("rbf", "RBF machine", False, True, 1.5),
     Learner("egu", "EGU±", True, False, 0.5),

@@ -24,7 +24,7 @@ JUDGED_CELLS, SHOWN_CELLS = 1 << 19, 1 << 18
 """Largest number of cells of the training rows, for judged pairs and for pairs that are only shown."""
 
 NEAR_THE_LAST = 0.75
-"""Share of the largest size above which another size is left out."""
+"""Share of the largest size above which another size is left out, or the largest itself."""
 
 WORKERS = 2
 """Splits that are fitted at the same time."""
@@ -115,7 +115,7 @@ def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all
         sizes.insert(0, decided_at // 2)
     while 2 * sizes[-1] <= NEAR_THE_LAST * largest:
         sizes.append(2 * sizes[-1])
-    if sizes[-1] < largest:
+    if sizes[-1] <= NEAR_THE_LAST * largest:
         sizes.append(largest)
     shown = tuple(size for size in sizes if size * d <= SHOWN_CELLS) or (sizes[0],)
     plan = Plan(

@@ -142,7 +142,7 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
 def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
     """Return a page with its figures and script. Raises: BadInput for more than LARGEST bytes."""
     script = f"<script>{(WEB / 'page.js').read_text()}</script>"
-    content = _document(title, _dark_rules("".join(body)), [*body, script])
+    content = html_document(title, dark_rules("".join(body)), [*body, script])
     if len(content) > LARGEST:
         raise BadInput("", f"the page has {len(content):,} bytes, and {LARGEST:,} is the limit; {remedy}")
     return content
@@ -185,10 +185,10 @@ def index_page(entries: Sequence[IndexEntry]) -> bytes:
             if entry.subject == subject
         ]
         body += [f"<h2>{escape(subject)}</h2><ul>{''.join(items)}</ul>"] if items else []
-    return _document("Experiments", "", body)
+    return html_document("Experiments", "", body)
 
 
-def _document(title: str, rules: str, body: Sequence[str]) -> bytes:
+def html_document(title: str, rules: str, body: Sequence[str]) -> bytes:
     """Return an HTML document with the style of pages and further rules; the title must be HTML."""
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -348,7 +348,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
         yield f'<h2>Claims, as measured</h2><ul class="claims">{"".join(items)}</ul>'
 
 
-def _dark_rules(figures: str) -> str:
+def dark_rules(figures: str) -> str:
     """Return rules that draw the figures in the dark screen's colours if the reader's page is dark."""
     maps = (colour_map(dark_is_more=dark).colours.tolist() for dark in (True, False))
     cells = [[hex_colour(colour) for colour in colours] for colours in maps]

@@ -1,0 +1,202 @@
+"""Answers of a diagnosis: in words, and as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from engine.core.texts import cut, listed
+from engine.diagnosis.diagnosing import Diagnosis
+from engine.diagnosis.labelled_table import Floats, standardised
+from engine.diagnosis.pairs import PAIRS, Pair, learner_called
+from engine.diagnosis.verdict import Interval, PairVerdict
+
+NAMED_FEATURES = 5
+LEAST_IMPORTANCE = 0.05
+"""Least share of a feature that an answer names."""
+
+LONGEST_FEATURE = 30
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """Return the answer in one sentence."""
+    words = {pair: verdict.word for pair, verdict in diagnosis.verdicts.items()}
+    at = f"at {diagnosis.plan.decided_at} examples"
+    paying = [pair for pair in PAIRS if words.get(pair.name) == "axes pay"]
+    if paying:
+        biases = " and ".join(pair.bias for pair in paying)
+        against = [pair for pair in PAIRS if words.get(pair.name) == "invariance pays"]
+        but = f", but {_titles(against[0])[1]} is ahead of {_titles(against[0])[0]}" if against else ""
+        return f"The columns carry meaning: a bias to {biases} pays {at}{but}."
+    if "invariance pays" in words.values():
+        return f"An axis-aligned bias does not pay {at}: a rotation-invariant learner is ahead."
+    return f"The data do not decide {at} whether an axis-aligned bias pays."
+
+
+def answers(diagnosis: Diagnosis) -> list[str]:
+    """Return the answer in sentences with numbers, the headline first."""
+    sentences = [headline(diagnosis)]
+    for pair in PAIRS:
+        if pair.name in diagnosis.verdicts:
+            sentences += _about_pair(diagnosis, pair, diagnosis.verdicts[pair.name])
+    return [*sentences, _about_span(diagnosis)]
+
+
+def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> float:
+    """Return the number of examples at which a mean loss first reaches `target`; infinite if it never does.
+
+    Between two sizes, log m is linear in log loss.
+    """
+    for place, loss in enumerate(losses):
+        if loss > target:
+            continue
+        if place == 0:
+            return float(sizes[0])
+        before, size = sizes[place - 1], sizes[place]
+        share = math.log(losses[place - 1] / target) / math.log(losses[place - 1] / loss)
+        return math.exp(math.log(before) + share * math.log(size / before))
+    return math.inf
+
+
+def span_bound(features: Floats) -> Floats:
+    """Return Σ_{i>k} s_i²/Σ s_i² of the standardised columns, for k = 0 … d.
+
+    If the label were one of the d columns, a learner whose weights stay in the span of the k rows seen would
+    have at least this loss, averaged over rows and columns, in units of their variance. Source: WV05.
+    """
+    (columns,) = standardised(features, [])
+    squares = np.maximum(np.linalg.eigvalsh(columns.T @ columns)[::-1], 0)
+    total = squares.sum() or 1.0
+    return np.append(np.cumsum(squares[::-1])[::-1], 0) / total
+
+
+def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the diagnosis as JSON; None stands for a number that is not there."""
+    plan, table = diagnosis.plan, diagnosis.table
+    return {
+        "schema": 1,
+        "data": table.name,
+        "label": table.label,
+        "classes": [*table.classes],
+        "notes": [*table.notes],
+        "rows": plan.rows,
+        "features": [*table.feature_names],
+        "loss": "0/1 error" if table.is_classified else "squared error / variance",
+        "seed": plan.seed,
+        "splits": plan.splits,
+        "tested": plan.tested,
+        "examples": [*plan.sizes],
+        "decided_at": plan.decided_at,
+        "answers": answers(diagnosis),
+        "pairs": [_pair_as_json(diagnosis, pair) for pair in PAIRS if pair.axes in diagnosis.losses],
+        "learners": {
+            name: {
+                side: {
+                    "mean": _numbers(diagnosis.mean(name, rotated)),
+                    "stderr": _numbers(diagnosis.error(name, rotated)),
+                }
+                for side, rotated in (("loss", False), ("rotated", True))
+            }
+            for name in diagnosis.losses
+        },
+        "importances": {name: _numbers(shares) for name, shares in diagnosis.importances.items()},
+        "chosen_by_l1": _numbers(diagnosis.chosen),
+        "span_bound": _numbers(span_bound(table.features)),
+    }
+
+
+def _pair_as_json(diagnosis: Diagnosis, pair: Pair) -> dict[str, Any]:
+    verdict = diagnosis.verdicts.get(pair.name)
+    described: dict[str, Any] = {"name": pair.name, "axes": pair.axes, "partner": pair.partner}
+    if verdict is None:
+        return described | {"verdict": None}
+    ratios = {
+        name: dict(zip(Interval._fields, _numbers(np.array(interval)), strict=True))
+        for name, interval in zip(PairVerdict._fields[1:], verdict[1:], strict=True)
+    }
+    return described | {"verdict": verdict.word} | ratios
+
+
+def _numbers(numbers: Floats) -> list[float | None]:
+    return [number if math.isfinite(number) else None for number in numbers.tolist()]
+
+
+def _titles(pair: Pair) -> tuple[str, str]:
+    return learner_called(pair.axes).title, learner_called(pair.partner).title
+
+
+def _about_pair(diagnosis: Diagnosis, pair: Pair, verdict: PairVerdict) -> Iterator[str]:
+    """Yield the sentences about a judged pair."""
+    place = diagnosis.plan.sizes.index(diagnosis.plan.decided_at)
+    axes_loss, partner_loss = (diagnosis.mean(name)[place] for name in pair.names)
+    turned = diagnosis.mean(pair.axes, rotated=True)[place]
+    axes, partner = _titles(pair)
+    unit = "error" if diagnosis.table.is_classified else "loss"
+    yield (
+        f"{axes} against {partner}: {verdict.word}. {axes} has {unit} {axes_loss:.3f}, {partner} "
+        f"{partner_loss:.3f}; after a random rotation of the columns, {axes} has {turned:.3f}."
+    )
+    if verdict.word == "not decided":
+        yield _why_undecided(verdict, axes, partner)
+        return
+    winner, other = pair.names if verdict.word == "axes pay" else (pair.partner, pair.axes)
+    yield _saving(diagnosis, winner, other, place)
+    if verdict.word == "axes pay":
+        yield f"{axes} relies on {_features(diagnosis, pair.axes)}."
+
+
+def _why_undecided(verdict: PairVerdict, axes: str, partner: str) -> str:
+    if not verdict.gain.is_positive:
+        return "Neither is better than a constant beyond the noise of the splits, so nothing is decided."
+    reasons = []
+    if not verdict.rotation.is_positive:
+        reasons.append(f"rotation multiplies the loss of {axes} by {_factor(verdict.rotation)}")
+    if not verdict.gap.is_positive:
+        reasons.append(f"the loss of {partner} is that of {axes} times {_factor(verdict.gap)}")
+    return f"The intervals include 1 or disagree: {'; '.join(reasons)}."
+
+
+def _factor(interval: Interval) -> str:
+    mean, low, high = (math.exp(min(number, 700.0)) for number in interval)
+    return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _saving(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
+    """Return how many examples the better bias saves."""
+    sizes = diagnosis.plan.sizes
+    target = float(diagnosis.mean(winner)[place])
+    needed = examples_to_reach(sizes, diagnosis.mean(other), target)
+    better, worse = learner_called(winner).title, learner_called(other).title
+    if math.isinf(needed):
+        least = sizes[-1] - sizes[place]
+        return (
+            f"{worse} needs more than {sizes[-1]} examples for what {better} learns from {sizes[place]}: "
+            f"the better bias saves more than {least}."
+        )
+    saved = round(needed) - sizes[place]
+    return (
+        f"{worse} needs about {needed:.0f} examples for what {better} learns from {sizes[place]}: "
+        f"the better bias saves about {saved}."
+    )
+
+
+def _features(diagnosis: Diagnosis, learner: str) -> str:
+    shares = diagnosis.importances[learner]
+    order = np.argsort(-shares, kind="stable")[:NAMED_FEATURES]
+    names = diagnosis.table.feature_names
+    named = [place for place in order.tolist() if shares[place] >= LEAST_IMPORTANCE] or [int(order[0])]
+    return listed(f"{cut(names[place], LONGEST_FEATURE)} ({100 * shares[place]:.0f} %)" for place in named)
+
+
+def _about_span(diagnosis: Diagnosis) -> str:
+    """Return what the singular values say about learners in the span of their examples."""
+    bound = span_bound(diagnosis.table.features)
+    k = len(bound) // 4 or 1
+    return (
+        f"Singular values: if the label were one of the {len(bound) - 1} columns, linear learners from 0 "
+        f"such as GD would have a mean loss of at least {bound[k]:.2f} after {k} examples, in units of the "
+        "variance."
+    )

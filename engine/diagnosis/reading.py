@@ -1,0 +1,109 @@
+"""Tables to diagnose: files of the user, and the sets that come with scikit-learn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from engine.core.parts import BadInput
+from engine.core.texts import listed
+from engine.diagnosis.labelled_table import LabelledTable
+from engine.problems.data_files import TableSettings
+from engine.problems.table import Request, layout_of, read
+
+BUNDLED = {
+    "digits": "load_digits",
+    "breast-cancer": "load_breast_cancer",
+    "wine": "load_wine",
+    "diabetes": "load_diabetes",
+    "iris": "load_iris",
+}
+"""Functions of scikit-learn that return its sets, by the names of the sets."""
+
+FEW_CLASSES = 10
+"""Largest number of different whole numbers that are classes unless the user says otherwise."""
+
+Kind = Literal["classes", "numbers"]
+
+
+def read_table(source: str, label: str | None, kind: Kind | None = None) -> LabelledTable:
+    """Return the table of a file, or a set of scikit-learn.
+
+    Args:
+        label: name or position of the column of labels; None for sets and for formats with labels.
+        kind: what the labels are; None: words, and up to FEW_CLASSES whole numbers, are classes.
+
+    Raises: BadInput for an unusable file or label.
+    """
+    if source in BUNDLED:
+        if label is not None:
+            raise BadInput("--label", f"{source} has its own labels; leave --label out")
+        return _bundled(source, kind)
+    return _of_file(source, label, kind)
+
+
+def _bundled(name: str, kind: Kind | None) -> LabelledTable:
+    import sklearn.datasets  # type: ignore[import-untyped]
+
+    loaded: Any = getattr(sklearn.datasets, BUNDLED[name])()
+    classes = tuple(map(str, loaded.get("target_names", ())))
+    if kind == "numbers" or not classes:
+        if kind == "classes":
+            raise BadInput("--as classes", f"the labels of {name} are numbers")
+        classes = ()
+    return LabelledTable(
+        name,
+        "target",
+        np.asarray(loaded.data, np.float64),
+        np.asarray(loaded.target, np.float64),
+        tuple(map(str, loaded.feature_names)),
+        classes,
+    )
+
+
+def _of_file(path: str, label: str | None, kind: Kind | None) -> LabelledTable:
+    from engine.problems.formats.of_file import format_of
+
+    column: int | str | None = label
+    if label is not None and label.lstrip("-").isdigit():
+        column = int(label)
+    settings = TableSettings()
+    file = str(Path(path).expanduser().absolute())
+    try:
+        table = read(Request(file, settings, column), "data")
+    except BadInput as error:
+        where = {"data.label": "--label", "data.path": ""}.get(error.where, error.where)
+        raise BadInput(where, error.fault) from error
+    if table.labels is None:
+        raise BadInput("--label", "name the column of labels, as in --label price")
+    content = format_of(Path(file)).content(Path(file), settings, None)
+    layout = layout_of(content, settings, column, False)
+    names = [content.names[place] if content.names else "" for place in layout.features]
+    numbers, classes = table.labels.numbers, table.labels.classes
+    is_single = numbers.shape[1] == 1
+    if not is_single and not table.labels.one_hot:
+        raise BadInput("--label", f"{numbers.shape[1]} columns of labels; name one")
+    are_classes = classes is not None and (
+        table.labels.are_words or len(classes.names) <= FEW_CLASSES or kind == "classes"
+    )
+    if kind == "numbers":
+        if table.labels.are_words:
+            words = "" if classes is None else listed(classes.names)
+            raise BadInput("--as numbers", f"the labels are words: {words}")
+        are_classes = False
+    if kind == "classes" and not are_classes:
+        raise BadInput("--as classes", "the labels are no whole numbers, and there are too many of them")
+    labels = numbers[:, 0]
+    if are_classes and classes is not None:
+        labels = classes.numbers.astype(np.float64)
+    return LabelledTable(
+        Path(path).name,
+        str(label if label is not None else "label"),
+        table.numbers,
+        labels,
+        tuple(name or f"column {place}" for name, place in zip(names, layout.features, strict=True)),
+        classes.names if are_classes and classes is not None else (),
+        (table.report.sentence,),
+    )

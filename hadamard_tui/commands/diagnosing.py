@@ -1,0 +1,80 @@
+"""Command that diagnoses tables of the user."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from hadamard_tui.commands.command_types import Command, new_group
+from hadamard_tui.commands.options import flag
+from hadamard_tui.terminal.standard_streams import Delivery, echo
+
+commands = new_group()
+command = partial(commands.command, cls=Command)
+
+
+@command("diagnose")
+def diagnose_table(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|SET",
+            help="Table (.csv, .tsv, .parquet, .npy, .npz or .svm), or a set of scikit-learn: digits, "
+            "breast-cancer, wine, diabetes or iris.",
+        ),
+    ],
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="COLUMN", help="Column of labels: its name, or its position from 0."),
+    ] = None,
+    kind: Annotated[
+        Literal["classes", "numbers"] | None,
+        typer.Option(
+            "--as", metavar="KIND", help="What the labels are: classes or numbers; by default, detect it."
+        ),
+    ] = None,
+    judged_only: Annotated[
+        bool, flag("--quick", help="Measure only the two pairs of learners that decide.")
+    ] = False,
+    splits: Annotated[int, typer.Option(min=2, max=100, help="Number of random splits.")] = 12,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the splits.")] = 0,
+    as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE.html", help="Also write a page that shows it anywhere."),
+    ] = None,
+) -> None:
+    """Diagnose which inductive bias a table rewards, by paired learning curves.
+
+    Pairs of learners learn from the same rows, before and after a random rotation of the standardised
+    columns. If rotation hurts the learner that sees columns, and this learner is ahead of its
+    rotation-invariant partner, the columns carry meaning.
+    """
+    from engine.core import files
+    from engine.core.parts import BadInput
+    from engine.diagnosis.answer import as_json as json_of
+    from engine.diagnosis.plan import plan_of
+    from engine.diagnosis.reading import read_table
+    from hadamard_tui.headless import console
+    from hadamard_tui.headless.diagnosis_page import diagnosed, shown
+
+    if html is not None:
+        if html.suffix != ".html":
+            raise BadInput(f"--html {html}", "writes an HTML page, so its name must end in .html")
+        files.check(html, "--html")
+    table = read_table(source, label, kind)
+    diagnosis = diagnosed(table, plan_of(table, seed, splits, not judged_only), console.errors())
+    with Delivery() as delivery:
+        if as_json:
+            delivery.attempt(lambda: echo(json.dumps(json_of(diagnosis), ensure_ascii=False).encode()))
+        else:
+            delivery.attempt(lambda: console.output().print(shown(diagnosis, console.output())))
+        if html is not None:
+            from hadamard_tui.sharing.diagnosis_page import diagnosis_page
+
+            page = html
+            delivery.attempt(lambda: files.write(page, diagnosis_page(diagnosis), "--html"))

@@ -1,0 +1,108 @@
+"""The command that diagnoses tables of the user."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from engine.core.parts import BadInput
+from engine.diagnosis.answer import examples_to_reach, span_bound
+from engine.diagnosis.reading import read_table
+
+NAMES = "size", "age", "rooms", "price"
+
+
+@pytest.fixture
+def csv(tmp_path):
+    generator = np.random.default_rng(6)
+    features = generator.standard_normal((60, 3))
+    price = features[:, 1] + 0.1 * generator.standard_normal(60)
+    rows = [",".join(f"{number:.6f}" for number in row) for row in np.column_stack([features, price])]
+    file = tmp_path / "houses.csv"
+    file.write_text("\n".join([",".join(NAMES), *rows]) + "\n")
+    return file
+
+
+@pytest.mark.slow
+def test_one_command_gives_answers_curves_and_a_page_that_needs_no_other_file(call, csv, tmp_path):
+    page = tmp_path / "report.html"
+    arguments = ["diagnose", str(csv), "--label", "price", "--splits", "2"]
+    code, out, err = call(*arguments, "--html", str(page))
+    assert code == 0
+    words = " ".join(out.split())
+    assert "L1 against L2:" in words
+    assert "extra trees, rotated" in words
+    assert "learn from 20, 40 rows, test on 18; decide at 40" in " ".join(err.split())
+    html = page.read_text(encoding="utf-8")
+    assert html.count("<svg") >= 6
+    assert "MLP (Adam)" in html
+    assert not re.search(r'(src|href)="(?!#)', html), "it loads nothing"
+
+
+@pytest.mark.slow
+def test_json_is_all_of_standard_output_and_has_no_nan(call, csv):
+    code, out, _ = call("diagnose", str(csv), "--label", "-1", "--splits", "2", "--quick", "--json")
+    assert code == 0
+    described = json.loads(out, parse_constant=lambda word: pytest.fail(word))
+    assert described["features"] == [*NAMES[:3]]
+    assert [pair["name"] for pair in described["pairs"]] == ["linear", "trees"]
+    assert described["loss"] == "squared error / variance"
+    assert len(described["learners"]["l1"]["loss"]["mean"]) == len(described["examples"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        ([], "name the column of labels"),
+        (["--label", "prize"], "there is no column 'prize'"),
+        (["--label", "price", "--html", "x.pdf"], "must end in .html"),
+        (["--label", "price", "--as", "classes"], "no whole numbers"),
+    ],
+)
+def test_bad_input_is_one_line(call, csv, arguments, fault):
+    code, out, err = call("diagnose", str(csv), *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert fault in err
+
+
+def test_words_and_few_whole_numbers_are_classes(tmp_path):
+    file = tmp_path / "classes.csv"
+    rows = [f"{i % 7},{i % 5},{'yes' if i % 2 else 'no'},{i % 3}" for i in range(60)]
+    file.write_text("a,b,word,number\n" + "\n".join(rows) + "\n")
+    with pytest.raises(BadInput, match="holds words"):
+        read_table(str(file), "number")
+    lines = [row.split(",") for row in rows]
+    file.write_text("a,b,number\n" + "\n".join(f"{a},{b},{c}" for a, b, _, c in lines) + "\n")
+    assert read_table(str(file), "number").classes == ("0", "1", "2")
+    assert read_table(str(file), "number", "numbers").classes == ()
+    file.write_text("a,b,word\n" + "\n".join(f"{a},{b},{c}" for a, b, c, _ in lines) + "\n")
+    table = read_table(str(file), "word")
+    assert [table.classes[int(label)] for label in table.labels[:2]] == ["no", "yes"]
+
+
+def test_bundled_sets_are_those_of_scikit_learn():
+    from sklearn.datasets import load_wine
+
+    loaded, table = load_wine(), read_table("wine", None)
+    np.testing.assert_array_equal(table.features, loaded.data)
+    np.testing.assert_array_equal(table.labels, loaded.target)
+    assert table.feature_names == tuple(loaded.feature_names)
+
+
+def test_examples_that_a_curve_needs_are_interpolated_in_logarithms():
+    sizes, losses = [10, 40, 160], np.array([0.8, 0.4, 0.2])
+    assert examples_to_reach(sizes, losses, 0.8) == 10
+    assert examples_to_reach(sizes, losses, 0.4) == pytest.approx(40)
+    assert examples_to_reach(sizes, losses, 0.8 * 0.5**0.5) == pytest.approx(20)
+    assert examples_to_reach(sizes, losses, 0.1) == np.inf
+
+
+def test_the_bound_of_singular_values_is_the_least_loss_of_matrices_of_rank_k():
+    features = np.random.default_rng(1).standard_normal((30, 4)) @ np.diag([1, 2, 3, 4.0])
+    columns = (features - features.mean(0)) / features.std(0)
+    u, s, vt = np.linalg.svd(columns, full_matrices=False)
+    bound = span_bound(features)
+    for k in range(5):
+        nearest = (u[:, :k] * s[:k]) @ vt[:k]
+        assert bound[k] == pytest.approx(((columns - nearest) ** 2).mean(), abs=1e-12)
