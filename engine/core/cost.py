@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.core.lazy import torch
 
 DIVERGED = 1e6
-"""Multiple of its initial loss above which a replica has diverged. Source: theory/conventions#diagnostics."""
+"""Multiple of its initial loss, or of 1 if that is larger, above which a replica has diverged."""
 
 PIECE = 1024
 """Maximum number of terms of a sum in float32; these sums are then added in float64."""
+
+
+def divergence_limit(start: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the losses [R] above which replicas with the losses `start` [R] have diverged.
+
+    A loss far below 1 at the start is no scale: by chance a prediction may be next to its label, and the loss
+    of a catapult then rises by more than DIVERGED before it falls. Source: theory/conventions#diagnostics.
+    """
+    return DIVERGED * np.maximum(start, 1.0)
 
 
 class Cost(Protocol):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from engine import __version__
 from engine.core import device as devices
-from engine.core.cost import DIVERGED, Cost
+from engine.core.cost import Cost, divergence_limit
 from engine.core.lazy import torch
 from engine.core.memory import in_words
 from engine.core.outside import outside
@@ -516,9 +516,7 @@ def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
 
 def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
     """Return the number of leading records, with losses [S, R], before any replica diverges."""
-    # A loss of 0 at the start gives no scale: any first error would be a divergence.
-    limit = DIVERGED * np.where(start > 0, start, 1.0)
-    bad = ~(np.isfinite(loss) & (loss <= limit)) | ~np.isnan(curve.divergences)
+    bad = ~(np.isfinite(loss) & (loss <= divergence_limit(start))) | ~np.isnan(curve.divergences)
     return np.where(bad.any(0), bad.argmax(0), len(loss))
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from msgspec import structs
 
-from engine.core.cost import DIVERGED
+from engine.core.cost import divergence_limit
 from engine.core.lazy import torch
 from engine.core.parts import Finding
 from engine.formulas import catapult
@@ -89,7 +89,7 @@ class TwoLinearLayers(Line, frozen=True):
             trajectory[steps] for trajectory in catapult.recursion(*beginning, int(steps.max()))
         )
         with np.errstate(over="ignore", invalid="ignore"):
-            sound = np.logical_and.accumulate(errors**2 <= DIVERGED * errors[0] ** 2, 0)
+            sound = np.logical_and.accumulate(errors**2 <= divergence_limit(errors[0] ** 2), 0)
         return catapult.Recursion(np.where(sound, errors, np.nan), np.where(sound, kernels, np.nan))
 
 

@@ -5,7 +5,7 @@ import pytest
 from building import experiment, raw
 
 from engine.core import catalogue
-from engine.core.cost import DIVERGED
+from engine.core.cost import divergence_limit
 from engine.formulas import catapult
 from engine.runtime.run import run
 from engine.spec import reading
@@ -107,7 +107,7 @@ def test_the_lines_end_where_a_replica_counts_as_diverged():
     (line,) = (trace_line for trace_line in trace.lines if trace_line.kind == "catapult-loss")
     for losses in line.of_curves["GD"].values:
         has_value = np.isfinite(losses)
-        assert (losses[has_value] <= DIVERGED * losses[0]).all()
+        assert (losses[has_value] <= divergence_limit(losses[0])).all()
         assert not has_value[-1]
     assert curve.diverged == 3
 

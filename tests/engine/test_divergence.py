@@ -7,7 +7,7 @@ import torch
 from building import LLS, data_of, experiment, gd, spectrum_of
 
 from engine.core import catalogue
-from engine.core.cost import DIVERGED
+from engine.core.cost import DIVERGED, divergence_limit
 from engine.core.parts import Finding, Verdict
 from engine.pictures.bounds import respect
 from engine.results.outcomes import judge, unexpected_divergence
@@ -67,6 +67,11 @@ def test_it_is_marked_where_the_naive_loop_first_exceeds_the_limit(block):
     assert curve.diverged_at == k
     assert curve.length == k
     np.testing.assert_allclose(curve.mean("loss"), expected[:k], rtol=1e-9)
+
+
+def test_a_small_loss_at_the_start_is_no_scale():
+    """A prediction next to its label must not make a catapult, which rises and then converges, diverge."""
+    np.testing.assert_array_equal(divergence_limit(np.array([0.0, 1e-4, 1.0, 3.0])), [1e6, 1e6, 1e6, 3e6])
 
 
 EDGE = {"learners": {"it": gd(0.1)}, "d": 32, "seed": 1}
@@ -136,14 +141,14 @@ class Given:
 
 def test_a_replica_that_diverged_does_not_come_back_and_is_measured_by_its_own_start():
     curve = Curve("it", 4, 3, Verdict(True, "made by hand"))
-    training_run = Given([[1.0, 1e-3, 0.0], [1e7, 1.0, 1e5], [1.0, 1e4, 1e5], [1.0, 1.0, 1e5]])
+    training_run = Given([[1.0, 10.0, 1e-4], [1e7, 5e6, 1e5], [1.0, 2e7, 1e5], [1.0, 1.0, 1e5]])
     learner_run = LearnerRun(training_run, [curve], None, None)
     told = [event for _ in range(4) for event in learner_run.advance(1)]
     assert curve.divergences.tolist()[:2] == [1.0, 2.0]
     assert np.isnan(curve.divergences[2])
-    expected = [[1.0, 1e-3, 0.0], [np.nan, 1.0, 1e5], [np.nan, np.nan, 1e5], [np.nan, np.nan, 1e5]]
+    expected = [[1.0, 10.0, 1e-4], [np.nan, 5e6, 1e5], [np.nan, np.nan, 1e5], [np.nan, np.nan, 1e5]]
     np.testing.assert_array_equal(curve.values("loss"), expected)
-    assert curve.mean("loss").tolist() == [pytest.approx(1.001 / 3), pytest.approx(100001 / 2), 1e5, 1e5]
+    assert curve.mean("loss").tolist() == [pytest.approx(11.0001 / 3), pytest.approx(5.1e6 / 2), 1e5, 1e5]
     assert np.isnan(curve.stderr_of("loss")).tolist() == [False, False, True, True], "one alone has no error"
     assert [(event.x, event.replicas, event.total) for event in told] == [(1.0, 1, 3)]
     assert learner_run.ended
