@@ -65,6 +65,9 @@ if TYPE_CHECKING:
     from hadamard_tui.state.launch import Launch
     from hadamard_tui.tours import Tour
 
+SECONDS_BEFORE_NEWS = 1.0
+"""Seconds after the start at which stored runs are read for news."""
+
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to finish its last chunk."""
 
@@ -157,8 +160,17 @@ class HadamardApp(FailingApp):
             self.push_screen(Welcome(), self._welcomed)
         if served():
             self.notify(NOTICE, timeout=10)
+        else:
+            self.set_timer(SECONDS_BEFORE_NEWS, self._say_news)
         for note in self._notes:
             self.notify(note, severity="warning", timeout=15)
+
+    async def _say_news(self) -> None:
+        """Say what became of runs that had no terminal since the last start."""
+        from hadamard_tui.state import run_store
+
+        for line in await asyncio.to_thread(run_store.news):
+            self.notify(line, timeout=15)
 
     async def _watch(self, path: Path) -> None:
         try:

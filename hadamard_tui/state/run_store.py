@@ -68,3 +68,22 @@ def removed_in_words(removed: list[StoredRun]) -> str:
         f"{count} ({size:.3g} MB) made room for new ones in the store; kept_points_mb in the configuration "
         "sets its size, and runs pin keeps a run."
     )
+
+
+def news() -> list[str]:
+    """Return a sentence on every run without a terminal that is not over, or whose end was not said yet."""
+    if not folder().is_dir() or (runs := store()) is None:
+        return []
+    lines = []
+    for run in runs.runs():
+        if not run.detached or run.announced:
+            continue
+        title = run.title or run.id
+        if run.fate == "running":
+            lines.append(f"{title!r} goes on without a terminal: {NAME} watch @{run.id} shows it.")
+            continue
+        ending = f"{title!r}, which ran without a terminal, is {run.fate}"
+        lines.append(f"{ending}: {NAME} watch @{run.id} opens it.")
+        with suppress(BadInput):
+            runs.mark(run, announced=True)
+    return lines
