@@ -1,4 +1,4 @@
-"""Write the diagnoses of the bundled sets into docs/own-data.md.
+"""Write the diagnoses of the bundled sets into docs/how-to/own-data.md.
 
 `python docs/own_data.py [SET …]` measures the missing ones, and stores each in docs/own-data.json.
 """
@@ -15,7 +15,7 @@ from engine.diagnosis.diagnosing import diagnose
 from engine.diagnosis.plan import plan_of
 from engine.diagnosis.reading import BUNDLED, read_table
 
-PAGE = Path(__file__).with_name("own-data.md")
+PAGE = Path(__file__).parent / "how-to" / "own-data.md"
 STORED = Path(__file__).with_name("own-data.json")
 BEGIN, END = "<!-- answers -->\n", "<!-- end of answers -->\n"
 SEEDS = 0, 1

@@ -10,8 +10,9 @@ import numpy as np
 from engine.core.parts import BadInput
 from engine.core.texts import listed
 from engine.diagnosis.labelled_table import LabelledTable
+from engine.diagnosis.mixed_columns import FEW_CLASSES, read_mixed
 from engine.problems.data_files import TableSettings
-from engine.problems.table import Request, layout_of, read
+from engine.problems.table import Request, Table, layout_of, read
 
 BUNDLED = {
     "digits": "load_digits",
@@ -21,9 +22,6 @@ BUNDLED = {
     "iris": "load_iris",
 }
 """Functions of scikit-learn that return its sets, by the names of the sets."""
-
-FEW_CLASSES = 10
-"""Largest number of different whole numbers that are classes unless the user says otherwise."""
 
 Kind = Literal["classes", "numbers"]
 
@@ -64,8 +62,6 @@ def _bundled(name: str, kind: Kind | None) -> LabelledTable:
 
 
 def _of_file(path: str, label: str | None, kind: Kind | None) -> LabelledTable:
-    from engine.problems.formats.of_file import format_of
-
     column: int | str | None = label
     if label is not None and label.lstrip("-").isdigit():
         column = int(label)
@@ -74,11 +70,29 @@ def _of_file(path: str, label: str | None, kind: Kind | None) -> LabelledTable:
     try:
         table = read(Request(file, settings, column), "data")
     except BadInput as error:
+        if label is not None and _is_mixed(error):
+            return read_mixed(Path(file), label, kind)
         where = {"data.label": "--label", "data.path": ""}.get(error.where, error.where)
         raise BadInput(where, error.fault) from error
     if table.labels is None:
         raise BadInput("--label", "name the column of labels, as in --label price")
-    content = format_of(Path(file)).content(Path(file), settings, None)
+    return _of_numbers(path, table, label, column, kind)
+
+
+def _is_mixed(error: BadInput) -> bool:
+    """Return whether a table is refused for words, dates or missing cells."""
+    return error.where == "data.columns" or "has no value" in error.fault
+
+
+def _of_numbers(
+    path: str, table: Table, label: str | None, column: int | str | None, kind: Kind | None
+) -> LabelledTable:
+    """Return a table of numbers with its labels. Raises: BadInput for labels of another kind."""
+    from engine.problems.formats.of_file import format_of
+
+    assert table.labels is not None, "labels were read"
+    file, settings = Path(path).expanduser().absolute(), TableSettings()
+    content = format_of(file).content(file, settings, None)
     layout = layout_of(content, settings, column, False)
     names = [content.names[place] if content.names else "" for place in layout.features]
     numbers, classes = table.labels.numbers, table.labels.classes

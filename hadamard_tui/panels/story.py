@@ -8,7 +8,6 @@ from rich.style import Style
 from rich.text import Text
 
 from engine.pictures.bounds import strongest_bound
-from engine.spec import theory_pages
 from hadamard_tui.charts.line_heads import head, meaning, standing
 from hadamard_tui.panels.panel import Panel
 from hadamard_tui.running.costs import costs
@@ -45,6 +44,8 @@ def story_text(experiment: Experiment) -> Text:
 
 def _source(source: str) -> Text:
     """Return the source of a set-up, whose citations of theory pages open them on a click."""
+    from engine.spec import theory_pages
+
     text = Text(f"Source: {source}\n", "dim")
     for address in theory_pages.cited(source):
         begins = text.plain.find(f"theory/{address}")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -70,8 +71,6 @@ def test_words_and_few_whole_numbers_are_classes(tmp_path):
     file = tmp_path / "classes.csv"
     rows = [f"{i % 7},{i % 5},{'yes' if i % 2 else 'no'},{i % 3}" for i in range(60)]
     file.write_text("a,b,word,number\n" + "\n".join(rows) + "\n")
-    with pytest.raises(BadInput, match="holds words"):
-        read_table(str(file), "number")
     lines = [row.split(",") for row in rows]
     file.write_text("a,b,number\n" + "\n".join(f"{a},{b},{c}" for a, b, _, c in lines) + "\n")
     assert read_table(str(file), "number").classes == ("0", "1", "2")
@@ -106,3 +105,32 @@ def test_the_bound_of_singular_values_is_the_least_loss_of_matrices_of_rank_k():
     for k in range(5):
         nearest = (u[:, :k] * s[:k]) @ vt[:k]
         assert bound[k] == pytest.approx(((columns - nearest) ** 2).mean(), abs=1e-12)
+
+
+def test_words_dates_and_missing_cells_become_numbers_and_the_notes_say_how(tmp_path):
+    pytest.importorskip("skrub")
+    cities = "Bonn", "Ulm", "Kiel"
+    rows = [
+        f"{'' if i == 4 else i},{cities[i % 3]},2020-01-{i % 28 + 1:02},{'' if i == 7 else i * 0.5}"
+        for i in range(60)
+    ]
+    file = tmp_path / "houses.csv"
+    file.write_text("size,city,sold,price\n" + "\n".join(rows) + "\n")
+    table = read_table(str(file), "price")
+    assert table.features.shape[0] == 59
+    assert "1 rows without a label are left out" in table.notes
+    by_name = dict(zip(table.feature_names, table.features.T, strict=True))
+    numbers = [i for i in range(60) if i != 7]
+    np.testing.assert_array_equal(by_name["city_Ulm"], [i % 3 == 1 for i in numbers])
+    np.testing.assert_array_equal(by_name["sold_day"], [i % 28 + 1 for i in numbers])
+    assert by_name["size"][4] == np.median([i for i in numbers if i != 4])
+    np.testing.assert_array_equal(table.labels, [i * 0.5 for i in numbers])
+    assert sum(note.startswith("column 'size'") and "1 missing" in note for note in table.notes) == 1
+
+
+def test_a_table_of_words_names_the_extra_that_reads_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skrub", None)
+    file = tmp_path / "words.csv"
+    file.write_text("a,b,y\n" + "\n".join(f"{i},{'uv'[i % 2]},{i * 0.5}" for i in range(60)) + "\n")
+    with pytest.raises(BadInput, match=r"pip install 'hadamard-tui\[data\]'"):
+        read_table(str(file), "y")
