@@ -84,6 +84,8 @@ def load(name: PresetName, *changes: str) -> Preset:
 
     Its claims are judged if the changes leave them meaningful.
     """
+    if wrong := [change for change in changes if not isinstance(change, str)]:
+        raise BadInput(repr(wrong[0]), 'a change is a text, such as "problem.matrix.d=256"')
     document = presets.document(fspath(name), changes)
     return Preset(document, presets.sweep_of(fspath(name), document))
 
@@ -97,13 +99,16 @@ def load_parts(*paths: str | PathLike[str]) -> None:
     outside.modules()
 
 
-def as_preset(setup: Preset | Experiment | PresetName) -> Preset:
-    """Return a preset, by name or as it is, or that of an experiment made in Python. Raises: BadInput."""
-    if isinstance(setup, Preset):
-        return setup
-    if isinstance(setup, Experiment):
-        return Preset(as_document(setup), only(setup))
-    return load(setup)
+def as_preset(setup: Preset | Experiment | PresetName, *changes: str) -> Preset:
+    """Return a preset, by name with changes or as it is, or that of an experiment made in Python.
+
+    Raises: BadInput, also for changes of a preset that is loaded already.
+    """
+    if isinstance(setup, Preset | Experiment):
+        if changes:
+            raise BadInput(str(changes[0]), "changes need the name of a preset, as in load")
+        return setup if isinstance(setup, Preset) else Preset(as_document(setup), only(setup))
+    return load(setup, *changes)
 
 
 def along(setup: Preset | PresetName, place: str, values: Sequence[float | str]) -> Preset:
@@ -193,8 +198,8 @@ class Run(Generic[T]):
     run here.
     """
 
-    def __init__(self, setup: Preset | Experiment | PresetName, trace_type: type[T]) -> None:
-        self._preset, self._trace_type = as_preset(setup), trace_type
+    def __init__(self, preset: Preset, trace_type: type[T]) -> None:
+        self._preset, self._trace_type = preset, trace_type
         self._job = Job(self._preset.points)
 
     def __enter__(self) -> Run[T]:
@@ -251,13 +256,21 @@ class Runner(Generic[T]):
     def __init__(self, trace_type: type[T]) -> None:
         self._trace_type = trace_type
 
-    def start(self, setup: Preset | Experiment | PresetName) -> Run[T]:
-        """Begin a preset or an experiment in the background; a `with` block stops it. Raises: BadInput."""
-        return Run(setup, self._trace_type)
+    def start(self, setup: Preset | Experiment | PresetName, *changes: str) -> Run[T]:
+        """Begin a preset, with changes as in `load`, or an experiment in the background.
 
-    def run(self, setup: Preset | Experiment | PresetName, progress: Progress | None = None) -> T:
-        """Run a preset at all points of its axes, or an experiment, to its end. Raises: BadInput."""
-        return self.start(setup).finish(progress)
+        A `with` block stops it. Raises: BadInput.
+        """
+        return Run(as_preset(setup, *changes), self._trace_type)
+
+    def run(
+        self, setup: Preset | Experiment | PresetName, *changes: str, progress: Progress | None = None
+    ) -> T:
+        """Run a preset, with changes as in `load`, at all points of its axes, or an experiment, to its end.
+
+        Raises: BadInput.
+        """
+        return self.start(setup, *changes).finish(progress)
 
     def sweep(
         self,
@@ -270,7 +283,7 @@ class Runner(Generic[T]):
 
         Its first picture shows where the loss is first below a tenth, or else the last value, against them.
         """
-        return self.run(along(setup, place, values), progress)
+        return self.run(along(setup, place, values), progress=progress)
 
 
 _runner = Runner(Trace)
@@ -279,7 +292,7 @@ start, run, sweep = _runner.start, _runner.run, _runner.sweep
 
 def verify(setup: Preset | PresetName, progress: Progress | None = None) -> list[Outcome]:
     """Run a preset and return the outcomes of its claims. Raises: BadInput."""
-    return run(setup, progress).claims
+    return run(setup, progress=progress).claims
 
 
 def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> RuleJudgement:

@@ -39,7 +39,7 @@ def test_every_page_that_names_the_version_names_the_present_one():
     assert [newest for newest, *_ in versions] == [__version__] * 3
 
 
-def test_the_number_of_presets_is_the_number_of_files():
-    named = re.search(r"^(\d+) such experiments", README, re.MULTILINE)
+def test_the_number_of_presets_is_about_the_number_of_files():
+    named = re.search(r"^About (\d+) such experiments", README, re.MULTILINE)
     assert named is not None
-    assert int(named[1]) == len(list((ROOT / "presets").glob("*.toml")))
+    assert abs(int(named[1]) - len(list((ROOT / "presets").glob("*.toml")))) <= 10

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 MODULES = {"torch": "torch.optim", "pytorch-optimizer": "pytorch_optimizer"}
 """Module that publishes the optimizers of a library."""
 
-EXTRAS = {"pytorch-optimizer": "optimizers"}
-"""Extra of this package that installs a library; libraries without one are always installed."""
+OPTIONAL = frozenset({"pytorch-optimizer"})
+"""Libraries that are not always installed; their packages have the same names."""
 
 registered: dict[str, type[Optimizer]] = {}
 """Optimizers of users by name. Only code that a user loads explicitly adds to it, and never a preset."""
@@ -90,10 +90,10 @@ def optimizers_of(library: str) -> dict[str, type[Optimizer]]:
     try:
         module = import_module(MODULES[library])
     except ImportError as error:
-        if library not in EXTRAS:
+        if library not in OPTIONAL:
             raise
-        remedy = f"pip install 'hadamard-tui[{EXTRAS[library]}]'"
-        raise BadField("kind", f"the package {library} is not installed; install it with {remedy}") from error
+        fault = f"the package {library} is not installed; run pip install {library}"
+        raise BadField("kind", fault) from error
     return {
         name: candidate
         for name, candidate in sorted(vars(module).items())

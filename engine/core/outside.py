@@ -129,10 +129,16 @@ def _from_file(path: Path) -> LoadedModule:
     if not _offers_parts(module):
         raise BadInput(where, 'it defines no part, which is a class with a tag, such as tag="my-rule"')
     imported = (getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - names))
-    beside = [Path(file) for file in imported if file and Path(file).is_relative_to(path.parent)]
+    beside = dict.fromkeys(Path(file) for file in imported if file and _stands_beside(Path(file), path))
     return LoadedModule(
         module, tuple({"file": str(file), "sha256": _digest([file])} for file in [path, *beside])
     )
+
+
+def _stands_beside(file: Path, path: Path) -> bool:
+    """Return whether a file is in the folder of `path`, and of no environment of Python in that folder."""
+    is_installed = file.is_relative_to(sys.prefix) or "site-packages" in file.parts
+    return file.is_relative_to(path.parent) and not is_installed
 
 
 def _place(error: BaseException, path: Path) -> str:

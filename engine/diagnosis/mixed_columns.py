@@ -38,7 +38,7 @@ def read_mixed(path: Path, label: str, kind: str | None) -> LabelledTable:
     except ImportError as error:
         raise BadInput(
             path.name,
-            "it has words, dates or missing cells, which need skrub; run pip install 'hadamard-tui[data]'",
+            "it has words, dates or missing cells, which need skrub; run pip install skrub",
         ) from error
     frame = _frame(path)
     column = _label_column(frame, label)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from engine.core import catalogue, optimizers
-from engine.core.outside import outside
-from engine.core.parts import BadField, BadInput, Part, kind_of
-from engine.core.texts import nearest, quoted
+from engine.core.outside import classes_in, outside
+from engine.core.parts import BadField, BadInput, Part, is_member, kind_of
+from engine.core.texts import listed, nearest
 from engine.updates import Update
 from engine.updates.torch_optimizer import Torch
 
@@ -25,27 +29,30 @@ LIBRARIES: dict[str, Library] = {
 """Library of a prefix, as in `torch.Adam`."""
 
 
+NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
+
 ALL: tuple[Library, ...] = "torch", "pytorch-optimizer"
 
 
-def named_rule(name: str) -> Update:
-    """Return the rule of a name, with its defaults.
+def named_rule(name: str, settings: Mapping[str, object] = NO_SETTINGS) -> Update:
+    """Return the rule of a name, with its defaults where `settings` do not set its fields or arguments.
 
     The name is a kind of the catalogue (`egu`), a class of torch.optim or of pytorch-optimizer (`AdamW`,
-    `pytorch_optimizer.AdamW`), or a class in a file (`my_rule.py:MyOptimizer`), which is loaded.
+    `pytorch_optimizer.AdamW`), or a class in a file (`my_rule.py:MyOptimizer`), which is loaded. A file with
+    a single rule needs no class (`my_rule.py`).
 
     Raises: BadInput for an unknown name, and for an optimizer that cannot train here.
     """
-    file, _, class_name = name.rpartition(":")
+    file, _, class_name = (name, "", "") if name.endswith(".py") else name.rpartition(":")
     if file.endswith(".py"):
-        return _in_file(file, class_name)
+        return _in_file(file, class_name, settings)
     if (part := catalogue.find("updates", name)) is not None:
-        return _made(part)
+        return _made(part, settings)
     prefix, _, own_name = name.rpartition(".")
     libraries = (LIBRARIES[prefix],) if prefix in LIBRARIES else ALL
     for library in libraries:
         if own_name in _names(library) or own_name in optimizers.registered:
-            return _of_library(own_name, library)
+            return _of_library(own_name, library, settings)
     names = [*catalogue.members("updates"), *(rule for library in libraries for rule in _names(library))]
     raise BadInput(name, f"no preset, rule or optimizer has this name; {nearest(own_name or name, names)}")
 
@@ -57,34 +64,42 @@ def rule_of(rule: str | Update | type[Optimizer]) -> Update:
     if isinstance(rule, str):
         return named_rule(rule)
     optimizers.registered[rule.__name__] = rule
-    return _of_library(rule.__name__, "torch")
+    return _of_library(rule.__name__, "torch", NO_SETTINGS)
 
 
-def _in_file(file: str, class_name: str) -> Update:
+def _in_file(file: str, class_name: str, settings: Mapping[str, object]) -> Update:
     outside.request([Path(file)])
-    outside.modules()
-    if class_name in optimizers.registered:
-        return _of_library(class_name, "torch")
-    parts = {part.__name__: part for part in catalogue.members("updates").values()}
+    (module,) = (loaded for loaded in outside.modules() if loaded.__file__ == str(Path(file).absolute()))
+    classes = {defined.__name__: defined for defined in classes_in(module)}
+    parts = {name: part for name, part in classes.items() if issubclass(part, Update) and is_member(part)}
+    rules = [*parts, *(name for name in classes if name in optimizers.registered)]
+    if not class_name and len(rules) == 1:
+        class_name = rules[0]
+    if not rules:
+        raise BadInput(file, "the file defines no update rule and no optimizer of torch")
+    if class_name not in rules:
+        choices = f"the choices are {listed(f'{file}:{rule}' for rule in rules)}"
+        raise BadInput(f"{file}:{class_name}".rstrip(":"), f"no rule of the file has this name; {choices}")
     if class_name in parts:
-        return _made(parts[class_name])
-    fault = f"the file defines no optimizer of torch and no update rule {quoted(class_name)}"
-    raise BadInput(f"{file}:{class_name}", fault)
+        return _made(parts[class_name], settings)
+    return _of_library(class_name, "torch", settings)
 
 
-def _made(part: type[Part]) -> Update:
+def _made(part: type[Part], settings: Mapping[str, object]) -> Update:
     try:
-        rule: Any = part()
-    except TypeError as error:
-        raise BadInput(kind_of(part), f"a rule needs defaults for all fields: {error}") from error
+        rule: Any = msgspec.convert({"kind": kind_of(part), **settings}, part)
+    except msgspec.ValidationError as error:
+        raise BadInput(kind_of(part), f"{error}; --set FIELD=VALUE sets a field") from error
     assert isinstance(rule, Update), "the family has no other parts"
     return rule
 
 
-def _of_library(name: str, library: Library) -> Update:
+def _of_library(name: str, library: Library, settings: Mapping[str, object]) -> Update:
     try:
         required: Any = optimizers.REQUIRED.get(optimizers.entry(name, library), {})
-        return Torch(name=name, library=library, options=dict(required))
+        rate: Any = {"lr": settings["lr"]} if "lr" in settings else {}
+        options: Any = {option: setting for option, setting in settings.items() if option != "lr"}
+        return Torch(name=name, library=library, options={**required, **options}, **rate)
     except BadField as error:
         raise BadInput(name, error.fault) from error
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.core.device import threads
 from engine.core.parts import BadInput, Verdict
+from engine.core.texts import listed
 from engine.results.trace import Curve
 from engine.runtime.run import run
 from engine.spec import reading
@@ -76,8 +77,18 @@ class LossBesideBound(NamedTuple):
 
     def __str__(self) -> str:
         rate = "" if self.rate is None else f" at rate {self.rate:g}"
-        errors = f"{self.loss:.3f} ± {self.stderr:.3f}"
-        return f"k = {self.k}: loss {errors}{rate}, {self.word} the bound {self.bound:g}"
+        return f"k = {self.k}: loss {self.numbers}{rate}, {self.word} the bound {self.bound:g}"
+
+    @property
+    def numbers(self) -> str:
+        """Loss ± standard error, with enough digits to tell the loss from the bound if it is not on it."""
+        places = 3
+        if self.word in ("below", "above"):
+            places = next((number for number in range(3, 6) if self._differs(number)), 6)
+        return f"{self.loss:.{places}f} ± {self.stderr:.{places}f}"
+
+    def _differs(self, places: int) -> bool:
+        return f"{self.loss:.{places}f}" != f"{self.bound:.{places}f}"
 
     @property
     def word(self) -> str:
@@ -108,10 +119,19 @@ class RuleJudgement:
     """Reasons why problems have no losses."""
 
     def __str__(self) -> str:
-        lines = [self.name, *self.by_structure, *(symmetry.sentence for symmetry in self.symmetries)]
+        lines = [self.measured, *self.by_structure, *(symmetry.sentence for symmetry in self.symmetries)]
         lines += [f"{problem}, {point}" for problem, points in self.losses.items() for point in points]
         lines += [f"{problem}: not run; {reason}" for problem, reason in self.refused.items()]
         return "\n".join([*lines, *self.contradictions])
+
+    @property
+    def measured(self) -> str:
+        """The measured symmetries in one sentence."""
+        groups: dict[str, list[str]] = {"invariant": [], "not invariant": [], "unstable": []}
+        for symmetry in self.symmetries:
+            groups[symmetry.word].append(symmetry.group)
+        words = [f"{word} under {listed(names)}" for word, names in groups.items() if names]
+        return f"{self.name}, by measurement: {'; '.join(words)}"
 
     @property
     def by_structure(self) -> list[str]:
@@ -126,8 +146,12 @@ class RuleJudgement:
 
     @property
     def broken(self) -> list[LossBesideBound]:
-        """Losses below the bound, of a rule that is rotation invariant by measurement."""
-        if self.symmetry("rotations").word != "invariant":
+        """Losses below the bound, of a rule that is rotation invariant by measurement.
+
+        None are of a rule with a precision below float64, which is invariant only up to its rounding.
+        """
+        rotations = self.symmetry("rotations")
+        if rotations.word != "invariant" or rotations.precisions:
             return []
         return [point for points in self.losses.values() for point in points if point.word == "below"]
 

@@ -58,11 +58,11 @@ MOST_FOUND = 8
 PATIENCE = 5.0
 """Seconds that an access to the index waits for other processes."""
 
-VERSION = 1
+VERSION = 2
 """Version of the tables; an index with other tables is made again."""
 
 TABLES = """
-create table runs(id text primary key, file text, size int, changed int, used real, row blob);
+create table runs(id text primary key, file text, size int, changed int, used real, row blob, document blob);
 create index by_file on runs(file);
 create table points(key blob, run text, start int);
 create index by_key on points(key);
@@ -139,6 +139,9 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
             self.state, self.ended = frame.content["state"], frame.content["time"]
 
 
+_ROWS = msgspec.msgpack.Decoder(StoredRun)
+
+
 class Place(NamedTuple):
     """Place of the curves of a learner: a file, and where its frame begins."""
 
@@ -172,15 +175,15 @@ class Store:
         for file_name, start in self._rows(query, digest, MOST_FOUND):
             yield Place(self.folder / file_name, start)
 
-    def runs(self) -> list[StoredRun]:
-        """Return all runs, the newest first."""
+    def runs(self, documents: bool = True) -> list[StoredRun]:
+        """Return all runs, the newest first; without `documents`, which a list does not show, faster."""
         self._catch_up()
-        rows = self._rows("select file, size, row from runs")
+        rows = self._rows(f"select file, size, row{', document' if documents else ''} from runs")
         return sorted((self._of_row(*row) for row in rows), key=lambda run: run.began, reverse=True)
 
     def run(self, name: str) -> StoredRun | None:
         """Return the run with this name; None without one."""
-        rows = self._rows("select file, size, row from runs where id = ?", name)
+        rows = self._rows("select file, size, row, document from runs where id = ?", name)
         return self._of_row(*rows[0]) if rows else None
 
     def _rows(self, query: str, *parameters: Any) -> list[Any]:
@@ -188,9 +191,11 @@ class Store:
         nothing: list[Any] = []
         return self._ask(lambda index: index.execute(query, parameters).fetchall(), nothing)
 
-    def _of_row(self, file_name: str, size: int, row: bytes) -> StoredRun:
-        run = msgspec.msgpack.decode(row, type=StoredRun)
-        run.path, run.bytes = str(self.folder / file_name), size
+    def _of_row(self, file_name: str, size: int, row: bytes, document: bytes | None = None) -> StoredRun:
+        run = _ROWS.decode(row)
+        run.path, run.bytes = os.path.join(self.folder, file_name), size
+        if document is not None:
+            run.document = msgspec.msgpack.decode(document)
         return run
 
     def mark(self, run: StoredRun, **marks: Any) -> None:
@@ -382,8 +387,9 @@ def _scan(index: sqlite3.Connection, path: Path) -> None:
     used = row[0] if row else run.ended or run.began
     _forget(index, path.name)
     changed = status.st_mtime_ns if run.ended else None
+    document, run.document = msgspec.msgpack.encode(run.document), {}
     index.execute(
-        "insert or replace into runs values (?, ?, ?, ?, ?, ?)",
+        "insert or replace into runs values (?, ?, ?, ?, ?, ?, ?)",
         (
             id_of(path),
             path.name,
@@ -391,6 +397,7 @@ def _scan(index: sqlite3.Connection, path: Path) -> None:
             changed,
             used,
             msgspec.msgpack.encode(run),
+            document,
         ),
     )
     index.executemany(

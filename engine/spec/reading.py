@@ -113,6 +113,14 @@ def _set_beside(folder: Path, axes: Any, place: str) -> None:
 def apply(raw: Raw, override: str) -> None:
     """Set one value in place: `problem.matrix.d=256`, `learners[0].update.lr=0.01`, `learners.GD.name="x"`.
 
+    Raises: BadInput.
+    """
+    put(raw, *setting(override))
+
+
+def setting(override: str) -> tuple[str, Any]:
+    """Return the place and the value of `PLACE=VALUE`.
+
     The value is TOML or plain text, such as an expression or a list of expressions. Raises: BadInput.
     """
     place, equals, text = override.partition("=")
@@ -125,7 +133,7 @@ def apply(raw: Raw, override: str) -> None:
         parsed = {}
     except BadInput as error:
         raise BadInput(where, error.fault) from error
-    put(raw, place.strip(), parsed["value"] if len(parsed) == 1 else _plain(text.strip()))
+    return place.strip(), parsed["value"] if len(parsed) == 1 else _plain(text.strip())
 
 
 def _plain(text: str) -> str | list[str]:

@@ -98,7 +98,8 @@ def judge(
 
     For an optimizer: do rotations, permutations, sign flips or scalings of the inputs change what it learns,
     and is its loss below or above the bound on rotation-invariant learners? For a preset: the verdicts on
-    each learner by structure, by measurement, and by its bounds.
+    each learner by structure, by measurement, and by its bounds. For an optimizer, --set gives arguments of
+    its constructor: --set 'betas=[0.9, 0.99]'.
 
     The exit code is 1 if structure and measurement disagree, or if a bound is broken.
     """
@@ -117,11 +118,11 @@ def judge(
 
         page = verdicts.page(load(target, settings, device), console.errors())
     else:
-        if settings or device:
-            raise BadInput(target, "--set and --device change presets, and an optimizer is judged as it is")
+        if device:
+            raise BadInput(target, "--device is for presets; an optimizer is judged on the CPU")
         from hadamard_tui.headless import rule_pages
 
-        page = rule_pages.page(target, console.errors())
+        page = rule_pages.page(target, settings or (), console.errors())
     with Delivery() as delivery:
         if as_json:
             delivery.attempt(lambda: echo(json.dumps(page.as_json, ensure_ascii=False).encode()))

@@ -147,10 +147,10 @@ def prune_runs(
 
 
 def _chosen(words: list[str] | None) -> list[StoredRun]:
-    """Return the runs that words select. Raises: BadInput."""
+    """Return the runs that words select, without their documents. Raises: BadInput."""
     from hadamard_tui.state import run_choice, run_store
 
-    return run_choice.chosen(words or [], run_store.needed_store().runs())
+    return run_choice.chosen(words or [], run_store.needed_store().runs(documents=False))
 
 
 def _path(word: str) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from engine.judging.rule_judgement import (
     RuleJudgement,
     judge_rule,
 )
+from engine.spec import reading
 from hadamard_tui.charts.drawing.chart_sheet import printed
 from hadamard_tui.charts.series import BOUND_STYLE, Axes, Series, limits
 from hadamard_tui.headless import console
@@ -40,7 +41,7 @@ CHART_HEIGHT = 16
 FOOTNOTE = (
     f"A linear neuron from 0, d = {D}, {STEPS} steps on the first k examples; the best of {len(RATES)} "
     f"rates from {RATES[0]:g} to {RATES[-1]:g} that fit them. No rotation-invariant learner has a mean "
-    "loss below 1 − k/d."
+    "loss below 1 − k/d; on: within three standard errors."
 )
 
 
@@ -56,9 +57,12 @@ class Page(NamedTuple):
     """Whether structure and measurement agree, and no bound is broken."""
 
 
-def page(name: str, errors: Console) -> Page:
-    """Judge the update rule of a name, with progress on `errors`. Raises: BadInput."""
-    rule = named_rule(name)
+def page(name: str, settings: Sequence[str], errors: Console) -> Page:
+    """Judge the update rule of a name with settings of its arguments, such as `beta=0.5`.
+
+    Progress is shown on `errors`. Raises: BadInput.
+    """
+    rule = named_rule(name, dict(reading.setting(text) for text in settings))
     with console.progress(errors) as show:
         judged = judge_rule(rule, name.rpartition(":")[2], going=lambda share: show(f"judging {name}", share))
     return Page(
@@ -71,7 +75,7 @@ def page(name: str, errors: Console) -> Page:
 
 def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
     """Return a judgement for the terminal."""
-    parts: list[ConsoleRenderable] = [Text(judged.name, "bold")]
+    parts: list[ConsoleRenderable] = [Text(judged.measured, "bold")]
     parts += [Text(sentence) for sentence in judged.by_structure]
     parts.append(_symmetries(judged))
     if precisions := judged.symmetries[0].precisions:
@@ -108,7 +112,7 @@ def _point(point: LossBesideBound | None) -> str:
     if point is None or not math.isfinite(point.loss):
         return "diverged"
     rate = "" if point.rate is None else f", η = {point.rate:g}"
-    return f"{point.loss:.3f} ± {point.stderr:.3f} {point.word}{rate}"
+    return f"{point.numbers} {point.word}{rate}"
 
 
 def _chart(judged: RuleJudgement, console: Console) -> Text:

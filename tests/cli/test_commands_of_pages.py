@@ -55,7 +55,7 @@ def test_a_command_may_take_two_lines():
 PROGRAM = "hadamard-tui"
 OWN_PART = "my_rule.py"
 
-SLOW = ("bench", "demo", "report", "serve", "share", "judge")
+SLOW = ("bench", "demo", "diagnose", "report", "serve", "share", "judge")
 """Subcommands that take seconds; `run` does along axes, and so does the app."""
 
 ELSEWHERE = ("curl", "git", "pip", "pipx", "ssh", "uv", "uvx")
@@ -95,8 +95,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Working directory with the files that commands name: a preset, a table, and a part from a template."""
     monkeypatch.chdir(tmp_path)
     first, *_ = (block for block in blocks("toml") if block.page == "docs/how-to/presets.md")
-    rows = [(a, b, c, a) for a, b, c in product((-1, 1), repeat=3)]
-    (tmp_path / "my.csv").write_text("a,b,c,y\n" + "".join(f"{a},{b},{c},{y}\n" for a, b, c, y in rows))
+    rows = [(*signs, signs[0]) for signs in product((-1, 1), repeat=6)]
+    (tmp_path / "my.csv").write_text("\n".join(["a,b,c,d,e,f,y", *(",".join(map(str, row)) for row in rows)]))
     (tmp_path / "my.toml").write_text(first.text, encoding="utf-8")
     part_files.write_new("update", tmp_path / OWN_PART)
     return tmp_path

@@ -193,7 +193,10 @@ def test_an_unknown_name_and_options_that_do_not_fit_are_refused(call: Call) -> 
     assert "no preset, rule or optimizer has this name; did you mean AdamW" in err
     code, _, err = call("judge", "gd", "--set", "run.seed=1")
     assert code == 2
-    assert "an optimizer is judged as it is" in err
+    assert "unknown field `run.seed`" in err
+    code, _, err = call("judge", "gd", "--device", "cpu")
+    assert code == 2
+    assert "--device is for presets" in err
     code, _, err = call("judge", "gd", "--json", "--markdown", "-")
     assert code == 2
     assert "standard output already holds the JSON" in err

@@ -82,6 +82,18 @@ def test_a_file_can_import_its_neighbours_and_all_of_them_are_named_with_their_h
     assert {origin["file"]: origin["sha256"] for origin in outside.origins()} == hashes
 
 
+def test_modules_of_an_environment_beside_a_file_are_no_parts(
+    outside: Outside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    installed = tmp_path / ".venv" / "lib" / "site-packages"
+    installed.mkdir(parents=True)
+    written(installed, "installed_beside_half.py", "TAG = 'half'\n")
+    monkeypatch.syspath_prepend(installed)
+    file = written(tmp_path, "half.py", RULE.replace("\nclass", "import installed_beside_half\n\nclass"))
+    outside.request([file])
+    assert [origin["file"] for origin in outside.origins()] == [str(file)]
+
+
 def test_the_digest_follows_the_code_and_is_empty_without_any(tmp_path: Path):
     digests = [Outside().digest()]
     for text in (RULE, f"{RULE}\n# a comment\n"):

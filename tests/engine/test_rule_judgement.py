@@ -10,8 +10,10 @@ from torch.optim import SGD
 
 import engine
 from engine.core import optimizers
+from engine.core.outside import Outside
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
+from engine.judging import named_rule as named_rule_module
 from engine.judging.named_rule import named_rule, rule_of
 from engine.judging.rule_judgement import (
     MARKS,
@@ -128,3 +130,38 @@ def test_the_api_judges():
     assert judged.contradictions == judged.broken == []
     assert "Hadamard rows, k = 32: loss 0.500 ± 0.000 at rate" in str(judged)
     assert "invariant under rotations: predictions change by" in str(judged)
+
+
+OPTIMIZERS = """
+import torch
+
+class First(torch.optim.SGD):
+    def __init__(self, params, lr=0.1, *, strength):
+        super().__init__(params, lr=lr / strength)
+"""
+
+
+def test_a_file_with_one_optimizer_needs_no_class_and_settings_are_arguments(tmp_path, monkeypatch):
+    monkeypatch.setattr(named_rule_module, "outside", Outside())
+    (tmp_path / "alone.py").write_text(OPTIMIZERS)
+    rule = named_rule(str(tmp_path / "alone.py"), {"strength": 2.0, "lr": 0.5})
+    assert (rule.name, rule.options, rule.lr) == ("First", {"strength": 2.0}, 0.5)
+
+
+def test_a_file_with_several_optimizers_lists_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(named_rule_module, "outside", Outside())
+    (tmp_path / "several.py").write_text(OPTIMIZERS + "\nclass Second(torch.optim.SGD):\n    pass\n")
+    with pytest.raises(BadInput, match=r"the choices are .*several.py:First, .*several.py:Second"):
+        named_rule(str(tmp_path / "several.py"))
+
+
+def test_a_native_rule_takes_settings_of_its_fields():
+    assert named_rule("gd", {"lr": 0.5}) == GD(lr=0.5)
+    with pytest.raises(BadInput, match="unknown field `beta`"):
+        named_rule("gd", {"beta": 0.5})
+
+
+def test_digits_tell_a_loss_from_the_bound():
+    assert LossBesideBound(16, 0.7504, 0.00001, 0.1, 0.75).numbers == "0.7504 ± 0.0000"
+    assert LossBesideBound(16, 0.75, 0.0, 0.1, 0.75).numbers == "0.750 ± 0.000"
+    assert LossBesideBound(16, 0.5, 0.01, 0.1, 0.75).numbers == "0.500 ± 0.010"
