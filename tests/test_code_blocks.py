@@ -54,6 +54,7 @@ def test_a_preset_runs_and_its_claims_hold(block: Block):
     assert all(outcome.holds for outcome in outcomes), [outcome.detail for outcome in outcomes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", blocks("python"), ids=lambda block: block.place)
 def test_a_module_can_be_imported(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("MPLBACKEND", "agg")

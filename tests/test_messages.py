@@ -69,6 +69,7 @@ def test_a_part_or_a_panel_is_experimental_where_it_says_so(messages: ModuleType
     assert not messages.is_experimental(SOURCE)
 
 
+@pytest.mark.slow
 def test_the_page_has_the_messages_of_both_packages_by_file(messages: ModuleType) -> None:
     page = messages.page()
     for file in ("engine/problems/matrices/hadamard.py", "hadamard_tui/cli.py"):

@@ -203,6 +203,7 @@ async def prepare(pilot: Pilot[None], app: HadamardApp, first: tuple[str, ...]) 
             await pilot.press(key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("actions", those_of_one_app())
 async def test_every_action_acts(
     actions: list[Action], editable: EditableExperiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

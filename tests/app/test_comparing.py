@@ -325,7 +325,7 @@ def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.Mo
 def test_of_steps_of_a_number_the_last_run_is_kept():
     point = SimpleNamespace(results=SimpleNamespace(traces={}))
     steps = [
-        SimpleNamespace(trace=object(), point=point, at_once=at_once, letters={})
+        SimpleNamespace(trace=object(), point=point, at_once=at_once, is_followed=False, letters={})
         for at_once in (False, True, True, True)
     ]
     runs = runs_module.Runs()

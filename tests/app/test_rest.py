@@ -115,6 +115,7 @@ async def test_no_timer_is_left_in_a_field_a_list_or_a_guess(app: HadamardApp):
         await rests(pilot, "a guess")
 
 
+@pytest.mark.slow
 async def test_a_paused_run_is_at_rest_and_goes_on(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await pilot.press("n")

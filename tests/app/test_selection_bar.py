@@ -75,6 +75,7 @@ async def test_only_as_many_labels_go_as_have_no_room() -> None:
         assert words in first_row(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind", "place"),
     [

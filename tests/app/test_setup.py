@@ -528,6 +528,7 @@ def listed(app: HadamardApp) -> list[str]:
     return [str(option.prompt) for option in options]
 
 
+@pytest.mark.slow
 async def test_learners_are_added_copied_switched_and_removed_with_keys(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         editable = app.laboratory.editable

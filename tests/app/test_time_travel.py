@@ -38,6 +38,7 @@ def cells(app: HadamardApp, row: int = 0) -> dict[str, str]:
     return dict(zip(heads, map(str, scoreboard.get_row_at(row)), strict=True))
 
 
+@pytest.mark.slow
 async def test_the_playhead_moves_by_keys_and_everything_shows_the_values_at_its_place(app: HadamardApp):
     async with opened(app, WIDE) as pilot:
         await finished(app, pilot)

@@ -149,6 +149,7 @@ TAKERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taker", TAKERS)
 def test_every_command_answers_hostile_arguments_in_one_printable_line(
     taker: str, small: Path, call: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch

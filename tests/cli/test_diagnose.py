@@ -128,9 +128,9 @@ def test_words_dates_and_missing_cells_become_numbers_and_the_notes_say_how(tmp_
     assert sum(note.startswith("column 'size'") and "1 missing" in note for note in table.notes) == 1
 
 
-def test_a_table_of_words_names_the_extra_that_reads_it(tmp_path, monkeypatch):
+def test_a_table_of_words_names_the_library_that_reads_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skrub", None)
     file = tmp_path / "words.csv"
     file.write_text("a,b,y\n" + "\n".join(f"{i},{'uv'[i % 2]},{i * 0.5}" for i in range(60)) + "\n")
-    with pytest.raises(BadInput, match=r"pip install 'hadamard-tui\[data\]'"):
+    with pytest.raises(BadInput, match="run pip install skrub"):
         read_table(str(file), "y")

@@ -190,6 +190,7 @@ def test_the_app_draws_in_ascii_where_the_terminal_has_nothing_else(monkeypatch:
         assert begin(None, "hadamard-128", False, True, None, False).config.ascii is in_ascii
 
 
+@pytest.mark.slow
 def test_every_letter_of_presets_and_messages_has_one_in_ascii() -> None:
     script = runpy.run_path(str(Path(presets.__file__).parents[2] / "docs" / "messages.py"))
     texts = [presets.path_of(preset_name).read_text() for preset_name in presets.names()]

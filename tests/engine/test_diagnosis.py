@@ -227,6 +227,7 @@ def naive_linear(batch, split, is_egu, rate):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("are_classes", [False, True])
 @pytest.mark.parametrize("is_egu", [False, True])
 def test_descents_of_all_splits_are_those_of_single_splits(are_classes, is_egu):

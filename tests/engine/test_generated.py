@@ -100,6 +100,7 @@ def runs(raw):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for _, kind, member in PARTS if member.experimental])
 @pytest.mark.filterwarnings("error")
 def test_experiments_of_an_experimental_part_are_read_or_refused_and_small_ones_run(kind, files):

@@ -141,6 +141,7 @@ def rooms(imports, package):
     return graph
 
 
+@pytest.mark.slow
 def test_no_part_knows_of_a_backend(imports):
     rooms_of_parts = tuple(f"{folder}." for folder in (*FOLDERS.values(), "engine.core"))
     parts = [name for name in imports if f"{name}.".startswith(rooms_of_parts)]

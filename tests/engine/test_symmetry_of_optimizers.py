@@ -95,6 +95,7 @@ def test_a_lower_precision_inside_is_named_and_counts_of_steps_are_none():
     assert "it computes in float32" in symmetry(HiddenPrecision, "rotations").sentence
 
 
+@pytest.mark.slow
 def test_changes_are_those_of_a_naive_run():
     """Signed steps of a linear model on XGᵀ from w Gᵀ = w G⁻¹, one by one in numpy."""
     measured = symmetry(SignSteps, "permutations")
@@ -132,6 +133,7 @@ def test_random_numbers_outside_are_left_as_they_are():
     assert torch.equal(torch.rand(2), expected)
 
 
+@pytest.mark.slow
 def test_the_assertion_says_what_was_measured():
     engine.assert_invariant(lambda parameters: SGD(parameters, lr=0.1))
     engine.assert_invariant(SignSteps, "permutations")

@@ -6,6 +6,7 @@ import pytest
 from digest import FOLDER, MAGNIFIED, QUICK, differences, digest, names, read
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset_name", QUICK)
 def test_a_preset_measures_what_it_measured_before(preset_name):
     assert differences(read(preset_name), digest(preset_name)) == []

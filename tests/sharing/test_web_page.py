@@ -12,7 +12,7 @@ from rich.console import Console
 
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
-from engine.runtime.store import Store
+from engine.runtime.run_writer import RunWriter
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, presets
 from engine.spec.reading import Raw
@@ -131,7 +131,7 @@ def test_a_result_is_shared_and_reported(tmp_path: Path, monkeypatch: pytest.Mon
     assert "at k = " not in Path("r.html").read_text().split("<script>")[0]
     assert main(["report", "pages", "r.json", "nothing.toml"]) == 1
     assert {file.name for file in Path("pages").iterdir()} == {"index.html", "r.html"}
-    monkeypatch.setattr(Store, "keep", lambda *_: pytest.fail("the run is computed anew"))
+    monkeypatch.setattr(RunWriter, "keep", lambda *_: pytest.fail("the run is computed anew"))
     assert main(["report", "again", "r.json"]) == 0
 
 
