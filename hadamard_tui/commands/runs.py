@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hadamard_tui.commands.command_types import Command, new_group
+from hadamard_tui.commands.opening import watch_run
 from hadamard_tui.commands.options import flag
 from hadamard_tui.terminal.standard_streams import echo
 
@@ -72,6 +73,9 @@ def diff_runs(before: Word, after: Word) -> None:
 
     for part in run_listing.difference(single(before), single(after)):
         console.output().print(part)
+
+
+command("open", help="Open the app on a stored run, as watch does.")(watch_run)
 
 
 @command("export")

@@ -64,16 +64,16 @@ ELSEWHERE = ("curl", "git", "pip", "pipx", "ssh", "uv", "uvx")
 
 def is_of_the_app(words: list[str]) -> bool:
     is_tour = words[1] == "demo" and len(words) > 2 and "--sheet" not in words  # else it lists, or writes
-    return words[1].startswith("-") or is_tour
+    return words[1].startswith("-") or words[1] == "watch" or is_tour
 
 
 def is_slow(words: list[str]) -> bool:
     along_axes = words[2:] and words[2] in presets.names() and "axes" in presets.document(words[2])
-    return (
+    return bool(
         words[1] in SLOW
-        or OWN_PART in words
+        or {OWN_PART, "@last", "--detach"} & {*words}
         or is_of_the_app(words)
-        or (words[1] == "run" and bool(along_axes))
+        or (words[1] == "run" and along_axes)
     )
 
 
@@ -102,12 +102,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def store_two_runs(call: Call) -> None:
+    for seed in (1, 2):
+        small = ("--set", "problem.matrix.d=16", "--set", "claims=[]", "--set", f"run.seed={seed}")
+        assert call("run", "hadamard-128", *small)[0] == 0
+
+
 def test_every_command_is_of_a_program_that_is_run_or_read():
     assert {words[0] for _, words in commands()} <= {PROGRAM, "make", "python", *ELSEWHERE}
 
 
 @pytest.mark.parametrize("words", of_program(lambda words: words[1] != "serve" and not is_of_the_app(words)))
 def test_a_command_of_the_program_succeeds(words: list[str], folder: Path, call: Call):
+    if "@last" in words:
+        store_two_runs(call)
     if "new" in words:
         (folder / OWN_PART).unlink()
     if OWN_PART in words:  # in a process of its own, because parts are loaded once per process
@@ -124,7 +132,9 @@ def test_a_command_of_the_program_succeeds(words: list[str], folder: Path, call:
 
 
 @pytest.mark.parametrize("words", of_program(is_of_the_app))
-def test_a_command_opens_the_app(words: list[str], folder: Path):
+def test_a_command_opens_the_app(words: list[str], folder: Path, call: Call):
+    if words[0] == "watch":
+        store_two_runs(call)
     terminal = Terminal(*words, columns=120, lines=40)
     terminal.shows("Quit")
     terminal.press(b"q")
