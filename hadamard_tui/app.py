@@ -332,14 +332,16 @@ class HadamardApp(FailingApp):
         self.push_screen(PartPage(family, kind), self.choose_preset)
 
     def action_theory(self, address: str = "") -> None:
-        """Open the section that the set-up cites, or the section at an address.
+        """Open the section that the set-up cites, else that with a run of its preset, or one at an address.
 
-        If the set-up cites none, the page lists all sections.
+        Without any, the page lists all sections.
         """
+        from engine.spec import theory_pages
         from hadamard_tui.screens.theory import cited_sections, page_of
 
-        source = f"theory/{address}" if address else self.laboratory.editable.experiment.source
-        self.push_screen(page_of(cited_sections(source)))
+        editable = self.laboratory.editable
+        source = f"theory/{address}" if address else editable.experiment.source
+        self.push_screen(page_of(cited_sections(source) or theory_pages.with_run(editable.preset or "")))
 
     def wear(self, look: str) -> None:
         """Apply a theme, with the palette of its curves."""

@@ -168,6 +168,12 @@ def find(wanted: str) -> Section:
     raise BadInput(wanted, f"there is no section of the theory pages of this name; {hint}")
 
 
+def with_run(preset: str) -> tuple[Section, ...]:
+    """Return the section that shows a run of a preset; none of an unknown preset."""
+    mark = f"<!-- run: {preset} -->"
+    return tuple(section for section in sections().values() if mark in section.text)
+
+
 def cited(text: str) -> Iterator[str]:
     """Yield the addresses that a text cites, each once, in the order of the text."""
     addresses = [address for match in _ANY_CITATION.finditer(text) for address in _addresses(match)]

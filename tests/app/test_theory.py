@@ -55,6 +55,11 @@ def test_without_a_citation_the_page_lists_all_sections() -> None:
     assert len(page_of([])._onward) == len(theory_pages.sections())
 
 
+def test_a_preset_without_a_citation_stands_in_a_section_by_its_run() -> None:
+    assert [section.address for section in theory_pages.with_run("hadamard-128")] == ["hadamard#bounds"]
+    assert theory_pages.with_run("my-own") == ()
+
+
 def test_a_section_goes_on_to_other_citations_and_to_its_page() -> None:
     cited = cited_sections(presets.load("agd-64").source)
     page = page_of(cited)
