@@ -35,6 +35,7 @@ from hadamard_tui.screens.help import Help, PartPage, Welcome
 from hadamard_tui.screens.jump import Jump
 from hadamard_tui.screens.modal import Blank, Failure, Framed, Modal
 from hadamard_tui.screens.run_comparison import Renaming
+from hadamard_tui.screens.theory import page_of
 from hadamard_tui.state.state_file import KeptView
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.setup import SetupPane
@@ -79,6 +80,7 @@ PAGES: list[tuple[str, Callable[[HadamardApp], Screen[object]], list[str]]] = [
     ("help", lambda app: Help(), ["escape", "?"]),
     ("failure", lambda app: Failure("Traceback\nValueError: no"), ["escape"]),
     ("partpage", lambda app: PartPage("theory", "ri-permuted"), ["escape", "enter"]),
+    ("theorypage", lambda app: page_of([]), ["escape"]),
     ("blank", lambda app: Blank(), ["escape", "x"]),
     ("jump", lambda app: Jump(app.laboratory), ["escape", "1", "a"]),
     ("browser", lambda app: Browser("hadamard-128"), ["escape", "enter"]),
