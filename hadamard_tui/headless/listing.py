@@ -68,7 +68,11 @@ def presets_table() -> Table:
             rows[SUBJECTS[-1]].append((Text(preset_name, "bold"), Text(str(error), "red")))
             continue
         story = first_sentence(preset.story)
-        lines = [Text(line, style) for line, style in ((story, ""), (preset.source, "dim")) if line]
+        lines = [
+            Text(line, style, overflow="fold")
+            for line, style in ((story, ""), (preset.source, "dim"))
+            if line
+        ]
         description = Group(Text(preset.title, "bold"), *lines)
         rows[essentials.title if preset_name in first else preset.subject].append(
             (Text(preset_name, "bold"), description)

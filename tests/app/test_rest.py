@@ -80,6 +80,7 @@ async def test_no_timer_is_left_with_any_page_open(app: HadamardApp):
             "rename": lambda: pilot.press("l", "N"),
             "part": lambda: app.show_part("updates", "gd"),
             "failure": lambda: app.push_screen(Failure("Traceback\nValueError: none")),
+            "theory": lambda: pilot.press("T"),
             "welcome": lambda: app.push_screen(Welcome()),
             "new experiment": lambda: pilot.press("E"),
         }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
 import tempfile
 import tomllib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 from engine.core import journal
@@ -27,7 +29,12 @@ def _json(content: bytes) -> bool:
 
 
 def _run(content: bytes) -> bool:
-    """Whether a run names its experiment, and all of its curves can be read."""
+    """Whether a run names its experiment, and all of its curves can be read.
+
+    A run that was killed before its first frame has nothing to lose; lists leave it out.
+    """
+    if journal.MAGIC.startswith(content):
+        return True
     with tempfile.NamedTemporaryFile(suffix=".run") as file:
         file.write(content)
         file.flush()
@@ -35,6 +42,15 @@ def _run(content: bytes) -> bool:
         run, _ = store.read(path)
         curves = [frame.content["curves"] for frame in journal.frames(path) if frame.kind == "curv"]
     return bool(run.document) and all(curves)
+
+
+def _index(content: bytes) -> bool:
+    """Whether an index of runs is intact. What a killed writer left in its log is not in the file yet."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "index.sqlite"
+        path.write_bytes(content)
+        with closing(sqlite3.connect(path)) as index:
+            return [row[0] for row in index.execute("pragma integrity_check")] == ["ok"]
 
 
 def _parquet(content: bytes) -> bool:
@@ -56,6 +72,8 @@ WHOLE: dict[str, Callable[[bytes], bool]] = {
     ".csv": _csv,
     ".json": _json,
     ".run": _run,
+    ".sqlite": _index,
+    **dict.fromkeys((".sqlite-wal", ".sqlite-shm"), lambda content: True),  # SQLite mends them itself
     ".parquet": _parquet,
     ".toml": _toml,
     ".svg": lambda content: content.rstrip().endswith(b"</svg>"),
