@@ -84,10 +84,15 @@ def load(name: PresetName, *changes: str) -> Preset:
 
     Its claims are judged if the changes leave them meaningful.
     """
-    if wrong := [change for change in changes if not isinstance(change, str)]:
-        raise BadInput(repr(wrong[0]), 'a change is a text, such as "problem.matrix.d=256"')
+    _check_texts(changes)
     document = presets.document(fspath(name), changes)
     return Preset(document, presets.sweep_of(fspath(name), document))
+
+
+def _check_texts(changes: Sequence[str]) -> None:
+    """Check that changes are texts. Raises: BadInput."""
+    if wrong := [change for change in changes if not isinstance(change, str)]:
+        raise BadInput(repr(wrong[0]), 'a change is a text, such as "problem.matrix.d=256"')
 
 
 def load_parts(*paths: str | PathLike[str]) -> None:
@@ -105,6 +110,7 @@ def as_preset(setup: Preset | Experiment | PresetName, *changes: str) -> Preset:
     Raises: BadInput, also for changes of a preset that is loaded already.
     """
     if isinstance(setup, Preset | Experiment):
+        _check_texts(changes)
         if changes:
             raise BadInput(str(changes[0]), "changes need the name of a preset, as in load")
         return setup if isinstance(setup, Preset) else Preset(as_document(setup), only(setup))

@@ -128,7 +128,7 @@ def test_claims_are_judged_and_a_changed_preset_is_not() -> None:
 @pytest.mark.slow
 def test_progress_rises_to_one_and_an_error_in_it_ends_the_run() -> None:
     shares: list[float] = []
-    engine.run(engine.load("hadamard-128", *SMALL), shares.append)
+    engine.run(engine.load("hadamard-128", *SMALL), progress=shares.append)
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 
@@ -136,8 +136,17 @@ def test_progress_rises_to_one_and_an_error_in_it_ends_the_run() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        engine.run(engine.load("hadamard-128", *LONG), interrupt)
+        engine.run(engine.load("hadamard-128", *LONG), progress=interrupt)
     assert ended_within(20)
+
+
+def test_changes_are_texts_and_belong_to_a_name() -> None:
+    trace = engine.run("hadamard-128", *SMALL)
+    assert trace.experiment == engine.load("hadamard-128", *SMALL).experiment
+    with pytest.raises(engine.BadInput, match="changes need the name of a preset"):
+        engine.run(engine.load("hadamard-128", *SMALL), "run.seed=1")
+    with pytest.raises(engine.BadInput, match="a change is a text"):
+        engine.load("hadamard-128", {"run.seed": 1})  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
