@@ -33,7 +33,7 @@ def _run(content: bytes) -> bool:
 
     A run that was killed before its first frame has nothing to lose; lists leave it out.
     """
-    if journal.MAGIC.startswith(content):
+    if content in (b"", journal.MAGIC):
         return True
     with tempfile.NamedTemporaryFile(suffix=".run") as file:
         file.write(content)
