@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
+from engine.core.background import BackgroundWork
 from engine.core.stopping import go_on, stopped_by
 from engine.diagnosis.descents import Batch, trained_scores
 from engine.diagnosis.labelled_table import (
@@ -19,7 +20,6 @@ from engine.diagnosis.labelled_table import (
     Indices,
     LabelledTable,
     balanced_order,
-    haar_rotation,
     held_out,
     standardised,
 )
@@ -27,6 +27,7 @@ from engine.diagnosis.library_learners import Fit
 from engine.diagnosis.pairs import DESCENTS, FITTINGS, PAIRS, Learner
 from engine.diagnosis.plan import WORKERS, Plan
 from engine.diagnosis.verdict import PairLosses, PairVerdict, judge_pair
+from engine.problems.instances import haar
 
 STEP_SPLITS = 4
 """Number of splits on which nets train side by side."""
@@ -148,7 +149,7 @@ class _Measurement:
         """Fit the learners of scikit-learn at every size of one split."""
         plan, table = self._plan, self._table
         generator, order, tested = self._drawn(split)
-        rotation = haar_rotation(plan.features, generator)
+        rotation = haar(generator.standard_normal((plan.features, plan.features)))
         for place, size in enumerate(plan.sizes):
             train = order[:size]
             labels, answers = table.labels[train], table.labels[tested]
@@ -183,7 +184,7 @@ class _Measurement:
                 train = order[:size]
                 rows, tested_rows = standardised(table.features[train], [table.features[tested]])
                 if side:
-                    rotation = haar_rotation(plan.features, generator)
+                    rotation = haar(generator.standard_normal((plan.features, plan.features)))
                     rows, tested_rows = rows @ rotation.T, tested_rows @ rotation.T
                 labels, mean, deviation = self._scores(table.labels[train])
                 fitted, aside = held_out(table.labels[train], table.is_classified, plan.seed + split)
@@ -236,35 +237,18 @@ def _work(learner: Learner, size: int, plan: Plan) -> float:
     return learner.work * (1 + plan.rotated_at(learner, size)) * (500 + size * plan.features)
 
 
-class DiagnosisJob:
-    """A diagnosis in a thread of its own. Python's main thread stays free, so that Ctrl-C works at once."""
+class DiagnosisJob(BackgroundWork[Diagnosis]):
+    """A diagnosis in a thread of its own; stopped, it raises Stopped."""
 
     def __init__(self, table: LabelledTable, plan: Plan) -> None:
         self._table, self._plan = table, plan
-        self._stopped = threading.Event()
-        self._outcome: Future[Diagnosis] = Future()
         self.share = 0.0
         """Finished share of the work."""
-        threading.Thread(target=self._run, name="diagnosis", daemon=True).start()
-
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the end up to `seconds`, or without a limit, and return whether it has ended."""
-        return bool(wait([self._outcome], seconds).done)
-
-    def stop(self) -> None:
-        """End after the current fits."""
-        self._stopped.set()
-
-    def finish(self) -> Diagnosis:
-        """Wait for the end, and return the diagnosis. Raises: Stopped after `stop`."""
-        return self._outcome.result()
+        super().__init__("diagnosis")
 
     def _advance(self, share: float) -> None:
         self.share = share
 
-    def _run(self) -> None:
-        try:
-            with stopped_by(self._stopped.is_set):
-                self._outcome.set_result(diagnose(self._table, self._plan, self._advance))
-        except BaseException as error:
-            self._outcome.set_exception(error)
+    def _compute(self) -> Diagnosis:
+        with stopped_by(self._stopped.is_set):
+            return diagnose(self._table, self._plan, self._advance)

@@ -99,9 +99,3 @@ def standardised(train: Floats, tested: Sequence[Floats]) -> list[Floats]:
     is_constant = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))
     scale = np.where(is_constant, 0.0, 1 / np.where(is_constant, 1.0, deviation))
     return [(rows - mean) * scale for rows in (train, *tested)]
-
-
-def haar_rotation(d: int, generator: np.random.Generator) -> Floats:
-    """Return a Haar-random orthogonal matrix [d, d]. Source: Mezzadri 2007."""
-    q, r = np.linalg.qr(generator.standard_normal((d, d)))
-    return np.asarray(q * np.sign(np.diag(r)))

@@ -12,7 +12,7 @@ from engine.core.texts import listed
 from engine.diagnosis.labelled_table import LabelledTable
 from engine.diagnosis.mixed_columns import FEW_CLASSES, read_mixed
 from engine.problems.data_files import TableSettings
-from engine.problems.table import Request, Table, layout_of, read
+from engine.problems.table import Request, Table, read
 
 BUNDLED = {
     "digits": "load_digits",
@@ -65,10 +65,9 @@ def _of_file(path: str, label: str | None, kind: Kind | None) -> LabelledTable:
     column: int | str | None = label
     if label is not None and label.lstrip("-").isdigit():
         column = int(label)
-    settings = TableSettings()
     file = str(Path(path).expanduser().absolute())
     try:
-        table = read(Request(file, settings, column), "data")
+        table = read(Request(file, TableSettings(), column), "data")
     except BadInput as error:
         if label is not None and _is_mixed(error):
             return read_mixed(Path(file), label, kind)
@@ -76,7 +75,7 @@ def _of_file(path: str, label: str | None, kind: Kind | None) -> LabelledTable:
         raise BadInput(where, error.fault) from error
     if table.labels is None:
         raise BadInput("--label", "name the column of labels, as in --label price")
-    return _of_numbers(path, table, label, column, kind)
+    return _of_numbers(path, table, label, kind)
 
 
 def _is_mixed(error: BadInput) -> bool:
@@ -84,17 +83,9 @@ def _is_mixed(error: BadInput) -> bool:
     return error.where == "data.columns" or "has no value" in error.fault
 
 
-def _of_numbers(
-    path: str, table: Table, label: str | None, column: int | str | None, kind: Kind | None
-) -> LabelledTable:
+def _of_numbers(path: str, table: Table, label: str | None, kind: Kind | None) -> LabelledTable:
     """Return a table of numbers with its labels. Raises: BadInput for labels of another kind."""
-    from engine.problems.formats.of_file import format_of
-
     assert table.labels is not None, "labels were read"
-    file, settings = Path(path).expanduser().absolute(), TableSettings()
-    content = format_of(file).content(file, settings, None)
-    layout = layout_of(content, settings, column, False)
-    names = [content.names[place] if content.names else "" for place in layout.features]
     numbers, classes = table.labels.numbers, table.labels.classes
     is_single = numbers.shape[1] == 1
     if not is_single and not table.labels.one_hot:
@@ -117,7 +108,7 @@ def _of_numbers(
         str(label if label is not None else "label"),
         table.numbers,
         labels,
-        tuple(name or f"column {place}" for name, place in zip(names, layout.features, strict=True)),
+        table.feature_names(),
         classes.names if are_classes and classes is not None else (),
         (table.report.sentence,),
     )

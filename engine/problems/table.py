@@ -270,6 +270,14 @@ class Table(NamedTuple):
 
     labels: RowLabels | None
     report: DataReport
+    layout: ColumnLayout
+    headings: Sequence[str]
+    """Names of all columns of the file; empty without a header."""
+
+    def feature_names(self) -> tuple[str, ...]:
+        """Return the name of every feature; without one, its place in the file, as in "column 3"."""
+        headings = {place: self.headings[place] for place in self.layout.features} if self.headings else {}
+        return tuple(headings.get(place) or f"column {place}" for place in self.layout.features)
 
 
 Key = tuple[Version, Request]
@@ -360,7 +368,7 @@ def _read(file: Path, request: Request, where: str) -> Table:
     numbers.setflags(write=False)
     in_report = labels.numbers if request.is_target and labels is not None else numbers
     report = _report(file, request, content, layout, in_report, labels, where)
-    return Table(numbers, values_of(numbers), labels, report)
+    return Table(numbers, values_of(numbers), labels, report, layout, content.names or ())
 
 
 def _report(

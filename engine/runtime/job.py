@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future, wait
 
+from engine.core.background import BackgroundWork
 from engine.results.results import Results
 from engine.runtime.run import Pacing
 from engine.runtime.run_writer import RunWriter
@@ -16,8 +15,8 @@ ROUND_SECONDS = 0.2
 """Seconds of a round of the run, after which the results grow and a stop takes effect."""
 
 
-class Job:
-    """A running sweep. Python's main thread stays free, so that Ctrl-C works at once.
+class Job(BackgroundWork[Results]):
+    """A running sweep. After a stop, the curves so far stay.
 
     Args:
         notify: receives the events of the run, in its thread.
@@ -32,34 +31,16 @@ class Job:
         threads: int | None = None,
     ) -> None:
         self._sweep, self._notify, self._writer, self._threads = sweep, notify, writer, threads
-        self._pacing, self._stopped = Pacing(ROUND_SECONDS), threading.Event()
-        self._outcome: Future[Results] = Future()
+        self._pacing = Pacing(ROUND_SECONDS)
         self.results: Results | None = None
         """Growing results; None before the run begins."""
-        threading.Thread(target=self._work, name="engine", daemon=True).start()
+        super().__init__("engine")
 
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the end up to `seconds`, or without a limit, and return whether the run has ended."""
-        return bool(wait([self._outcome], seconds).done)
-
-    def stop(self) -> None:
-        """End the run after the current round; the curves so far stay."""
-        self._stopped.set()
-
-    def finish(self) -> Results:
-        """Wait for the end, and return the results. Raises: BadInput, and any other error of the engine."""
-        return self._outcome.result()
-
-    def _work(self) -> None:
-        try:
-            load_torch_for(self._sweep, self._threads)
-            self._outcome.set_result(
-                run_sweep(
-                    self._sweep, self._gate, self._receive, self._writer, ROUND_SECONDS, self._stopped.is_set
-                )
-            )
-        except BaseException as error:
-            self._outcome.set_exception(error)
+    def _compute(self) -> Results:
+        load_torch_for(self._sweep, self._threads)
+        return run_sweep(
+            self._sweep, self._gate, self._receive, self._writer, ROUND_SECONDS, self._stopped.is_set
+        )
 
     def _gate(self) -> int:
         return 0 if self._stopped.is_set() else self._pacing.records()

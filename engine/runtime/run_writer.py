@@ -185,7 +185,7 @@ class RunWriter:
                 self._lengths[number] = start + len(arrays[next(iter(_clock_names(arrays)))])
                 grown.append({"curve": number, "start": start, "arrays": arrays})
         self._has_growth = True
-        self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
+        self._append_growth(grown)
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
         """Append the finished curves of a learner, one per rate, and return why not, if that fails.
@@ -219,19 +219,12 @@ class RunWriter:
         """
         if self._journal is None:
             return
-        path, number = self._journal.path, self._point
-        if state != "finished" and (trace := ended.traces.get(number)) and not trace.ended:
-            for place, curve in enumerate(trace.curves):
+        path = self._journal.path
+        if state != "finished" and (trace := ended.traces.get(self._point)) and not trace.ended:
+            for number, curve in enumerate(trace.curves):
                 if curve.length and not curve.ended:
                     arrays = store.reduced(curve, curve.measures, with_weights=False)
-                    self._try(
-                        "grow",
-                        {
-                            "point": number,
-                            "time": time.time(),
-                            "curves": [{"curve": place, "start": 0, "arrays": arrays}],
-                        },
-                    )
+                    self._append_growth([{"curve": number, "start": 0, "arrays": arrays}])
         if state == "finished" and not self._computed and (earlier := self._same_run(path.name)) is not None:
             self._journal.close()
             with suppress(OSError):
@@ -252,7 +245,7 @@ class RunWriter:
 
     def _same_run(self, file_name: str) -> str | None:
         """Return the file of another finished run of the same experiment; None without one."""
-        for run in self._store.runs():
+        for run in self._store.runs(documents=False):
             if run.resolved == self._digest and run.state == "finished" and not run.path.endswith(file_name):
                 return os.path.basename(run.path)
         return None
@@ -265,6 +258,10 @@ class RunWriter:
         if not self._sweep.axes and size <= store.MOST_BYTES_BY_REPLICA:
             return store.names_of(planned)
         return planned.by_replica
+
+    def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> None:
+        """Append records of curves that have not ended."""
+        self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
 
     def _append_curves(
         self, planned: LearnerPlan, curves: Sequence[Curve], key: bytes, is_side_run: bool

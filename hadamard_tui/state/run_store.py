@@ -75,7 +75,7 @@ def news() -> list[str]:
     if not folder().is_dir() or (runs := store()) is None:
         return []
     lines = []
-    for run in runs.runs():
+    for run in runs.runs(documents=False):
         if not run.detached or run.announced:
             continue
         title = run.title or run.id

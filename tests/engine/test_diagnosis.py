@@ -16,12 +16,12 @@ from engine.diagnosis.diagnosing import DiagnosisJob, diagnose
 from engine.diagnosis.labelled_table import (
     LabelledTable,
     balanced_order,
-    haar_rotation,
     held_out,
     standardised,
 )
 from engine.diagnosis.plan import plan_of
 from engine.diagnosis.verdict import PairLosses, corrected_interval, judge_pair
+from engine.problems.instances import haar
 
 KINDS = "3-sparse", "12-sparse", "dense", "noise", "signs"
 ROWS, FEATURES, NOISE = 400, 60, 0.5
@@ -94,7 +94,7 @@ def test_withheld_kinds_of_tables_are_judged_right():
     coins = generator.integers(0, 2, 500).astype(float)
     table = LabelledTable("coins", "y", features, coins, names, ("no", "yes"))
     assert set(verdicts(table).values()) == {"not decided"}
-    mixed = features @ haar_rotation(30, generator)
+    mixed = features @ haar(generator.standard_normal((30, 30)))
     table = LabelledTable("rotated sparse", "y", mixed, features[:, 0] + features[:, 1], names)
     assert verdicts(table)["linear"] != "axes pay"
 
@@ -287,7 +287,7 @@ def test_columns_are_standardised_by_the_training_rows_alone():
 
 
 def test_rotations_are_orthogonal_and_have_no_preferred_sign():
-    rotations = np.stack([haar_rotation(5, np.random.default_rng(seed)) for seed in range(400)])
+    rotations = np.stack([haar(np.random.default_rng(seed).standard_normal((5, 5))) for seed in range(400)])
     np.testing.assert_allclose(rotations @ rotations.mT, np.tile(np.eye(5), (400, 1, 1)), atol=1e-12)
     # Each entry has mean 0 and variance 1/5.
     assert np.abs(rotations.mean(0)).max() < 5 * (1 / 5 / 400) ** 0.5
