@@ -225,7 +225,7 @@ class Store:
             return []
         used = dict(self._rows("select id, used from runs"))
         removed = []
-        for run in sorted(self.runs(documents=False), key=lambda run: used.get(run.id, run.began)):
+        for run in sorted(self.runs(), key=lambda run: used.get(run.id, run.began)):
             if total <= self.limit:
                 break
             if not run.pinned and not run.is_written:
