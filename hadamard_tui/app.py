@@ -169,8 +169,9 @@ class HadamardApp(FailingApp):
         """Say what became of runs that had no terminal since the last start."""
         from hadamard_tui.state import run_store
 
-        for line in await asyncio.to_thread(run_store.news):
-            self.notify(line, timeout=15)
+        if run_store.folder().is_dir():  # a thread for reading would stay for good
+            for line in await asyncio.to_thread(run_store.news):
+                self.notify(line, timeout=15)
 
     async def _watch(self, path: Path) -> None:
         try:

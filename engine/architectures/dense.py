@@ -303,10 +303,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        biased = self._biased
-        return tuple(
-            f"{letter}{number}" for number in self._numbers for letter in "Wb"[: 1 + (number in biased)]
-        )
+        biased, names = self._biased, []
+        for number in self._numbers:
+            names += [f"W{number}", f"b{number}"] if number in biased else [f"W{number}"]
+        return tuple(names)
 
     def start(self, stream: Stream, d: int) -> Start:
         tensors: Start = {}

@@ -27,7 +27,7 @@ from engine.spec.check import check as check_experiment
 from engine.spec.experiment import Experiment
 from engine.training import evaluators as evaluators
 from engine.training.descent import MOST_WEIGHT_BYTES, MOST_WEIGHT_RECORDS, rates_of
-from engine.updates import Update
+from engine.updates import Update, UpdateStructure
 
 KERNELS = 4
 """Number of tangent kernels of a net that are held while one is computed and decomposed."""
@@ -126,16 +126,15 @@ def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     for layer, shape in architecture.layout(sizes.d).shapes.items():
         if layer in trained:
             inputs, outputs = shape[-1], math.prod(shape[:-1])
-            held += matrix_numbers(update, inputs, outputs)
+            held += matrix_numbers(structure, inputs, outputs)
             held += (inputs + outputs) * sizes.n if structure.observes else 0
     if sizes.models > 1:
         drawn = sizes.models * sizes.batch * (structure.mini_batch or 0) * (3 * 8 + sizes.item)
     return sizes.nets * DERIVED * held + drawn
 
 
-def matrix_numbers(update: Update, inputs: int, outputs: int) -> int:
+def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int:
     """Return the number of entries of a rule's matrices over the inputs and outputs of a parameter."""
-    structure = update.structure()
     columns = min(structure.columns or inputs, inputs)
     of_block = structure.matrices * columns**2 + structure.output_matrices * outputs**2
     return -(-inputs // columns) * of_block

@@ -72,7 +72,7 @@ def removed_in_words(removed: list[StoredRun]) -> str:
 
 def news() -> list[str]:
     """Return a sentence on every run without a terminal that is not over, or whose end was not said yet."""
-    if not folder().is_dir() or (runs := store()) is None:
+    if (runs := store()) is None:
         return []
     lines = []
     for run in runs.runs(documents=False):

@@ -237,7 +237,7 @@ def test_every_block_of_shampoo_has_matrices_of_its_own():
     _, state = rule.start(params)
     held = state["L"]["W"].numel() + state["R"]["W"].numel()
     assert held == 3 * (3**2 + 8**2)
-    assert matrix_numbers(rule, 20, 3) == 5 * held
+    assert matrix_numbers(rule.structure(), 20, 3) == 5 * held
 
 
 def test_soap_as_released_begins_with_the_second_gradient_and_is_adam_in_its_basis():
