@@ -56,12 +56,12 @@ def list_runs(
     from hadamard_tui.state import run_choice, run_store
 
     store = run_store.needed_store()
-    most = (0 if as_json else NEWEST) if newest is None else newest
+    limit = (0 if as_json else NEWEST) if newest is None else newest
     if runs:
         chosen = run_choice.chosen(runs, store.runs(details=as_json))
-        listed, total = chosen[: most or None], len(chosen)
+        listed, total = chosen[: limit or None], len(chosen)
     else:
-        listed, total = store.runs(most or -1, details=as_json), store.count()
+        listed, total = store.runs(limit or -1, details=as_json), store.count()
     if as_json:
         echo(run_listing.as_json(listed), nl=False)
     elif listed:

@@ -12,7 +12,6 @@ from engine.core.parts import BadInput
 from hadamard_tui.charts.plots.look import Pinned
 from hadamard_tui.editing.differences import SetupDifference, differences
 from hadamard_tui.editing.history import title_of_place
-from hadamard_tui.running import run_words
 from hadamard_tui.running.viewed import Viewed
 
 if TYPE_CHECKING:
@@ -137,7 +136,9 @@ class ListedRun:
         """Return whether all words, in lower case, occur in what the list and the store say of the run."""
         texts = [self.name, self.preset]
         if self.stored is not None:
-            texts += self.stored.id, run_words.began(self.stored), self.stored.state, *self.stored.tags
+            from hadamard_tui.running.run_words import began
+
+            texts += self.stored.id, began(self.stored), self.stored.state, *self.stored.tags
             texts += self.stored.title, self.stored.headline
         elif self.kept is not None:
             texts.append(self.kept.experiment.title)
@@ -240,7 +241,7 @@ class Runs:
         run = self.deleted.pop()
         if run.kept is not None:
             self.finished.append(run.kept)
-            self.finished.sort(key=lambda kept: kept.began)
+            self.finished.sort(key=lambda run: run.began)
         if run.stored is not None:
             self.stored = {**self.stored, run.stored.id: run.stored}
 

@@ -159,9 +159,9 @@ class RunComparison(RunControl):
         store = run_store.store()
         if store is None or not store.folder.is_dir():
             return
-        for most in (FIRST, -1):
-            runs = await asyncio.to_thread(store.runs, most)
-            if most == FIRST and len(self.runs.stored) > len(runs) == FIRST:
+        for newest in (FIRST, -1):
+            runs = await asyncio.to_thread(store.runs, newest)
+            if newest == FIRST and len(self.runs.stored) > len(runs) == FIRST:
                 continue  # all were read before, and are on the screen
             self.runs.stored = {run.id: run for run in runs}
             self._list_runs()

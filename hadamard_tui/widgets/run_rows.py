@@ -15,7 +15,6 @@ from textual.strip import Strip
 
 from engine.core.texts import printable
 from hadamard_tui.keyboard import IN_LISTS, motions
-from hadamard_tui.running.run_words import began, small_chart, state
 
 if TYPE_CHECKING:
     from engine.results.trace import Trace
@@ -34,7 +33,7 @@ class RunRows(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS, *motions(filter="screen.filter_runs")]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"run-rows--highlighted"}
     DEFAULT_CSS = """
-    RunRows { background: transparent; scrollbar-size-vertical: 1; }
+    RunRows { background: transparent; scrollbar-size-vertical: 1; overflow-x: hidden; }
     RunRows > .run-rows--highlighted { background: $block-cursor-blurred-background; }
     RunRows:focus > .run-rows--highlighted {
         background: $block-cursor-background; color: $block-cursor-foreground;
@@ -75,7 +74,7 @@ class RunRows(ScrollView, can_focus=True):
         """
         before, was_last = self.highlighted, self._place in (None, len(self._rows) - 1)
         self._rows, self._trace = rows, trace
-        self.virtual_size = Size(self.size.width, HEIGHT * len(rows))
+        self.virtual_size = Size(0, HEIGHT * len(rows))
         place = len(rows) - 1
         if before is not None and self.has_focus and not was_last:
             names = [row.key for row in rows]
@@ -95,17 +94,17 @@ class RunRows(ScrollView, can_focus=True):
         self.post_message(self.Highlighted())
         if self._place is not None and (height := self.size.height):
             top = HEIGHT * self._place
-            lowest, highest = top + HEIGHT - height, top
-            y = min(max(self.scroll_offset.y, lowest), highest)
+            y = min(max(self.scroll_offset.y, top + HEIGHT - height), top)
+            y = min(y, max(0, HEIGHT * len(self._rows) - height))
             self.scroll_to(y=y, animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:
-        self.virtual_size = Size(self.size.width, HEIGHT * len(self._rows))
+        self.virtual_size = Size(0, HEIGHT * len(self._rows))
         self._follow()
 
     def render_line(self, y: int) -> Strip:
         """Return a line of the visible rows."""
-        width = self.size.width
+        width = self.scrollable_content_region.width
         place, line = divmod(self.scroll_offset.y + y, HEIGHT)
         if place >= len(self._rows):
             return Strip.blank(width, self.rich_style)
@@ -119,12 +118,14 @@ class RunRows(ScrollView, can_focus=True):
 
     def lines_of(self, row: ListedRun) -> tuple[Text, Text]:
         """Return the two lines of a run: name, time, preset and state; then its chart, and what is new."""
-        kept, stored = row.kept, row.stored
-        is_shown = kept is not None and kept.trace is self._trace
+        in_memory, stored = row.kept, row.stored
+        is_shown = in_memory is not None and in_memory.trace is self._trace
         signs = f"{ON_SCREEN if is_shown else ' '}{PINNED if row.is_pinned else ' '} "
         first = Text.assemble(signs, (printable(row.name), "bold"))
-        chart, words = "", self._runs.difference_of(kept) if kept is not None else ""
+        chart, words = "", self._runs.difference_of(in_memory) if in_memory is not None else ""
         if stored is not None:
+            from hadamard_tui.running.run_words import began, small_chart, state
+
             tags = "".join(f" #{tag}" for tag in stored.tags)
             where = "" if stored.preset is None else f"  {row.preset}"
             fate = "" if stored.fate == "finished" else f"  {state(stored)}"

@@ -115,7 +115,6 @@ class RunList(Vertical):
         rows = self._runs.listed(words, running)
         total = len(rows) if not words else len(self._runs.listed("", running))
         self.query_one(RunRows).show(rows, shown)
-        self.query_one(RunRows).display = bool(rows)
         self.border_subtitle = f"{len(rows):,} of {total:,}" if words else f"{total:,}" if total > 1 else ""
         names = ("pin", "difference", "rename_run", "delete_run", "undo", "filter")
         keys = {action_id.removesuffix("_run"): key(action_id) for action_id in names}
@@ -148,8 +147,8 @@ class RunList(Vertical):
 
     def leave_filter(self) -> bool:
         """Empty and close the filter, and return whether it was open."""
-        entry = self.query_one(Entry)
-        was_open, entry.display, entry.value = entry.display, False, ""
+        filter_line = self.query_one(Entry)
+        was_open, filter_line.display, filter_line.value = filter_line.display, False, ""
         return was_open
 
     @on(Entry.Changed)

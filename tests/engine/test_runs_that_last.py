@@ -1,5 +1,6 @@
 """Runs in the store outlive kills, lost indices, full disks, other writers and newer versions."""
 
+import os
 import resource
 import signal
 import subprocess
@@ -254,6 +255,14 @@ def test_a_mark_whose_writer_was_killed_before_the_index_knew_it_is_read(tmp_pat
     monkeypatch.setattr(killed, "observe", lambda path: None)
     killed.mark(run, pinned=True)
     assert [run.pinned for run in Store(tmp_path).runs()] == [True]
+
+
+def test_a_store_that_is_no_longer_used_leaves_no_file_open(tmp_path):
+    stored(tmp_path, SINGLE)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        assert Store(tmp_path).runs()
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_a_list_of_runs_has_no_details_and_one_run_has_them(tmp_path):
