@@ -195,12 +195,13 @@ class Runs:
             self._count -= 1
         views = Viewed(session.letters)
         run = Kept("", session, session.trace, session.point.results, views=views)
-        stored = self.stored.get(session.stored_as or "") if session.is_followed else None
-        if stored is None:
+        if session.is_followed and session.stored_as is not None:
+            run.name = session.stored_as
+            if (stored := self.stored.get(run.name)) is not None:
+                run.name, run.renamed, run.began = stored.name or stored.id, bool(stored.name), stored.began
+        else:
             self._count += 1
             run.name = f"run {self._count}"
-        else:
-            run.name, run.renamed, run.began = stored.name or stored.id, bool(stored.name), stored.began
         self.finished.append(run)
         self.finished.sort(key=lambda run: run.began)
         return run

@@ -313,7 +313,8 @@ class RunComparison(RunControl):
         session = self.session
         trace = None if session is None else session.trace
         alone = session is None or trace is None or self.runs.holds(trace)
-        running = None if alone or session is None else session.stored_as
+        is_beside = session is None or session.is_followed or (trace is not None and self.runs.holds(trace))
+        running = None if is_beside or session is None else session.stored_as
         self.query_one(RunList).show(None if alone or session is None else session.document, trace, running)
 
     @property

@@ -85,7 +85,7 @@ def test_a_list_names_the_number_of_runs_that_it_leaves_out(call, two):
     assert "The newest 1 of 2 runs; --newest 0 lists all." in out
     assert oldest in call("runs", "list", "--newest", "0").out
     assert len(json.loads(call("runs", "list", "--newest", "1", "--json").out)) == 1
-    assert "claims" in json.loads(call("runs", "list", "--json").out)[0]
+    assert "code" in json.loads(call("runs", "list", "--json").out)[0]
 
 
 def test_prune_deletes_what_killed_programs_left_and_no_other_file(call, two):
