@@ -43,7 +43,7 @@ def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -
     turns = {number: (turn, len(group)) for group in painted.shared for turn, number in enumerate(group)}
     regions = [number for number, drawn in enumerate(series) if drawn.is_region]
     entries = legend_entries(series, painted.groups, left_out=regions, y_log=axes.y_log)
-    labels = {part.at: f"{part.relation}{part.name}" for entry in entries for part in entry.parts}
+    labels = {part.at: f"{part.relation}{part.name}" for together in entries for part in together.parts}
     handles: dict[int, Line2D] = {}
     for number, drawn in enumerate(series):
         if drawn.band is not None:
@@ -61,10 +61,14 @@ def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -
         (handles[number],) = ax.plot(drawn.x, drawn.y, label=labels.get(number, "_nolegend_"), **style)
     _set_axes(ax, axes)
     if labels:
-        legend = ax.legend(handles=[handles[number] for number in labels], fontsize="small", handlelength=3)
-        for number, handle in zip(labels, legend.legend_handles, strict=True):
-            if series[number].style != "points" and isinstance(handle, Line2D):
-                handle.set_linestyle(_dashes(series[number].style))  # all of it, without the turns of others
+        legend = ax.legend(
+            handles=[handles[labelled] for labelled in labels], fontsize="small", handlelength=3
+        )
+        for labelled, handle in zip(labels, legend.legend_handles, strict=True):
+            if series[labelled].style != "points" and isinstance(handle, Line2D):
+                handle.set_linestyle(
+                    _dashes(series[labelled].style)
+                )  # all of it, without the turns of others
 
 
 def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
