@@ -124,8 +124,8 @@ def run_headless(
             from hadamard_tui.headless import summary
             from hadamard_tui.tours import onward
 
-            steps = onward(preset)
-            summary.show(done, console.output(), bool(settings), bounds, notes, steps)
+            steps = () if settings else onward(preset)
+            summary.show(done, console.output(), settings or (), bounds, notes, steps)
 
     with Delivery() as delivery:
         delivery.attempt(show)
@@ -182,7 +182,7 @@ def share_page(
         console.output().print(place_file(page, content))
         return exit_code
     if preset.endswith(SUFFIX) and not settings and not device:
-        from hadamard_tui.headless.run_listing import done as stored
+        from hadamard_tui.headless.stored_results import done as stored
 
         run, done = stored(Path(preset))
         content = web_page(done.results, done.outcomes, run.preset, run.document)
