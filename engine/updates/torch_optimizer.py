@@ -116,25 +116,23 @@ class Torch(Update, frozen=True, tag="torch"):
         active = frozenset(range(len(by_net))) if before.active is None else before.active
         moved = {layer: w.clone() for layer, w in params.items()}
         groups = self._groups(params, by_net, before.groups, active)
+        moving = [group for group in groups if group.nets[0] in active]
+        _read(moving, params, gradients)
+        is_finite = _with_finite(gradients)
         with optimizers.random_numbers(next(iter(params.values())).device) as seed:
-            for group in groups:
-                if group.nets[0] in active:
-                    seed(group.steps)
-                    self._step(group, params, gradients, by_net[group.nets[0]], before.evaluate)
-                    group.write(moved)
+            for group in moving:
+                seed(group.steps)
+                if len(group.nets) > 1 or is_finite[group.nets[0]]:
+                    self._step(group, params, by_net[group.nets[0]], before.evaluate)
+                else:  # many optimizers decompose matrices, which fails without finite entries
+                    group.stop()
+        _write(moving, moved)
         return moved, Optimizers(groups)
 
-    def _step(
-        self,
-        group: Group,
-        params: Params,
-        gradients: Params,
-        rates: NetRates,
-        evaluate: Evaluate | None,
-    ) -> None:
+    def _step(self, group: Group, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
         """Make a step with one of the optimizers. Raises: BadInput if it fails."""
         try:
-            group.step(params, gradients, rates, evaluate)
+            group.step(params, rates, evaluate)
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # optimizers raise errors of any kind
@@ -246,27 +244,20 @@ class Group:
             parameter.data = parameter.data[places]
         return Group(nets, parameters, optimizer, self.rates, self.steps)
 
-    def step(self, params: Params, gradients: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
-        """Make a step from `params`; it ends at NaN after gradients that are not finite."""
+    def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
+        """Make a step from the parameters and gradients that were read."""
         self._set(rates)
-        for layer, parameter in self.parameters.items():
-            parameter.data.copy_(self._of_nets(layer, params))
-            parameter.grad = self._of_nets(layer, gradients).clone()
-        if len(self.nets) > 1 or self._is_finite():
-            self.optimizer.step(*([] if evaluate is None else [self._closure(evaluate, params)]))
-        else:  # many optimizers decompose matrices, which fails without finite entries
-            for parameter in self.parameters.values():
-                parameter.data.fill_(torch.nan)
+        self.optimizer.step(*([] if evaluate is None else [self._closure(evaluate, params)]))
         self.steps += 1
 
-    def write(self, params: Params) -> None:
-        """Write the present parameters of the nets into those of the batch."""
-        for layer, parameter in self.parameters.items():
-            of_nets = params[layer][self._index]
-            params[layer][self._index] = parameter.data.view_as(of_nets)
+    def stop(self) -> None:
+        """End at NaN, after gradients that are not finite."""
+        for parameter in self.parameters.values():
+            parameter.data.fill_(torch.nan)
+        self.steps += 1
 
     @property
-    def _index(self) -> slice | list[int]:
+    def index(self) -> slice | list[int]:
         """Index of the nets in the batch; a slice if possible, which copies nothing."""
         first, last = self.nets[0], self.nets[-1]
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
@@ -279,14 +270,6 @@ class Group:
             if rates[layer] != self.rates[layer]:
                 group["max_lr" if "max_lr" in group else "lr"] = rates[layer]
         self.rates = rates
-
-    def _of_nets(self, layer: str, tensors: Params) -> torch.Tensor:
-        """Return a tensor of the nets of this optimizer, shaped like its parameter."""
-        return tensors[layer][self._index].view_as(self.parameters[layer])
-
-    def _is_finite(self) -> bool:
-        gradients = (parameter.grad for parameter in self.parameters.values())
-        return all(bool(gradient.isfinite().all()) for gradient in gradients if gradient is not None)
 
     def _closure(self, evaluate: Evaluate, params: Params) -> Callable[[], torch.Tensor]:
         """Return a function that sets the gradients of the single net, and returns its loss."""
@@ -303,6 +286,50 @@ class Group:
             return loss_of_net
 
         return loss
+
+
+def _read(groups: Sequence[Group], params: Params, gradients: Params) -> None:
+    """Copy parameters and gradients of nets into those of their optimizers."""
+    for layer, w in params.items():
+        parameters = [group.parameters[layer] for group in groups]
+        _copy(_of_groups(groups, layer, w), [parameter.data for parameter in parameters])
+        own_gradients = _of_groups(groups, layer, gradients[layer].clone())
+        for parameter, gradient in zip(parameters, own_gradients, strict=True):
+            parameter.grad = gradient
+
+
+def _write(groups: Sequence[Group], params: Params) -> None:
+    """Copy the parameters of optimizers into those of their nets."""
+    single = [group for group in groups if len(group.nets) == 1]
+    for layer, w in params.items():
+        _copy([group.parameters[layer].data for group in single], _of_groups(single, layer, w))
+        for group in groups:
+            if len(group.nets) > 1:
+                w[group.index] = group.parameters[layer].data.view_as(w[group.index])
+
+
+def _copy(sources: list[torch.Tensor], destinations: list[torch.Tensor]) -> None:
+    """Copy tensors in one call: single copies of small nets would take longer than their steps."""
+    if sources:
+        torch._foreach_copy_(destinations, sources)
+
+
+def _of_groups(groups: Sequence[Group], layer: str, tensor: torch.Tensor) -> list[torch.Tensor]:
+    """Return the nets of each optimizer, shaped like its parameter; those of a single net are views."""
+    by_net = tensor.unbind()
+    return [
+        (by_net[group.nets[0]] if len(group.nets) == 1 else tensor[group.index]).view_as(
+            group.parameters[layer]
+        )
+        for group in groups
+    ]
+
+
+def _with_finite(gradients: Params) -> list[bool]:
+    """Return whether all gradients of each net are finite."""
+    by_layer = [gradient.isfinite().reshape(len(gradient), -1).all(1) for gradient in gradients.values()]
+    finite: list[bool] = torch.stack(by_layer).all(0).tolist()
+    return finite
 
 
 def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]) -> list[list[int]]:
