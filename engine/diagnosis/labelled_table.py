@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.parts import BadInput
+from engine.problems.standardisation import moments
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -95,7 +96,5 @@ def standardised(train: Floats, tested: Sequence[Floats]) -> list[Floats]:
 
     A column that is constant on these rows becomes 0.
     """
-    mean, deviation = train.mean(0), train.std(0)
-    is_constant = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))
-    scale = np.where(is_constant, 0.0, 1 / np.where(is_constant, 1.0, deviation))
+    mean, scale = moments(train)
     return [(rows - mean) * scale for rows in (train, *tested)]
