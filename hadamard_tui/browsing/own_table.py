@@ -136,7 +136,7 @@ def document(choices: TableChoices, rows: Table) -> Raw:
             "The panel “why?” says which bounds apply to the selected learner."
         ),
         "problem": {
-            "matrix": {key: value for key, value in matrix.items() if value is not None},
+            "matrix": {key: setting for key, setting in matrix.items() if setting is not None},
             "target": target,
         },
         "protocol": protocol,
@@ -196,8 +196,8 @@ def completions(typed: str) -> list[str]:
 
     folder, slash, beginning = typed.rpartition("/")
     try:
-        with os.scandir(Path(folder + slash or ".").expanduser()) as entries:
-            names = [(entry.is_dir(), entry.name) for entry in islice(entries, MOST_ENTRIES)]
+        with os.scandir(Path(folder + slash or ".").expanduser()) as contents:
+            names = [(file.is_dir(), file.name) for file in islice(contents, MOST_ENTRIES)]
     except (OSError, RuntimeError, ValueError):  # no such folder, or no such user, or a null character
         return []
     matching = [

@@ -125,10 +125,10 @@ class DiagnosisPage(Framed[None]):
             self.query_one("#start").focus()
         return plan
 
-    def _number(self, field: str, least: int, most: int) -> int:
+    def _number(self, field: str, least: int, largest: int) -> int:
         typed = self.query_one(f"#{field}", Entry).value.strip()
-        if not typed.isdecimal() or not least <= int(typed) <= most:
-            raise BadInput(field, f"{typed!r} is no whole number from {least} to {most}")
+        if not typed.isdecimal() or not least <= int(typed) <= largest:
+            raise BadInput(field, f"{typed!r} is no whole number from {least} to {largest}")
         return int(typed)
 
     @on(Button.Pressed, "#start")

@@ -165,8 +165,8 @@ class Welcome(Framed[str | None]):
             yield Static(WHAT, markup=False)
             first = (preset_option(preset_name, presets.load(preset_name).title) for preset_name in FIRST)
             new = Option(f"Or start from nothing: {_in_a_sentence(NEW_TITLE)}", id=NEW)
-            own = Option(f"Or bring your own data: {_in_a_sentence(OWN_TABLE_TITLE)}", id=OWN_TABLE)
-            yield Lines(*first, Option(WALK, disabled=True), *_paths(), new, own, compact=True)
+            own_data = Option(f"Or bring your own data: {_in_a_sentence(OWN_TABLE_TITLE)}", id=OWN_TABLE)
+            yield Lines(*first, Option(WALK, disabled=True), *_paths(), new, own_data, compact=True)
 
     def on_key(self, event: events.Key) -> None:
         """Handle a key of the main screen.

@@ -194,14 +194,14 @@ class OwnTable(Framed[dict[str, Any] | None]):
     def _path_chosen(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         path = str(event.option.prompt)
-        entry = self.query_one("#path", Entry)
+        path_line = self.query_one("#path", Entry)
         if path.endswith("/"):
-            entry.value = path
-            entry.action_end()
-            entry.focus()
+            path_line.value = path
+            path_line.action_end()
+            path_line.focus()
         else:
             with self.prevent(Input.Changed):
-                entry.value = path
+                path_line.value = path
             self._open(path)
 
     def _open(self, path: str) -> None:
@@ -255,8 +255,8 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     @property
     def _label(self) -> int | None:
-        value = self.query_one("#label", Choice).value
-        return int(value) if value else None
+        column = self.query_one("#label", Choice).value
+        return int(column) if column else None
 
     def _choices(self) -> TableChoices:
         """Return the choices of the page. Raises: BadInput for a share or a column that is none."""
@@ -303,10 +303,10 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._table = None
             self._ask(error.where.rpartition(".")[2], error.fault)
         else:
-            left = ""
+            remark = ""
             if self._first is not None and self._first.words - {self._label}:
-                left = ". Runs leave columns of words out; diagnose can use them"
-            self._say(f"{self._table.report.sentence}{left}")
+                remark = ". Runs leave columns of words out; diagnose can use them"
+            self._say(f"{self._table.report.sentence}{remark}")
 
     @work(exclusive=True, group="table")
     async def _read_again(self) -> None:
@@ -422,8 +422,8 @@ def _choice_controls() -> Iterator[Widget]:
 
 def _setting_controls() -> Iterator[Widget]:
     """Yield the controls of the reader's settings, which are hidden until a file asks for them."""
-    for setting, values in SETTINGS.items():
-        choice = Choice([(words, words) for words in values], value=AUTO, id=setting)
+    for setting, choices in SETTINGS.items():
+        choice = Choice([(words, words) for words in choices], value=AUTO, id=setting)
         yield Horizontal(Static(setting), choice, id=f"setting-{setting}", classes="setting")
     array = compact(Entry("", id="array", placeholder="its name"))
     yield Horizontal(Static("array"), array, id="setting-array", classes="setting")

@@ -14,7 +14,7 @@ from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import entry_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing import preview as thumbnails
-from hadamard_tui.browsing.preset_list import NEW, PATHS, YOURS, best, groups, matching, shown_name
+from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE, PATHS, YOURS, best, groups, matching, shown_name
 from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, Thumbnail, preview
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import MOTIONS
@@ -41,8 +41,8 @@ def matching_names(typed: str) -> list[str]:
 
 @pytest.mark.slow
 def test_the_list_begins_with_fifteen_presets_and_the_paths_and_has_all_others_below_their_subject():
-    (yours, (new,)), (first, begin_here), (paths, seven), *other_groups = groups()
-    assert (yours, new.name) == (YOURS, NEW)
+    (yours, (new, own_data)), (first, begin_here), (paths, seven), *other_groups = groups()
+    assert (yours, new.name, own_data.name) == (YOURS, NEW, OWN_TABLE)
     assert (first, paths) == ("Fifteen presets to begin with", PATHS)
     assert [entry.name for entry in begin_here] == [stop.preset for stop in talks()[ESSENTIALS].stops]
     assert (len(begin_here), len(seven)) == (15, 7)

@@ -190,9 +190,9 @@ async def test_the_label_is_any_column_and_no_file_is_no_crash(app: HadamardApp,
         page = await at_the_page(app, pilot)
         await pilot.press(*"nowhere.csv", "enter")
         await until(pilot, lambda: "there is no file" in report(app))
-        entry = page.query_one("#path", Entry)
-        entry.value = ""
-        entry.focus()
+        path_line = page.query_one("#path", Entry)
+        path_line.value = ""
+        path_line.focus()
         await until(pilot, lambda: page.query_one("#files", Lines).option_count > 1)
         await pilot.press("enter")
         await until(pilot, lambda: "label column 'price'" in report(app))

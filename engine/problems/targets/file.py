@@ -106,9 +106,8 @@ class File(Target, frozen=True, tag="file"):
         report, labels = matrix.data_report(), self._labels(matrix)
         assert report is not None, "labels of the matrix come from a file"
         classes = labels.classes.in_words if labels.classes is not None and labels.are_words else ""
-        return report.of_labels(
-            labels.numbers.shape[1], f"labels: {classes or 'numbers as they are'}", classes
-        )
+        numbers = "standardised" if self.standardise else "numbers as they are"
+        return report.of_labels(labels.numbers.shape[1], f"labels: {classes or numbers}", classes)
 
     def _labels(self, matrix: Matrix) -> RowLabels:
         """Return the labels of the rows. Raises: BadInput for an unusable or missing file."""
