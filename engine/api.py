@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from engine.claims import Outcome
 from engine.core.outside import outside
 from engine.core.parts import BadInput
-from engine.judging.named_rule import rule_of
+from engine.judging.named_rule import rule_of, title_of
 from engine.judging.rule_judgement import RuleJudgement, judge_rule
 from engine.pictures.view import View
 from engine.results import tables
@@ -308,5 +308,5 @@ def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None
     Raises: BadInput.
     """
     update = rule_of(rule)
-    name = rule if isinstance(rule, str) else getattr(rule, "__name__", update.kind)
+    name = title_of(rule, update) if isinstance(rule, str) else getattr(rule, "__name__", update.kind)
     return judge_rule(update, name, going=progress or (lambda share: None))

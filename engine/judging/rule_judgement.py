@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import NamedTuple
 
 import msgspec
@@ -26,6 +27,9 @@ RATES = 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
 
 D, STEPS, SPACING = 64, 150, 8
 """Features, steps per model, and distance between numbers of examples."""
+
+ROUND = 10
+"""Steps between two reports of progress. The models of all numbers of examples advance together."""
 
 CONVERGED = 1e-12
 """Training loss at which training ends."""
@@ -176,12 +180,16 @@ def judge_rule(
     Raises: BadInput for a rule that trains no linear neuron, or that moves nothing.
     """
     losses, refused = {}, {}
+    parts = 1 + len(PROBLEMS)
     with threads(1):  # tensors are small
-        symmetries = rules.symmetries(update)
+        symmetries = rules.symmetries(update, going=lambda share: going(share / parts))
         for number, problem in enumerate(PROBLEMS, start=1):
-            going(number / (1 + len(PROBLEMS)))
+
+            def of_problem(share: float, number: int = number) -> None:
+                going((number + share) / parts)
+
             try:
-                losses[problem] = losses_on(problem, update, spacing)
+                losses[problem] = losses_on(problem, update, spacing, of_problem)
             except BadInput as error:
                 refused[problem] = error.fault
     going(1.0)
@@ -190,9 +198,17 @@ def judge_rule(
     return RuleJudgement(name or update.kind, verdicts, symmetries, contradictions, losses, refused)
 
 
-def losses_on(problem: str, update: Update, spacing: int = SPACING) -> list[LossBesideBound]:
+def losses_on(
+    problem: str, update: Update, spacing: int = SPACING, going: Going = lambda done: None
+) -> list[LossBesideBound]:
     """Return the losses of a rule on a problem, for every k that `spacing` divides. Raises: BadInput."""
-    trace = run(contest(problem, update, spacing))
+    updates = count(0, ROUND)
+
+    def gate() -> int:
+        going(min(next(updates) / STEPS, 1.0))
+        return ROUND
+
+    trace = run(contest(problem, update, spacing), gate)
     points = []
     for record, k in enumerate(range(0, MARKS[-1] + 1, spacing)):
         by_rate = [_LossAtRate.of(curve, MEASURES[problem], record) for curve in trace.curves]

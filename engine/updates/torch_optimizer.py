@@ -13,6 +13,7 @@ from msgspec import Meta
 from engine.core import optimizers
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
+from engine.core.outside import located
 from engine.core.params import Params
 from engine.core.parts import SELDOM, BadInput, Verdict
 from engine.core.texts import reason_of
@@ -137,8 +138,9 @@ class Torch(Update, frozen=True, tag="torch"):
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # optimizers raise errors of any kind
-            fault = f"its step fails: {reason_of(error)}"
-            raise BadInput(f"{self.library}: {self.name}", fault) from error
+            is_of_user = self.name in optimizers.registered
+            reason = located(error, self._optimizer.step) if is_of_user else reason_of(error)
+            raise BadInput(f"{self.library}: {self.name}", f"its step fails: {reason}") from error
 
     def _groups(
         self, params: Params, by_net: Sequence[NetRates], groups: Sequence[Group], active: frozenset[int]

@@ -18,6 +18,7 @@ from hadamard_tui.commands.options import (
     Device,
     Fresh,
     NoParts,
+    Out,
     Parts,
     Settings,
     flag,
@@ -38,14 +39,7 @@ def run_headless(
     device: Device = None,
     path: ComputedBy = None,
     as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Also write the result as JSON to a file; - is standard output, with nothing else.",
-        ),
-    ] = None,
+    out: Out = None,
     exports: Annotated[
         list[Path] | None,
         typer.Option(

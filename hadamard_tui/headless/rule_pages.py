@@ -14,7 +14,7 @@ from rich.text import Text
 
 from engine.core.outside import outside
 from engine.core.texts import listed
-from engine.judging.named_rule import named_rule
+from engine.judging.named_rule import named_rule, title_of
 from engine.judging.rule_judgement import (
     MARKS,
     RATES,
@@ -63,8 +63,9 @@ def page(name: str, settings: Sequence[str], errors: Console) -> Page:
     Progress is shown on `errors`. Raises: BadInput.
     """
     rule = named_rule(name, dict(reading.setting(text) for text in settings))
+    title = title_of(name, rule)
     with console.progress(errors) as show:
-        judged = judge_rule(rule, name.rpartition(":")[2], going=lambda share: show(f"judging {name}", share))
+        judged = judge_rule(rule, title, going=lambda share: show(f"judging {title}", share))
     return Page(
         lambda terminal: shown(judged, terminal),
         as_json(judged) | {"parts": outside.origins()},

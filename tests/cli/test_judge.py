@@ -160,11 +160,12 @@ def test_json_and_markdown_of_a_rule_say_the_same() -> None:
 
 @pytest.mark.slow
 def test_an_optimizer_in_a_file_is_judged(program: Program, tmp_path: Path) -> None:
-    file, page = tmp_path / "my_rule.py", tmp_path / "page.md"
+    file, page, out = (tmp_path / name for name in ("my_rule.py", "page.md", "result.json"))
     file.write_text(OPTIMIZER)
-    answer = program("judge", f"{file}:SignSteps", "--json", "--markdown", str(page))
+    answer = program("judge", str(file), "--out", str(out), "--markdown", str(page))
     assert answer.returncode == 0, answer.stderr
-    document = json.loads(answer.stdout)
+    assert answer.stdout.startswith("SignSteps, by measurement: invariant under permutations, sign flips")
+    document = json.loads(out.read_text())
     assert document["symmetries"][0]["verdict"] == "not invariant"
     (origin,) = document["parts"]
     assert origin == {"file": str(file), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}

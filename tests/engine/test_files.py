@@ -467,10 +467,10 @@ def test_more_tables_are_read_than_are_held(tmp_path):
     assert len(table._held) <= table.HELD
 
 
-def drawn_from(tmp_path, rows, labels, **more):
+def drawn_from(tmp_path, rows, labels, **settings):
     np.savetxt(tmp_path / "X.csv", np.column_stack([rows, labels]), delimiter=",", fmt="%.17g")
     matrix = {"kind": "file", "path": str(tmp_path / "X.csv"), "header": False, "index": False, "label": -1}
-    return experiment(matrix | more, "file", protocol=STEPS, replicas=2, dtype="float64")
+    return experiment(matrix | settings, "file", protocol=STEPS, replicas=2, dtype="float64")
 
 
 STEPS = {"kind": "steps", "steps": 3, "train": "training"}
@@ -482,15 +482,15 @@ def test_features_are_standardised_as_by_scikit_learn_on_the_training_rows(permu
 
     generator = np.random.default_rng(2)
     rows = 100 * generator.random(4) + generator.standard_normal((40, 4)) * [1, 1e3, 1e-3, 0]
-    more = {"standardise": True, "test_share": 0.3, "permute": permute, "bias": True}
-    described = drawn_from(tmp_path, rows, np.arange(40.0), **more)
+    settings = {"standardise": True, "test_share": 0.3, "permute": permute, "bias": True}
+    described = drawn_from(tmp_path, rows, np.arange(40.0), **settings)
     assert described.protocol.train == 28
-    data = data_of(described)
+    examples = data_of(described)
     for replica in range(2):
-        order = data.labels[replica].numpy().astype(int)
+        order = examples.labels[replica].numpy().astype(int)
         assert np.array_equal(order, np.arange(40)) is not permute
         expected = StandardScaler().fit(rows[order[:28]]).transform(rows[order])
-        seen = data.instances.rows[replica].numpy()
+        seen = examples.instances.rows[replica].numpy()
         np.testing.assert_allclose(seen[:, :3], expected[:, :3], rtol=1e-9, atol=1e-9)
         assert (seen[:, 3] == 0).all(), "a constant column"
         assert (seen[:, 4] == 1).all(), "the bias"
@@ -506,11 +506,11 @@ def test_ridge_on_standardised_rows_of_a_file_predicts_the_held_out_rows_as_scik
     labels = rows @ [1, 0.1, 5] + generator.standard_normal(50)
     np.savetxt(tmp_path / "X.csv", np.column_stack([rows, labels]), delimiter=",", fmt="%.17g")
     matrix = {"kind": "file", "path": str(tmp_path / "X.csv"), "header": False, "index": False, "label": -1}
-    chosen = {"standardise": True, "test_share": 0.2, "rotate": True}
+    settings = {"standardise": True, "test_share": 0.2, "rotate": True}
     learners = {"R": {"solver": {"kind": "sklearn", "name": "Ridge", "options": {"alpha": 2.0}}}}
     measures = [{"kind": "loss", "rows": "test"}]
     words = {"learners": learners, "protocol": STEPS, "measures": measures, "dtype": "float64"}
-    measured = run(experiment(matrix | chosen, "file", **words)).curves[0].mean("unseen")[-1]
+    measured = run(experiment(matrix | settings, "file", **words)).curves[0].mean("unseen")[-1]
     model = make_pipeline(StandardScaler(), Ridge(alpha=2.0)).fit(rows[:40], labels[:40])
     assert measured == pytest.approx(((model.predict(rows[40:]) - labels[40:]) ** 2).mean(), rel=1e-9)
 
@@ -531,13 +531,13 @@ def test_learning_from_held_out_rows_is_refused(protocol, remedy, tmp_path):
         experiment(matrix | {"test_share": 0.2}, "constant", protocol=protocol)
     if remedy.endswith('"training"'):
         kind = protocol if isinstance(protocol, str) else protocol["kind"]
-        chosen = {"kind": kind, remedy.split(".")[1].split(" ")[0]: "training"}
-        experiment(matrix | {"test_share": 0.2}, "constant", protocol=chosen)
+        settings = {"kind": kind, remedy.split(".")[1].split(" ")[0]: "training"}
+        experiment(matrix | {"test_share": 0.2}, "constant", protocol=settings)
 
 
 def test_a_bias_is_the_constant_target_and_repeated_rows_are_counted(tmp_path):
     matrix = {"kind": "file", "path": write(tmp_path / "X.npy", X), "bias": True, "repeat": 1}
     described = experiment(matrix | {"test_share": 0.25}, "constant", protocol=STEPS)
-    data = data_of(described)
+    examples = data_of(described)
     assert described.protocol.train == 6
-    assert np.array_equal(data.instances.rows[0, :, 3].numpy(), data.labels[0].numpy())
+    assert np.array_equal(examples.instances.rows[0, :, 3].numpy(), examples.labels[0].numpy())
