@@ -115,7 +115,7 @@ def test_own_presets_stand_first_and_one_that_is_broken_says_why(tmp_path: Path)
         (tmp_path / f"{name}.toml").write_text(text)
         state_file.add_own_preset(tmp_path / f"{name}.toml")
     heading, own_entries = groups(str(tmp_path / "mine.toml"))[0]
-    broken, mine, new = sorted(own_entries, key=shown_name)
+    broken, mine, new, _ = sorted(own_entries, key=shown_name)
     assert own_entries[0] is new
     assert heading == YOURS
     assert (shown_name(mine), mine.title) == ("mine", presets.load("rank-64").title)
@@ -207,7 +207,7 @@ async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_t
         assert "Gradient descent needs" in screen_text(app)
         await pilot.press("G")
         last = standing(options)
-        await pilot.press("g", "j", "j", "j", "f2")
+        await pilot.press("g", "j", "j", "j", "j", "f2")
         assert (standing(options), last) == ("hadamard-128-weights", options.get_option_at_index(-1).id)
         await pilot.press("k", "up", "escape", "slash")
         assert standing(options) == "hadamard-128-weights"
