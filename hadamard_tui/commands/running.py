@@ -124,8 +124,8 @@ def run_headless(
             from hadamard_tui.headless import summary
             from hadamard_tui.tours import onward
 
-            steps = onward(preset)
-            summary.show(done, console.output(), bool(settings), bounds, notes, steps)
+            steps = () if settings else onward(preset)
+            summary.show(done, console.output(), settings or (), bounds, notes, steps)
 
     with Delivery() as delivery:
         delivery.attempt(show)

@@ -62,7 +62,7 @@ def show_run(run: Word, as_json: AsJson = False) -> None:
     out = console.output()
     out.print(f"{stored.id}  {run_listing.state(stored)}  version {stored.version}", soft_wrap=True)
     if done.results.traces:
-        summary.show(done, out, changed=False)
+        summary.show(done, out)
 
 
 @command("diff")
