@@ -40,6 +40,7 @@ BAR = 30
 class DiagnosisPage(Framed[None]):
     """Page that announces, runs and answers a diagnosis. Closing it stops the diagnosis."""
 
+    AUTO_FOCUS = "#start"
     DEFAULT_CSS = """
     DiagnosisPage > Vertical { width: 100%; max-width: 132; height: 100%; }
     DiagnosisPage Horizontal { height: 1; }
