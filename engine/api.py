@@ -51,6 +51,9 @@ SECONDS = 0.1
 """Seconds between two calls of a callback."""
 
 
+Judgement = RuleJudgement
+
+
 @dataclass(frozen=True)
 class Preset:
     """A preset as it is loaded."""
@@ -301,7 +304,7 @@ def verify(setup: Preset | PresetName, progress: Progress | None = None) -> list
     return run(setup, progress=progress).claims
 
 
-def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> RuleJudgement:
+def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> Judgement:
     """Return the judgement of an update rule: its symmetries, and its losses beside the bound.
 
     The rule is a name as `hadamard-tui judge` takes it, a class of torch optimizers, or a rule of the engine.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,6 +22,9 @@ from engine.spec.experiment import Experiment
 from engine.symmetry import rules
 from engine.symmetry.rules import Symmetry
 from engine.updates import Update
+
+if TYPE_CHECKING:
+    import pandas
 
 RATES = 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
 """Rates that every rule tries; the best one counts for every number of examples."""
@@ -104,7 +108,7 @@ class LossBesideBound(NamedTuple):
         return "below" if self.loss < self.bound else "above"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RuleJudgement:
     """Symmetries of a rule, and its losses on problems whose label is a single feature."""
 
@@ -127,6 +131,21 @@ class RuleJudgement:
         lines += [f"{problem}, {point}" for problem, points in self.losses.items() for point in points]
         lines += [f"{problem}: not run; {reason}" for problem, reason in self.refused.items()]
         return "\n".join([*lines, *self.contradictions])
+
+    def __repr__(self) -> str:
+        return f"<Judgement of {self.measured}>"
+
+    def to_json(self) -> str:
+        """Return the judgement as `hadamard-tui judge --json` prints it, without the files of parts."""
+        from engine.judging.rule_tables import as_json
+
+        return json.dumps(as_json(self), ensure_ascii=False)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the losses as a table with a row per problem and k, and the symmetries in `attrs`."""
+        from engine.judging.rule_tables import as_frame
+
+        return as_frame(self)
 
     @property
     def measured(self) -> str:
