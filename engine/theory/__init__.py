@@ -116,13 +116,13 @@ class At:
     """Values of each further dimension of the measure, by its name."""
 
     of_learner: Learner | None = None
-    """Learner for which a line is computed that is `per_learner`."""
+    """Learner for which a `per_learner` line is computed."""
 
     of_rate: float | None = None
     """Learning rate of this learner."""
 
     measured: Measured = field(default_factory=dict)
-    """Measures of the learner's run at the records so far, for a line that is `along_runs`."""
+    """Measures of the learner's run at the records so far, for an `along_runs` line."""
 
     runs: Mapping[str, Measured] = field(default_factory=dict)
     """Measures of the other training runs that the line names in `runs`, by the names of the runs."""
@@ -295,7 +295,7 @@ class Line(Part, frozen=True):
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
         """Return the other training runs that `value` reads from `at.runs`, by name.
 
-        The learner has a single rate.
+        `learner` is the learner of one curve, with a single rate.
         """
         return {}
 
@@ -414,7 +414,7 @@ def loss_constant(setup: Setup) -> float:
 
 
 def times_constant(factor: str, setup: Setup) -> str:
-    """Return the formula of c times a factor in parentheses.
+    """Return the product of c and `factor` as text; `factor` is in parentheses.
 
     The formula shows the value of c, unless c = 1.
     """
@@ -431,11 +431,12 @@ def in_words(constant: float) -> str:
 
 
 def fair_signs(setup: Setup, reason: str) -> Finding:
-    """Return whether an unknown sign of a row's label costs c on average over rows; if so, with `reason`.
+    """Return whether an unknown sign of a row's label costs c on average over rows.
 
-    The sign is unknown if the label is an independent fair coin, or if it changes sign with a row of unknown
-    sign. For labels ±1, it costs c. For square loss, it costs y². The mean of y² over rows in random order is
-    ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only raises the cost.
+    If it does, the finding gives `reason`. The sign is unknown if the label is an independent fair coin, or
+    if it changes sign with a row of unknown sign. For labels ±1, it costs c. For square loss, it costs y².
+    The mean of y² over rows in random order is ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only
+    raises the cost.
     """
     problem = setup.problem
     if problem.labels_are_coins:
