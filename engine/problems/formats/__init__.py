@@ -129,6 +129,9 @@ class Content:
     has_labels: bool = False
     """Whether the format has labels beside the columns."""
 
+    first_rows: tuple[Sequence[str], ...] = ()
+    """Cells of the first rows of a text file; empty for other formats."""
+
 
 class Format(NamedTuple):
     """Reader of one kind of file."""

@@ -87,7 +87,14 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         truth_values=frozenset(truth_values_in(dialect)),
         words={column: f"words such as {quoted_cell(word)}" for column, word in words_in(dialect)},
         notes=tuple(_notes(dialect, lines, suffix)),
+        first_rows=dialect.rows,
     )
+
+
+def first_lines(file: Path, count: int) -> list[str]:
+    """Return up to `count` lines at the beginning of a file. Raises: NotATable."""
+    with _opened(file) as stream:
+        return list(itertools.islice(_first_lines(stream), count))
 
 
 def faults() -> tuple[type[Exception], ...]:
