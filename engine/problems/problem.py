@@ -51,8 +51,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def one_hot(self) -> bool:
-        """Whether every instance has a label above 0 for one target, its class, and 0 for the other targets.
-        """
+        """Whether every instance has a label above 0 for one target, its class, and 0 for all others."""
         return self.noise == 0 and self.labels == "soft" and self.target_structure.one_hot
 
     @property
