@@ -16,7 +16,7 @@ from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import MOST, Finished, Gate, Loaded, run
 from engine.runtime.run import Event as RunEvent
 from engine.runtime.run_writer import RunWriter
-from engine.runtime.store import StoredRun
+from engine.runtime.stored_run import StoredRun
 from engine.spec.sweep import Sweep
 
 

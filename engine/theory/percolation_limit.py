@@ -13,7 +13,9 @@ from engine.theory import At, Floats, LineStructure, loss_constant
 from engine.theory.percolation import OfFactors, Percolation
 
 ITERATIONS = 10_000
-"""Iterations from 1: a few reach the fixed point to rounding, except for k near √(d d′), where it is 0."""
+"""Largest number of iterations from ρ = 1. A few reach the fixed point up to rounding, except for k near √(d
+d′), where the fixed point is 0.
+"""
 
 
 class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
@@ -49,7 +51,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
 
 def limit(kappa: Floats, other: Floats) -> Floats:
-    """Return 1 − ρρ′ for κ and κ′, of the largest solution."""
+    """Return 1 − ρρ′ for κ and κ′ (`other`), where ρ and ρ′ are the largest solution."""
     rho = np.ones_like(kappa)
     for _ in range(ITERATIONS):
         before, columns = rho, -np.expm1(-other * rho)

@@ -182,7 +182,7 @@ def share_page(
         console.output().print(place_file(page, content))
         return exit_code
     if preset.endswith(SUFFIX) and not settings and not device:
-        from hadamard_tui.headless.run_listing import done as stored
+        from hadamard_tui.headless.stored_results import done as stored
 
         run, done = stored(Path(preset))
         content = web_page(done.results, done.outcomes, run.preset, run.document)
