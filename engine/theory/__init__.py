@@ -116,13 +116,13 @@ class At:
     """Values of each further dimension of the measure, by its name."""
 
     of_learner: Learner | None = None
-    """Learner for which a line is computed that is `per_learner`."""
+    """Learner for which a `per_learner` line is computed."""
 
     of_rate: float | None = None
-    """Learning rate of this learner."""
+    """Learning rate of `of_learner`."""
 
     measured: Measured = field(default_factory=dict)
-    """Measures of the learner's run at the records so far, for a line that is `along_runs`."""
+    """Measures of the learner's run at the records so far, for an `along_runs` line."""
 
     runs: Mapping[str, Measured] = field(default_factory=dict)
     """Measures of the other training runs that the line names in `runs`, by the names of the runs."""
@@ -157,14 +157,14 @@ class At:
 
     @property
     def rate(self) -> float:
-        """Learning rate of this learner. Raises: TypeError if the learner has none."""
+        """Learning rate of `learner`. Raises: TypeError if it has none."""
         if self.of_rate is None:
             raise TypeError("only a line of a learner with a given rate has a rate")
         return self.of_rate
 
     @property
     def start(self) -> Descent:
-        """State of this learner, at this learning rate, before its first step."""
+        """State of `learner`, at its learning rate, before its first step."""
         update = self.learner.update
         if self.of_rate is not None and update is not None:
             update = msgspec.structs.replace(update, lr=self.of_rate)
@@ -264,7 +264,7 @@ class Line(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the line, which no other drawn line of its kind has."""
+        """Name of the line; it is unique among the drawn lines of its kind."""
         return self.kind
 
     @property
@@ -295,7 +295,7 @@ class Line(Part, frozen=True):
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
         """Return the other training runs that `value` reads from `at.runs`, by name.
 
-        The learner has a single rate.
+        `learner` is the learner of one curve, with a single rate.
         """
         return {}
 
@@ -311,8 +311,8 @@ class Line(Part, frozen=True):
 def on_problem(line: Line, setup: Setup) -> Finding:
     """Return whether a line holds for problem and protocol, and the reason.
 
-    In addition to `holds`, hypotheses must have learned from exactly k different rows if the line requires
-    this.
+    In addition to `holds`, this checks that hypotheses have learned from exactly k different rows if the line
+    requires it.
     """
     holds, structure = line.holds(setup), line.structure()
     if not holds.holds or not structure.needs_k_rows or structure.direction == "reference":
@@ -414,7 +414,7 @@ def loss_constant(setup: Setup) -> float:
 
 
 def times_constant(factor: str, setup: Setup) -> str:
-    """Return the formula of c times a factor in parentheses.
+    """Return the product of c and `factor` as text; `factor` is in parentheses.
 
     The formula shows the value of c, unless c = 1.
     """
@@ -431,11 +431,12 @@ def in_words(constant: float) -> str:
 
 
 def fair_signs(setup: Setup, reason: str) -> Finding:
-    """Return whether an unknown sign of a row's label costs c on average over rows; if so, with `reason`.
+    """Return whether an unknown sign of a row's label costs c on average over rows.
 
-    The sign is unknown if the label is an independent fair coin, or if it changes sign with a row of unknown
-    sign. For labels ±1, it costs c. For square loss, it costs y². The mean of y² over rows in random order is
-    ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only raises the cost.
+    If it does, the finding gives `reason`. The sign is unknown if the label is an independent fair coin, or
+    if it changes sign with a row of unknown sign. For labels ±1, it costs c. For square loss, it costs y².
+    The mean of y² over rows in random order is ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only
+    raises the cost.
     """
     problem = setup.problem
     if problem.labels_are_coins:

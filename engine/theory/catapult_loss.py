@@ -20,19 +20,19 @@ class Beginning(NamedTuple):
     """Quantities of every replica at the start, [R], which determine all later errors and kernels."""
 
     errors: Floats
-    """r = ŷ − y."""
+    """Errors r = ŷ − y."""
 
     kernels: Floats
-    """λ = ‖∇ŷ‖²."""
+    """Kernels λ = ‖∇ŷ‖²."""
 
     targets: Floats
-    """y."""
+    """Labels y."""
 
     shares: Floats
-    """q = ‖∂ŷ/∂W₁‖²/‖W₂‖², which is ‖x‖²/(md) in the NTK parametrisation."""
+    """Shares q = ‖∂ŷ/∂W₁‖²/‖W₂‖², which are ‖x‖²/(md) in the NTK parametrisation."""
 
     rates: Floats
-    """γ = 2η."""
+    """Rates γ = 2η."""
 
 
 class TwoLinearLayers(Line, frozen=True):

@@ -20,10 +20,11 @@ distances of 2, 3 and 5 points of the disc, which are 2, √3 and 2 sin 36°.
 
 
 class CoveringPacking(Line, frozen=True, tag="covering-packing"):
-    """3 · 2^(−b/2): the largest radius of a farthest-point covering of points of the unit disc by 2^b balls.
+    """3 · 2^(−b/2): upper bound on the radius of a farthest-point covering of points of the unit disc.
 
-    The centres and the farthest point are at distances of at least r from each other, so that discs of radius
-    r/2 around them are disjoint. Source: Cohen et al. 2021; theory/kernels-and-entropy#entropy.
+    The covering has 2^b balls. Their centres and the farthest point are at distances of at least r from each
+    other, so that discs of radius r/2 around them are disjoint. Source: Cohen et al. 2021;
+    theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "bound by packing"

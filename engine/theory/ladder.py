@@ -1,4 +1,4 @@
-"""The lower bound for learners of products of many factors, by the rank of the products seen."""
+"""A lower bound on products of many factors, by the F₂-rank of the products seen."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ class LazyStart(NamedTuple):
     """Quantities of every replica at the start that determine the bounds."""
 
     losses: Floats
-    """Square loss L₀, [R]."""
+    """Square losses L₀, [R]."""
 
     exponents: Floats
     """γλ₀/m, the least decrease of ln L in a step, [R]."""
 
     rates: Floats
-    """γ = 2η, [R]."""
+    """Rates γ = 2η, [R]."""
 
     mean: MeanKernel
     """Mean kernel of the first layer, and the quantities that bound its gradients."""

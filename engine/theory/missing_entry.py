@@ -1,4 +1,4 @@
-"""Lower bound on the missing entry of a matrix when no factors can fit the other entries."""
+"""Lower bound on the missing entry of a 2 × 2 matrix that is a product with positive determinant."""
 
 from __future__ import annotations
 

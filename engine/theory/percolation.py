@@ -27,10 +27,11 @@ from engine.theory import (
 
 
 class OfFactors(Line, frozen=True):
-    """Base class of lines about learners of x¹ ⊗ … ⊗ xʳ that are invariant under rotations of every factor.
+    """Base class of theory lines on x¹ ⊗ … ⊗ xʳ for learners that rotations of single factors do not affect.
 
-    Their predictions have the same distribution as if the factors were √d_l e_i. So the random signs of the
-    rows influence predictions only through the labels, which are products of one fair sign for every factor.
+    The predictions of such learners have the same distribution as if the factors were √d_l e_i. So the random
+    signs of the rows influence predictions only through the labels, which are products of one fair sign for
+    every factor.
     """
 
     def structure(self) -> LineStructure:

@@ -17,7 +17,7 @@ from engine.theory import At, Floats, Line, LineStructure, RotationInvariant, sh
 
 
 class HalfSpace(Line, frozen=True):
-    """Base class of lines about the 0/1 error on labels sign(xᵀw*) of Gaussian x in d dimensions.
+    """Base class of theory lines about the 0/1 error on labels sign(xᵀw*) of Gaussian x in d dimensions.
 
     After k examples, the error depends on α = k/(d − 1), because d − 1 directions carry noise. At finite d,
     measured errors are nearer to the limit at this α than at k/d. Source: theory/symmetry#half-spaces.
@@ -53,10 +53,10 @@ class HalfSpace(Line, frozen=True):
 
 
 class OfSolver(HalfSpace, frozen=True):
-    """Base class of lines about the error of one solver, which apply to this solver only."""
+    """Base class of theory lines about the error of one solver; they apply to this solver only."""
 
     solver: ClassVar[str]
-    """Kind of this solver."""
+    """Kind of the solver that the line is about."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)
