@@ -78,7 +78,7 @@ def pieces_of_one_layer(width: int, cw: float, cb: float, low: float, high: floa
 
 
 FAR = 1e9
-"""Half the side of the square that stands for the whole plane, in units of the inputs."""
+"""Half the side of the square that represents the whole plane, in units of the inputs."""
 
 THIN = 1e-12
 """A signal at a corner counts as 0 below this relative size, so that rounding creates no cells."""
@@ -119,7 +119,7 @@ def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
 
 
 def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
-    """Return the two parts of a convex polygon on either side of a line.
+    """Return the two parts of a convex polygon on either side of a straight line.
 
     If the line does not cross the polygon, return the polygon alone.
     """
