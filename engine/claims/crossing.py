@@ -1,4 +1,4 @@
-"""Crossing of two curves."""
+"""Claim about the crossing of two curves, or of a curve and a theory line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Difference of a curve and a second curve, or a theory line."""
+"""Claim about the difference of a curve and a second curve, or a theory line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Divergence of a learner."""
+"""Claim that a learner diverges."""
 
 from __future__ import annotations
 

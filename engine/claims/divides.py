@@ -1,4 +1,4 @@
-"""The contour of a theory line divides a heat map."""
+"""Claim that the contour of a theory line divides a heat map."""
 
 from __future__ import annotations
 

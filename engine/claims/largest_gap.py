@@ -1,4 +1,4 @@
-"""Place of the largest gap between neighbouring values of a curve."""
+"""Claim about the place of the largest gap between neighbouring values of a curve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
     """The largest ratio of neighbouring values of a curve is between the place `at` and the next place.
 
-    This must hold in a share of the replicas. For a spectrum that ends in noise, the place is the rank.
+    This must hold in a share of the replicas. For a spectrum whose tail is noise, the place is the rank.
     """
 
     example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'

@@ -1,4 +1,4 @@
-"""A curve compared with a theory line."""
+"""Claim that compares a curve with a theory line."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return x, y - np.interp(x, line.x, line.y), tolerance, error
 
     def _beyond(self, gap: Floats) -> Floats:
-        """Return how far a curve is on the wrong side of the line, or from a line that it follows."""
+        """Return how far a curve is on the wrong side of its line, or off a line that it must follow."""
         return -gap if self.never_below else gap if self.never_above else np.abs(gap)
 
 

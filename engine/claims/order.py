@@ -1,4 +1,4 @@
-"""Order of two curves."""
+"""Claim about the order of two curves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
-    """A curve is below a second curve at the place `at`; without `at`, it is nowhere above it.
+    """A curve is below a second curve at the place `at`, or, without `at`, nowhere above the second curve.
 
     A curve that is above only by rounding counts as not above.
     """

@@ -1,4 +1,4 @@
-"""Ratio of a curve to a second curve, or to a theory line."""
+"""Claim about the ratio of a curve to a second curve, or to a theory line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Share of replicas that satisfy a condition."""
+"""Claim about the share of replicas that satisfy a condition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Value of a curve at one place."""
+"""Claim about the value of a curve at one place."""
 
 from __future__ import annotations
 

@@ -6,10 +6,11 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -76,13 +77,14 @@ def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     measured = _Measurement(table, plan, progress)
-    # scikit-learn warns of single penalties that have not converged. It sets and restores the process's
-    # filters from both threads, so that filters of a block here would be lost.
-    warnings.filterwarnings("ignore", module=r"sklearn\.")
     # Limits hold for libraries that are loaded, and that of OpenMP only in the thread that sets it. Boosted
     # trees would otherwise start a thread for every core in each worker, and these threads wait by spinning.
     one_thread_each = partial(threadpool_limits, 1, user_api="openmp")
-    with threadpool_limits(1), ThreadPoolExecutor(WORKERS, "diagnosis", one_thread_each) as pool:
+    with (
+        _without_warnings_of_libraries(),
+        threadpool_limits(1),
+        ThreadPoolExecutor(WORKERS, "diagnosis", one_thread_each) as pool,
+    ):
         jobs = [pool.submit(copy_context().run, work) for work in measured.works()]
         try:
             for job in jobs:
@@ -94,6 +96,24 @@ def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share
             for job in jobs:
                 job.cancel()
     return measured.diagnosis()
+
+
+@contextmanager
+def _without_warnings_of_libraries() -> Iterator[None]:
+    """Drop the warnings of installed libraries inside the block, in all threads.
+
+    scikit-learn warns of single penalties that have not converged. It empties and refills the filters of the
+    process from both workers, so that no filter lasts. It leaves the function that shows warnings alone.
+    """
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def show_ours(message: Any, category: Any, filename: str, *further: Any, **named: Any) -> None:
+            if "site-packages" not in filename:
+                show(message, category, filename, *further, **named)
+
+        warnings.showwarning = show_ours
+        yield
 
 
 class Split(NamedTuple):
@@ -163,8 +183,8 @@ class _Measurement:
 
     def _sides(self, split: Split, size: int) -> Sides:
         """Return training rows and tested rows, standardised by the former: before and after the rotation."""
-        features = self._table.features
-        rows, tested = standardised(features[split.order[:size]], [features[split.tested]])
+        train, asked = self._table.rows_of(split.order[:size], split.tested)
+        rows, tested = standardised(train, [asked])
         return (rows, tested), (rows @ split.rotation.T, tested @ split.rotation.T)
 
     def _fit_split(self, split: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +42,12 @@ class LabelledTable:
     notes: tuple[str, ...] = ()
     """How the columns of the file became features, one sentence per column or file."""
 
+    encode: Callable[[Indices, Indices], tuple[Floats, Floats]] | None = None
+    """Function of training rows and tested rows that returns their features, learned from the former alone.
+
+    None if features are numbers as they are.
+    """
+
     def __post_init__(self) -> None:
         rows, width = self.features.shape
         if not 1 < width <= MOST_FEATURES:
@@ -56,6 +62,12 @@ class LabelledTable:
             )
         if (self.labels == self.labels[0]).all():
             raise BadInput(self.label, "all labels are equal, so that nothing can be learned")
+
+    def rows_of(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
+        """Return the features of training rows and of tested rows, before standardisation."""
+        if self.encode is None:
+            return self.features[train], self.features[tested]
+        return self.encode(train, tested)
 
     @property
     def is_classified(self) -> bool:

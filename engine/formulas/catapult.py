@@ -33,10 +33,10 @@ class Recursion(NamedTuple):
     """Error and kernel after every step."""
 
     errors: Floats
-    """r = z − y, [steps + 1, …]."""
+    """Errors r = z − y, [steps + 1, …]."""
 
     kernels: Floats
-    """λ = ‖∇z‖², [steps + 1, …]."""
+    """Kernels λ = ‖∇z‖², [steps + 1, …]."""
 
 
 def recursion(
@@ -87,7 +87,7 @@ class Landing(NamedTuple):
     """Final state of a wide net that was trained with large steps."""
 
     product: float
-    """Final γλ."""
+    """γλ at the end of training."""
 
     peak: float
     """Largest s = γ²qz² during training, so the loss ½z² rises to s/(2γ²q)."""

@@ -55,7 +55,7 @@ class Posterior(NamedTuple):
     """Posterior of θ_⊥, the part of θ that the examples do not determine."""
 
     spread: float
-    """E‖θ_⊥‖²."""
+    """Posterior mean of ‖θ_⊥‖²."""
 
     log_evidence: float
     """Logarithm of the prior density of the P coordinates of θ in the span of the examples, at their observed
@@ -90,9 +90,9 @@ def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
 
 
 def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floats]:
-    """Return nodes x with R > ‖θ*‖ and their weights in an integral; the nodes are dense near t = 0.
+    """Return nodes x with R > ‖θ*‖, and their weights in an integral.
 
-    There, the integrand behaves like a power of √(x − ln‖θ*‖).
+    The nodes are dense near t = 0, because the integrand behaves like a power of √(x − ln‖θ*‖) there.
     """
     nodes, widths = np.polynomial.legendre.leggauss(NODES)
     low, high = max(least, centre - REACH * deviation), max(least, centre) + REACH * deviation

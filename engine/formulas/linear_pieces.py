@@ -78,7 +78,7 @@ def pieces_of_one_layer(width: int, cw: float, cb: float, low: float, high: floa
 
 
 FAR = 1e9
-"""Half the side of the square that stands for the whole plane, in units of the inputs."""
+"""Half the side of the square that represents the whole plane, in units of the inputs."""
 
 THIN = 1e-12
 """A signal at a corner counts as 0 below this relative size, so that rounding creates no cells."""

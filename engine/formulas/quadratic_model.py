@@ -23,13 +23,13 @@ class Modes(NamedTuple):
     """Eigenvectors of ΦᵀΦ = V Λ Vᵀ, which the linear flow learns one by one."""
 
     vectors: Floats
-    """V, [N, n, n]."""
+    """Eigenvectors V, [N, n, n]."""
 
     rates: Floats
     """Λ, [N, n]; eigenvalues of 0 are replaced by infinity, because their modes are never learned."""
 
     features: Floats
-    """Φ V, [N, P, n]."""
+    """Features along the modes, Φ V, [N, P, n]."""
 
     def on_span(self, theta: Floats) -> Floats:
         """Return the projection of θ [N, P] onto the span of Φ."""

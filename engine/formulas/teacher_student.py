@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHARE = 2 / math.pi
-"""s, the share of the variance of a label ±1 that xᵀw* with ‖w*‖ = 1 explains."""
+"""Share s of the variance of a label ±1 that the linear function xᵀw* explains, for ‖w*‖ = 1."""
 
 NODES = 200
 """Number of nodes of an integral. Doubling it changes the errors by a share of less than 1e-6."""
 
 WIDEST = 12.0
-"""Standard deviations beyond which a Gaussian is negligible."""
+"""Number of standard deviations beyond which a Gaussian density is negligible."""
 
 
 def hebb(alpha: float) -> float:
@@ -32,7 +32,7 @@ def hebb(alpha: float) -> float:
 
 
 def least_squares(alpha: float) -> float:
-    """Return the error of minimum-norm least squares on labels ±1; ½ at its peak α = 1.
+    """Return the error of minimum-norm least squares on labels ±1; it has a peak of ½ at α = 1.
 
     R = √s/√(s + (1 − s)/(α − 1)) for α > 1, and √s α/√(s α + (1 − s) α/(1 − α)) for α < 1; s = 2/π.
     """
@@ -133,7 +133,7 @@ def _density(u: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights of Gauss–Legendre quadrature between two ends."""
+    """Return nodes and weights of Gauss–Legendre quadrature between `low` and `high`."""
     points, weights = _legendre()
     half = (high - low) / 2
     return low + half * (points + 1), half * weights
@@ -141,5 +141,5 @@ def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 @cache
 def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights between −1 and 1."""
+    """Return nodes and weights of Gauss–Legendre quadrature on [−1, 1]."""
     return np.polynomial.legendre.leggauss(NODES)

@@ -24,9 +24,11 @@ NODES = 200
 
 
 POLAR_NODES, FARTHEST = 48, 10.0
-"""Nodes of Gauss–Legendre quadrature for each range of angles and for radii, and the largest radius.
+"""Number of nodes of Gauss–Legendre quadrature for each range of angles and for radii, and the largest
+radius.
 
-A Gaussian point of the plane lies beyond it with probability e⁻⁵⁰."""
+A Gaussian point of the plane lies beyond this radius with probability e⁻⁵⁰.
+"""
 
 
 def gaussian_mean(function: Transfer, variance: float) -> float:
@@ -40,8 +42,8 @@ def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: S
 
     Args:
         first: variance of the signals z¹ of the first layer, C_b + C_w ‖x‖²/d.
-        cw: C_w of the layer after layer l, [L].
-        cb: its C_b, [L].
+        cw: C_w of layer l + 1, [L].
+        cb: C_b of layer l + 1, [L].
     """
     variances, variance = [], first
     for weights, biases in zip(cw, cb, strict=True):
@@ -90,8 +92,8 @@ def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], c
 
     Args:
         first: covariances of the signals of the first layer, C_b + C_w x_aᵀx_b/d, [P, 2, 2].
-        cw: C_w of the layer after layer l, [L].
-        cb: its C_b, [L].
+        cw: C_w of layer l + 1, [L].
+        cb: C_b of layer l + 1, [L].
     """
     correlations, covariances = [], first
     for weights, biases in zip(cw, cb, strict=True):
@@ -143,8 +145,8 @@ def first_order_variances(
     Args:
         slope: σ′.
         incoming: variance K_l of the signals of layer l in infinitely wide nets, [L].
-        cw: C_w of the layer after layer l, [L].
-        widths: number n_l of its units, [L].
+        cw: C_w of layer l + 1, [L].
+        widths: number n_l of units of layer l, [L].
     """
     relative, variance = [], 0.0
     for kernel, weights, width in zip(incoming, cw, widths, strict=True):
@@ -183,7 +185,10 @@ def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floa
 
 @cache
 def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
-    """Return mean and variance of log(χ²_B/E χ²_B) for a layer of this width."""
+    """Return mean and variance of log(χ²_B/E χ²_B) for a layer of this width.
+
+    B is defined in `exact_log_moments`.
+    """
     from scipy.special import polygamma, psi  # type: ignore[import-untyped]
     from scipy.stats import binom  # type: ignore[import-untyped]
 

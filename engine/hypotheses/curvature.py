@@ -233,7 +233,10 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
-    """Return the largest eigenvalue of symmetric matrices [B, P, P]; NaN where an entry is not finite."""
+    """Return the largest eigenvalue of symmetric matrices [B, P, P].
+
+    It is NaN for a matrix with an entry that is not finite.
+    """
     finite = matrices.isfinite().all((1, 2))
     filled = torch.where(finite[:, None, None], matrices, 0.0)
     return torch.where(finite, torch.linalg.eigvalsh((filled + filled.mT) / 2)[:, -1], torch.nan)

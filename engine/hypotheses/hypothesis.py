@@ -32,7 +32,7 @@ class Weighted(Predictor, Protocol):
 
 
 class Hypothesis(Weighted, Protocol):
-    """A hypothesis that learns examples, by gradients or by solving."""
+    """A hypothesis that learns from examples, by gradient steps or by a solver."""
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
         """Learn from examples: instances [R, n, d] and labels [B, n]."""
@@ -68,7 +68,7 @@ class Normed(Protocol):
     """A predictor that is a function in the Hilbert space of a kernel."""
 
     def squared_norm(self) -> torch.Tensor:
-        """Return its squared norm ‖f‖², [B]."""
+        """Return the squared norm ‖f‖² of the predictor, [B]."""
 
 
 @runtime_checkable

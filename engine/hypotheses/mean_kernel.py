@@ -26,7 +26,7 @@ class MeanKernel(NamedTuple):
     """Mean of K over Gaussian first layers, given the output weights, [N, n, n]."""
 
     input_lengths: torch.Tensor
-    """Length of every row as the first layer sees it, [N, n]."""
+    """Length of every row as an input of the first layer, [N, n]."""
 
     output_weights: torch.Tensor
     """Weight with which every hidden unit enters the output, [N, units]."""

@@ -1,4 +1,4 @@
-"""Measures: quantities of a learner that are recorded while it trains, and their conditions."""
+"""Measures: quantities that are recorded while a learner trains, and the conditions for measuring them."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ class Probe:
 
 
 class MeasureStructure(NamedTuple):
-    """Properties that a measure declares of its values."""
+    """Properties of the values of a measure."""
 
     is_risk: bool = False
     """Whether learners are compared by the measure. It should then become small, and it is never below 0."""
@@ -242,13 +242,13 @@ class MeasureStructure(NamedTuple):
     """Whether the definition depends on the learner, so that learners cannot be compared by the measure."""
 
     is_integer: bool = False
-    """Whether the value is an integer, which rounding does not change."""
+    """Whether the value is an integer, so that rounding errors do not change it."""
 
     negligible: float = 0.0
     """Values up to this number count as 0, because rounding in the steps produces such values."""
 
     of_labels: bool = False
-    """Whether the values are predictions along instances, so that charts can show the labels, too."""
+    """Whether the values are predictions for instances, so that charts can also show the labels."""
 
 
 class MeasureNeeds(NamedTuple):
@@ -258,7 +258,7 @@ class MeasureNeeds(NamedTuple):
     """Whether the measure needs weights w with predictions xᵀw."""
 
     parameters: bool = False
-    """Whether the measure needs parameters, which architectures have and solvers do not."""
+    """Whether the measure needs parameters; architectures have parameters, and solvers have none."""
 
     coordinates: bool = False
     """Whether the measure depends on the coordinates of the features, so no backend may rotate them."""
@@ -296,12 +296,12 @@ class MeasureSchedule(NamedTuple):
 
 
 class Measure(Part, frozen=True):
-    """A quantity of a learner at a record: a number, or an array over indices of the measure."""
+    """A quantity of a learner at a record: a number, or an array with further dimensions."""
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
     label: ClassVar[str]
-    """Label of the axis."""
+    """Label of the axis that shows the measure."""
 
     def structure(self) -> MeasureStructure:
         """Return the properties of the values."""
@@ -317,7 +317,7 @@ class Measure(Part, frozen=True):
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
-        """Return an instance of the measure for every choice of its fields that has a name."""
+        """Return an instance of the measure for every setting of its fields that has its own name."""
         return (cls(),)
 
     @property
@@ -461,7 +461,7 @@ def named() -> dict[str, Measure]:
 
 
 def names_of_numbers() -> list[str]:
-    """Return the names of all measures that are numbers."""
+    """Return the names of all measures whose values are numbers."""
     return [name for name, measure in named().items() if measure.is_number]
 
 

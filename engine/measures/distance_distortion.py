@@ -1,4 +1,4 @@
-"""The worst relative change of a distance by the first layer of a net."""
+"""The worst relative change of a distance between rows by the first layer of a net."""
 
 from __future__ import annotations
 

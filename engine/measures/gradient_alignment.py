@@ -1,4 +1,4 @@
-"""The share of a net's gradient that depends on a target."""
+"""The share of a net's gradient that correlates with a target."""
 
 from __future__ import annotations
 

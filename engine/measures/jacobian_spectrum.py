@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 FIRST_LAYER = {"W1": 1.0}
-"""Factors of the layers in a tangent kernel of the first layer's weights only."""
+"""Layer factors for the tangent kernel of the first layer's weights alone."""
 
 
 class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):

@@ -1,4 +1,4 @@
-"""Neural collapse: how near the last features of a classifier are to one point for each class."""
+"""Neural collapse: how close the last features of a classifier are to a single point per class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cosine of weights with the first direction of sign descent."""
+"""The cosine between the weights and the first step of sign descent."""
 
 from __future__ import annotations
 
