@@ -371,6 +371,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
     def _diagnose_pressed(self, event: Button.Pressed) -> None:
         """Open the page that diagnoses the file; it reads words, dates and missing cells, too."""
         event.stop()
+        from engine.problems.data_files import TableSettings
         from hadamard_tui.screens.diagnosis import DiagnosisPage
 
         if self._first is None or self._first.question is not None:
@@ -378,7 +379,8 @@ class OwnTable(Framed[dict[str, Any] | None]):
             return
         label = None if self._label is None else str(self._first.reference(self._label))
         path = str(Path(self._path).expanduser().absolute())
-        self.app.push_screen(DiagnosisPage(path, label, KINDS[self.query_one("#kind", Choice).value]))
+        kind = KINDS[self.query_one("#kind", Choice).value]
+        self.app.push_screen(DiagnosisPage(path, label, kind, TableSettings(**self._settings)))
 
     @on(Button.Pressed, "#run")
     def _run_pressed(self, event: Button.Pressed) -> None:

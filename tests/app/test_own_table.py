@@ -161,6 +161,9 @@ async def test_an_open_question_shows_its_setting_and_the_answer_reads_on(app: H
         await until(pilot, lambda: page.query_one("#header", Choice).has_focus)
         await pilot.press("n", "enter")
         await until(pilot, lambda: f"{ROWS + 1} rows × 2 columns, no header" in report(app))
+        page.query_one("#diagnose").focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: f"12 splits of {ROWS + 1} rows" in screen_text(app))
 
 
 @pytest.mark.slow
