@@ -175,14 +175,14 @@ def run(
             active = [learner_run for learner_run in started if not learner_run.ended]
             amid: LearnerRun | None = None
             while active and (records := gate()):
-                if writer is not None:
-                    writer.grow(trace)
                 for learner_run in _last_of(active) if amid is None else [amid]:
                     if scattered:
                         memory_estimate.give_back()
                     length = learner_run.length
                     for event in learner_run.advance(min(records, limit), turn):
                         notify(event)
+                    if writer is not None:
+                        writer.grow(trace)
                     if learner_run.length == length and not learner_run.ended:
                         amid = amid or learner_run
                     elif learner_run is amid:

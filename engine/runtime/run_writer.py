@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+import threading
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from engine.planning.run_plan import LearnerPlan
     from engine.spec.reading import Raw
 
-SECONDS = 0.4
-"""Shortest time between two appendices on the growth of curves."""
+SECONDS = 0.3
+"""Shortest time between two appendices on the growth of curves, and the longest that records wait for one."""
 
 
 class RunWriter:
@@ -82,6 +83,10 @@ class RunWriter:
 
         self._grown_at = 0.0
         self._has_growth = False
+        self._lock = threading.RLock()
+        """Held while frames are appended, because a timer appends growth beside the run."""
+
+        self._timer: threading.Timer | None = None
 
     def begin(self, sweep: Sweep) -> None:
         """Begin the file of a run."""
@@ -119,7 +124,9 @@ class RunWriter:
 
     def at(self, number: int) -> None:
         """Continue with a point of the sweep."""
-        self._point, self._restored, self._lengths = number, [], {}
+        with self._lock:
+            self._forget_timer()
+            self._point, self._restored, self._lengths = number, [], {}
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
         """Fill the empty curves of a learner, one per rate, from earlier runs, and return whether they exist.
@@ -168,24 +175,48 @@ class RunWriter:
         self._restored = []
 
     def grow(self, trace: Trace) -> None:
-        """Append the records that the curves of a trace have got since, at most every SECONDS."""
-        now = time.monotonic()
-        if self._journal is None or now - self._grown_at < SECONDS:
+        """Append the records that the curves of a trace have got since, at most every SECONDS.
+
+        A timer appends records that come sooner, because a learner's next record may take minutes.
+        """
+        remaining = self._grown_at + SECONDS - time.monotonic()
+        if self._journal is None or self._timer is not None:
             return
-        self._grown_at = now
-        grown = []
-        for number, curve in enumerate(trace.curves):
-            start = self._lengths.get(number, 0)
-            if not curve.ended and curve.length > start:
-                arrays = {
-                    name: array if name in ("divergences", "inaccurate", "backends") else array[start:]
-                    for name, array in store.reduced(curve, (), with_weights=False).items()
-                    if name.partition("/")[0] in ("divergences", "inaccurate", "backends", *GROWING)
-                }
-                self._lengths[number] = start + len(arrays[next(iter(_clock_names(arrays)))])
-                grown.append({"curve": number, "start": start, "arrays": arrays})
-        self._has_growth = True
-        self._append_growth(grown)
+        if remaining <= 0:
+            self._grow_now(trace)
+            return
+        with self._lock:
+            self._timer = threading.Timer(remaining, self._grow_later, [trace])
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _grow_later(self, trace: Trace) -> None:
+        with self._lock:
+            if self._timer is threading.current_thread():
+                self._timer = None
+                self._grow_now(trace)
+
+    def _grow_now(self, trace: Trace) -> None:
+        with self._lock:
+            self._grown_at = time.monotonic()
+            grown = []
+            for number, curve in enumerate(trace.curves):
+                start, so_far = self._lengths.get(number, 0), curve.snapshot()
+                if not so_far.ended and so_far.length > start:
+                    arrays = {
+                        name: array if name in ("divergences", "inaccurate", "backends") else array[start:]
+                        for name, array in store.reduced(so_far, (), with_weights=False).items()
+                        if name.partition("/")[0] in ("divergences", "inaccurate", "backends", *GROWING)
+                    }
+                    self._lengths[number] = start + len(arrays[next(iter(_clock_names(arrays)))])
+                    grown.append({"curve": number, "start": start, "arrays": arrays})
+            self._has_growth = True
+            self._append_growth(grown)
+
+    def _forget_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
         """Append the finished curves of a learner, one per rate, and return why not, if that fails.
@@ -217,6 +248,8 @@ class RunWriter:
 
         A run that was taken from an earlier run in all points is not kept twice.
         """
+        with self._lock:
+            self._forget_timer()
         if self._journal is None:
             return
         path = self._journal.path
@@ -301,13 +334,14 @@ class RunWriter:
         if self._journal is None:
             return None
         packed, path = pack(content), self._journal.path
-        if self._bytes + len(packed) > self._store.limit:
-            size = (self._bytes + len(packed)) / MB
-            fault = f"the run takes {size:.3g} MB, and all may take {self._store.limit / MB:.3g}"
-            raise BadInput(str(path), fault)
-        with files.faults(str(path), "cannot be written"):
-            start = self._journal.append(kind, packed)
-        self._bytes += len(packed)
+        with self._lock:
+            if self._bytes + len(packed) > self._store.limit:
+                size = (self._bytes + len(packed)) / MB
+                fault = f"the run takes {size:.3g} MB, and all may take {self._store.limit / MB:.3g}"
+                raise BadInput(str(path), fault)
+            with files.faults(str(path), "cannot be written"):
+                start = self._journal.append(kind, packed)
+            self._bytes += len(packed)
         return start
 
     def _make_room(self) -> None:
