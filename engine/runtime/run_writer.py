@@ -19,6 +19,7 @@ import numpy as np
 from engine import __version__
 from engine.core import files, journal
 from engine.core.journal import SUFFIX, Journal, pack
+from engine.core.machine import MachineSample
 from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.results.results import Results
@@ -218,6 +219,11 @@ class RunWriter:
             self._timer.cancel()
             self._timer = None
 
+    def append_sample(self, sample: MachineSample) -> None:
+        """Append the use of the machine. The end of the run removes it, as it does the growth."""
+        self._has_growth = True
+        self._try("mach", msgspec.to_builtins(sample))
+
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
         """Append the finished curves of a learner, one per rate, and return why not, if that fails.
 
@@ -372,7 +378,7 @@ def _without_growth(path: Path) -> None:
                 packed = pack({**frame.content, "start": place})
             elif frame.kind == "curv":
                 place = len(content)
-            if frame.kind != "grow":
+            if frame.kind not in ("grow", "mach"):
                 content += journal.header(frame.kind, packed) + packed
         files.write(path, content, "")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from engine.core.lazy import load_torch
+from engine.core.machine import SECONDS, MachineSample, Sampler
 from engine.core.stopping import Stopped, stopped_by
 from engine.planning.run_plan import plan_run
 from engine.results.gathering import known_at
@@ -51,7 +53,14 @@ class Stored:
     """Name of the run; that of an equal earlier run, if nothing was computed."""
 
 
-Event: TypeAlias = RunEvent | Begun | PointDone | Removed | Stored
+@dataclass(frozen=True)
+class Sampled:
+    """Event: the use of the machine, at most once a second while the run works."""
+
+    sample: MachineSample
+
+
+Event: TypeAlias = RunEvent | Begun | PointDone | Removed | Stored | Sampled
 
 
 def load_torch_for(sweep: Sweep, threads: int | None = None) -> None:
@@ -81,7 +90,7 @@ def run_sweep(
 
     Raises: BadInput, with the point that cannot be run.
     """
-    results = Results(sweep)
+    results, gate = Results(sweep), _sampled(gate, notify, writer)
     if writer is None:
         notify(Begun(results))
         _run_points(results, gate, notify, None, turn, stopped)
@@ -97,6 +106,24 @@ def run_sweep(
             notify(Removed(writer.removed))
     notify(Stored(writer.run))
     return results
+
+
+def _sampled(gate: Gate, notify: Callable[[Event], None], writer: RunWriter | None) -> Gate:
+    """Return a gate that also samples the machine; a run that waits at its gate is at rest."""
+    sampler = Sampler()
+
+    def sampled() -> int:
+        if (sample := sampler.sample()) is not None:
+            notify(Sampled(sample))
+            if writer is not None:
+                writer.append_sample(sample)
+        began = time.monotonic()
+        records = gate()
+        if time.monotonic() - began > SECONDS:
+            sampler.rest()
+        return records
+
+    return sampled
 
 
 def _run_points(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
 from engine.runtime.run import Finished, Loaded
-from engine.runtime.sweep_run import Begun, PointDone
+from engine.runtime.sweep_run import Begun, PointDone, Sampled
 from engine.runtime.worker import Changed, Refused
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ class Follower:
                 self._notify(Loaded(reader.results.traces[number]))
             elif kind == "done":
                 self._notify(PointDone(number))
+            elif kind == "mach" and reader.machine is not None:
+                self._notify(Sampled(reader.machine))
         self._say_what_is_missing()
         if reader.ended:
             self._end()
