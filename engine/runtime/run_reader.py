@@ -171,6 +171,7 @@ def _empty(described: Mapping[str, Any]) -> Curve:
         described["indices"],
     )
     curve.oracle_tuned = described["oracle_tuned"]
+    curve.best = curve.best or curve.oracle_tuned  # its best rate is known already if it is of an earlier run
     return curve
 
 

@@ -156,6 +156,17 @@ class RunWriter:
                 return True
         return False
 
+    def has(self, planned: LearnerPlan) -> bool:
+        """Return whether the store has curves of a learner, which may be broken or lack a measure."""
+        key = store.key_of(planned.experiment, planned.learner)
+        return self._reuse and next(self._store.find(key), None) is not None
+
+    def take_over(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool) -> None:
+        """Keep the finished curves of a learner that other processes computed, once their trace begins."""
+        self._computed = True
+        key = store.key_of(planned.experiment, planned.learner)
+        self._restored.append((planned, curves, key, is_side_run))
+
     def begun(self, trace: Trace) -> None:
         """Append a trace that begins, and its curves of earlier runs."""
         measures = [msgspec.to_builtins(measure) for measure in trace.measures]
@@ -231,6 +242,10 @@ class RunWriter:
         """
         self._computed = True
         self._append_curves(planned, curves, store.key_of(planned.experiment, planned.learner), is_side_run)
+        return self.new_fault()
+
+    def new_fault(self) -> str | None:
+        """Return why something could not be stored, the first time it is asked after the first failure."""
         fault, self._fault = self._fault, None if self._fault is None else ""
         return fault or None
 

@@ -163,6 +163,9 @@ class Store:
         """Use a folder, made on first use, for files of up to `limit` bytes together."""
         self.folder, self.limit = folder, limit
         self._index: sqlite3.Connection | None = None
+        self._resting_until = 0.0
+        """Time before which the index is not asked: on a full disk, each attempt reads all files."""
+
         self._lock = threading.RLock()
         """Held during an access to the index, because threads share its connection."""
 
@@ -178,12 +181,23 @@ class Store:
     def runs(self, documents: bool = True) -> list[StoredRun]:
         """Return all runs, the newest first; without `documents`, which a list does not show, faster."""
         self._catch_up()
-        rows = self._rows(f"select file, size, row{', document' if documents else ''} from runs")
-        return sorted((self._of_row(*row) for row in rows), key=lambda run: run.began, reverse=True)
+        query = f"select file, size, row{', document' if documents else ''} from runs"
+        rows = self._ask(lambda index: index.execute(query).fetchall(), None)
+        runs = self._from_files() if rows is None else (self._of_row(*row) for row in rows)
+        return sorted(runs, key=lambda run: run.began, reverse=True)
+
+    def _from_files(self) -> Iterator[StoredRun]:
+        """Yield the runs without the index, which may be locked, or not fit the disk."""
+        for file_name, _ in _files(self.folder):
+            with suppress(OSError, BadInput, msgspec.MsgspecError, ValueError, KeyError):
+                yield read(self.folder / file_name)[0]
 
     def run(self, name: str) -> StoredRun | None:
         """Return the run with this name; None without one."""
-        rows = self._rows("select file, size, row, document from runs where id = ?", name)
+        query = "select file, size, row, document from runs where id = ?"
+        rows = self._ask(lambda index: index.execute(query, [name]).fetchall(), None)
+        if rows is None:
+            return next((run for run in self._from_files() if run.id == name), None)
         return self._of_row(*rows[0]) if rows else None
 
     def _rows(self, query: str, *parameters: Any) -> list[Any]:
@@ -278,6 +292,8 @@ class Store:
         A broken index is made again once. A locked index or a full disk costs a search, and never a run.
         """
         with self._lock:
+            if time.monotonic() < self._resting_until:
+                return without
             for _ in range(2):
                 try:
                     if self._index is None:
@@ -286,7 +302,8 @@ class Store:
                         return question(self._index)
                 except sqlite3.OperationalError as error:
                     self._close()
-                    if "malformed" not in str(error) and "no such table" not in str(error):
+                    if not _is_broken(error):
+                        self._resting_until = time.monotonic() + PATIENCE
                         return without
                     self._drop()
                 except sqlite3.DatabaseError:
@@ -328,6 +345,13 @@ class Store:
         for suffix in ("", "-wal", "-shm"):
             with suppress(OSError):
                 (self.folder / f"index.sqlite{suffix}").unlink()
+
+
+def _is_broken(error: sqlite3.OperationalError) -> bool:
+    """Return whether the index lacks a part, and must be made again; others are locked, or do not fit."""
+    reasons = "malformed", "no such table"
+    is_short = error.sqlite_errorname == "SQLITE_IOERR_SHORT_READ"
+    return is_short or any(reason in str(error) for reason in reasons)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.runtime import store
+from engine.runtime.run import NotKept
 from engine.runtime.run_reader import RunReader, opened
 from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
@@ -60,6 +62,14 @@ def test_a_run_says_the_same_when_it_is_opened_from_its_file(words, tmp_path):
     assert (run.state, run.document, again.complete) == ("finished", words, True)
 
 
+def test_a_tuned_learner_of_an_earlier_run_says_the_same_beside_a_new_one(tmp_path):
+    stored(tmp_path, {**SINGLE, "learners": SINGLE["learners"][:1]})
+    computed, path = stored(tmp_path, SINGLE)
+    _, again = opened(path)
+    assert [curve.is_restored for curve in computed.traces[0].curves] == [True, False]
+    assert answers(again) == answers(computed)
+
+
 def test_a_run_that_is_stopped_half_way_keeps_every_replica_so_far(tmp_path):
     rounds = iter([1, 1, 1, 1, 0])
     words = {**SINGLE, "learners": [{"name": "GD", **gd("1/(2d)")}]}
@@ -85,6 +95,32 @@ def test_a_lost_or_broken_index_is_made_again_from_the_files(suffixes, tmp_path)
     assert again.runs() == before
     computed, _ = stored(tmp_path, seeded(1))
     assert all(curve.is_restored for curve in computed.traces[0].curves)
+
+
+@pytest.mark.parametrize("suffixes", [("-wal",), ("-shm", "-wal")], ids=["log", "log and memory"])
+def test_an_index_that_loses_its_log_beside_a_connection_is_made_again(suffixes, tmp_path):
+    for seed in range(3):
+        stored(tmp_path, seeded(seed))
+    connected = Store(tmp_path)
+    before = connected.runs()
+    for suffix in suffixes:
+        (tmp_path / f"index.sqlite{suffix}").unlink()
+    assert Store(tmp_path).runs() == before
+    assert connected.runs() == before
+
+
+def test_runs_are_listed_without_an_index_that_is_locked(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "PATIENCE", 0.01)
+    for seed in range(3):
+        stored(tmp_path, seeded(seed))
+    before = Store(tmp_path).runs()
+    index = sqlite3.connect(tmp_path / "index.sqlite")
+    index.execute("begin exclusive")
+    assert Store(tmp_path).runs() == before
+    assert Store(tmp_path).run(before[1].id) == before[1]
+    assert Store(tmp_path).run("ffffffff") is None
+    index.close()
+    assert Store(tmp_path).runs() == before
 
 
 def test_a_file_of_a_newer_version_stays_and_one_line_says_so(tmp_path):
@@ -180,6 +216,21 @@ def test_two_writers_lose_nothing_of_each_other(tmp_path):
     assert {run.document["run"]["seed"] for run in runs} == set(range(25))
     for run in runs:
         assert opened(Path(run.path))[1].complete
+
+
+def test_an_end_that_does_not_fit_the_disk_is_said(tmp_path, monkeypatch):
+    append, heard = journal.Journal.append, []
+
+    def appended(self, kind, packed):
+        if kind == "end ":
+            raise OSError(28, "No space left on device")
+        return append(self, kind, packed)
+
+    monkeypatch.setattr(journal.Journal, "append", appended)
+    writer = RunWriter(Store(tmp_path), SINGLE)
+    run_sweep(sweep_of(SINGLE), notify=heard.append, writer=writer)
+    (event,) = (event for event in heard if isinstance(event, NotKept))
+    assert "No space left" in event.why
 
 
 @pytest.mark.slow
