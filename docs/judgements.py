@@ -22,8 +22,8 @@ from engine.core import catalogue, files, optimizers
 from engine.core.parts import BadField, BadInput
 from engine.judging.named_rule import named_rule
 from engine.judging.rule_judgement import MARKS, PROBLEMS, RATES, REPLICAS, STEPS, D, judge_rule
+from engine.judging.rule_tables import as_json
 from engine.symmetry.rules import GROUPS
-from hadamard_tui.headless.rule_pages import as_json
 
 ROWS = Path(__file__).parent / "judgements.json"
 PAGE = Path(__file__).parent / "reference" / "judgements.md"

@@ -9,7 +9,7 @@ from importlib import import_module
 __version__ = "0.2.0"
 
 API = (
-    *("BadInput", "Experiment", "Preset", "Run", "Trace"),
+    *("BadInput", "Experiment", "Judgement", "Preset", "Run", "Trace"),
     *("assert_invariant", "judge", "load", "load_parts", "run", "start", "sweep", "verify"),
 )
 """Names of `engine.api` that the package offers; __init__.pyi has their types."""

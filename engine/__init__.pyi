@@ -1,3 +1,4 @@
+from engine.api import Judgement as Judgement
 from engine.api import Preset as Preset
 from engine.api import Run as Run
 from engine.api import Trace as Trace

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from engine.claims import Outcome
 from engine.core.outside import outside
 from engine.core.parts import BadInput
-from engine.judging.named_rule import rule_of
+from engine.judging.named_rule import rule_of, title_of
 from engine.judging.rule_judgement import RuleJudgement, judge_rule
 from engine.pictures.view import View
 from engine.results import tables
@@ -49,6 +49,9 @@ Progress = Callable[[float], object]
 
 SECONDS = 0.1
 """Seconds between two calls of a callback."""
+
+
+Judgement = RuleJudgement
 
 
 @dataclass(frozen=True)
@@ -301,12 +304,12 @@ def verify(setup: Preset | PresetName, progress: Progress | None = None) -> list
     return run(setup, progress=progress).claims
 
 
-def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> RuleJudgement:
+def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> Judgement:
     """Return the judgement of an update rule: its symmetries, and its losses beside the bound.
 
     The rule is a name as `hadamard-tui judge` takes it, a class of torch optimizers, or a rule of the engine.
     Raises: BadInput.
     """
     update = rule_of(rule)
-    name = rule if isinstance(rule, str) else getattr(rule, "__name__", update.kind)
+    name = title_of(rule, update) if isinstance(rule, str) else getattr(rule, "__name__", update.kind)
     return judge_rule(update, name, going=progress or (lambda share: None))

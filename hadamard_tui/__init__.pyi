@@ -1,5 +1,6 @@
 from hadamard_tui.api import BadInput as BadInput
 from hadamard_tui.api import Experiment as Experiment
+from hadamard_tui.api import Judgement as Judgement
 from hadamard_tui.api import Preset as Preset
 from hadamard_tui.api import Run as Run
 from hadamard_tui.api import Trace as Trace

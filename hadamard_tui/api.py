@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from engine import api
-from engine.api import Preset, Run, assert_invariant, judge, load, load_parts, verify
+from engine.api import Preset, Progress, Run, assert_invariant, load, load_parts, verify
 from engine.core.parts import BadInput
+from engine.judging.rule_judgement import RuleJudgement
 from engine.spec.experiment import Experiment, drawn
 
 if TYPE_CHECKING:
@@ -17,12 +18,15 @@ if TYPE_CHECKING:
 
     import matplotlib.axes
     from rich.console import Console, ConsoleOptions, RenderableType
+    from torch.optim import Optimizer
 
+    from engine.updates import Update
     from hadamard_tui.sharing.exporting import Shown
 
 __all__ = [
     "BadInput",
     "Experiment",
+    "Judgement",
     "Preset",
     "Run",
     "Trace",
@@ -105,6 +109,62 @@ class Trace(api.Trace):
             pictures=exporting.Pictures(self.results) if drawn(self.experiment) else None,
         )
         return exporting.with_look(shown, Look(view), learner)
+
+
+class Judgement(RuleJudgement):
+    """Judgement of an update rule, which notebooks and rich consoles show as `hadamard-tui judge` does."""
+
+    def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+        """Draw the losses beside the bound, and return the axes; `ax.figure` saves them.
+
+        Args:
+            ax: axes to draw on; by default those of a new figure.
+
+        Raises: BadInput if no problem has losses.
+        """
+        from hadamard_tui.charts.plots.judgement_plot import chart_of
+        from hadamard_tui.colours import palette
+        from hadamard_tui.sharing.figures import draw_chart
+
+        self._check_losses()
+        if ax is None:
+            from matplotlib import pyplot
+
+            _, ax = pyplot.subplots(layout="constrained")
+        with palette.on_paper():
+            draw_chart(ax, *chart_of(self))
+        return ax
+
+    def to_svg(self) -> str:
+        """Return the chart with its legend and the symmetries in words. Raises: BadInput without losses."""
+        from hadamard_tui.charts.plots.judgement_plot import chart_of
+        from hadamard_tui.colours import palette
+        from hadamard_tui.sharing.svg import svg
+
+        self._check_losses()
+        with palette.on_paper():
+            return svg(*chart_of(self), caption=self.measured).decode()
+
+    def _check_losses(self) -> None:
+        if not self.losses:
+            raise BadInput(self.name, f"there are no losses to draw; {'; '.join(self.refused.values())}")
+
+    def _repr_svg_(self) -> str | None:
+        return self.to_svg() if self.losses else None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        from hadamard_tui.headless.rule_pages import shown
+
+        yield shown(self, console)
+
+
+def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> Judgement:
+    """Return the judgement of an update rule: its symmetries, and its losses beside the bound.
+
+    The rule is a name as `hadamard-tui judge` takes it, a class of torch optimizers, or a rule of the engine.
+    Raises: BadInput.
+    """
+    return Judgement(**vars(api.judge(rule, progress)))
 
 
 _runner = api.Runner(Trace)

@@ -133,13 +133,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = exit_codes.STOPPED
     except OSError as error:
         if error.errno != errno.ENOSPC:
-            return exit_codes.broken(error)
+            return _failed(error)
         discard()
         return exit_codes.refused(
             f"standard output: cannot be written: {error.strerror}"
         )  # typer was printing help
     except Exception as error:
-        return exit_codes.broken(error)
+        return _failed(error)
     if code == exit_codes.STOPPED:
         exit_codes.stop()
     return code or 0
+
+
+def _failed(error: Exception) -> int:
+    """Print an error of a user's part as bad input, or that the program failed; return the exit code."""
+    from engine.core.outside import outside
+
+    refusal = outside.refusal(error)
+    return exit_codes.broken(error) if refusal is None else exit_codes.refused(str(refusal))

@@ -33,7 +33,7 @@ MOTIONS = (
     Motion("move-page-down", "pagedown,ctrl+d", "Go a page down; in the list of presets, scroll the preview"),
     Motion("move-page-up", "pageup,ctrl+u", "Go a page up; in the list of presets, scroll the preview"),
     Motion("choose", "enter", "Choose the line"),
-    Motion("filter", "slash", "Return to the typed filter (list of presets)"),
+    Motion("filter", "slash", "Type a filter (lists of presets and of runs)"),
     Motion("close", "escape,q", "Close the page"),
     Motion("copy-failure", "c", "Copy the failure (on its page)"),
 )
@@ -278,7 +278,13 @@ ACTIONS = (
         "Subtract the curves of the last pinned run, or draw the curves as they are",
         COMPARE,
     ),
-    Action("runs", "l", "Runs", "Open or leave the list of all runs that have ended", COMPARE),
+    Action(
+        "runs",
+        "l",
+        "Runs",
+        "Open or leave the list of runs: of this session, and stored ones",
+        COMPARE,
+    ),
     Action("another_seed", "A", "Another seed", "Run the set-up again with the seeds that follow", COMPARE),
     Action("rename_run", "N", "Rename run", "Rename the run that is selected in the list", COMPARE),
     Action("delete_run", "D", "Delete run", "Delete the run that is selected in the list", COMPARE),
@@ -349,7 +355,13 @@ ACTIONS = (
         "Sweep the number under the cursor, or the size of the matrix, over an axis of five values",
         CHANGE,
     ),
-    Action("undo", "u", "Undo", "Undo the last change of the set-up", CHANGE),
+    Action(
+        "undo",
+        "u",
+        "Undo",
+        "Undo the last change of the set-up; in the list of runs, bring back the run deleted last",
+        CHANGE,
+    ),
     Action("redo", "ctrl+r", "Redo", "Redo the last change of the set-up that was undone", CHANGE),
     Action(
         "recipe",

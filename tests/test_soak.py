@@ -129,7 +129,7 @@ def test_a_ledger_of_a_store_names_runs_that_are_lost_or_cut(tmp_path: Path):
     assert acknowledged == [3, 4, 5]
     assert stores.Ledger(tmp_path).losses(acknowledged, Random(0)) == []
     assert stores.Ledger(tmp_path).losses([*acknowledged, 6], Random(0)) == ["the run with seed 6 is lost"]
-    paths = {run.document["run"]["seed"]: Path(run.path) for run in Store(tmp_path).runs()}
+    paths = {run.document["run"]["seed"]: Path(run.path) for run in Store(tmp_path).runs(details=True)}
     paths[4].write_bytes(paths[4].read_bytes()[:-20])
     (tmp_path / "index.sqlite").unlink()
     assert stores.Ledger(tmp_path).losses([4], Random(0)) == ["the run with seed 4 is lost"]

@@ -1,4 +1,4 @@
-"""Claims: statements of a preset about its curves, judged by the views of a run."""
+"""Claims: statements that a preset makes about its curves, which a run proves or refutes."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ LeastShare = Annotated[
 ]
 
 DIGITS, MOST_DIGITS = 6, 15
-"""Least and largest number of digits of a number in a claim's message; the tolerance determines the
-number."""
+"""Minimum and maximum number of digits of a number in a claim's message. The tolerance decides how many are
+shown.
+"""
 
 OPPOSITE = {"<": "≥", ">": "≤", "=": "≠", "in": "not in"}
 
@@ -50,7 +51,7 @@ class Outcome(NamedTuple):
 
     claim: Claim
     holds: bool | None
-    """Whether the claim holds; None if it is not judged, for the reason in `detail`."""
+    """Whether the claim holds. None means that it was not judged; `detail` gives the reason."""
 
     measured: float | None
     detail: str
@@ -58,7 +59,7 @@ class Outcome(NamedTuple):
     """Standard error of `measured` over replicas; None for a single replica."""
 
     finding: str = ""
-    """Finding of the picture, as a sentence; empty if nothing was measured."""
+    """Sentence that states the result for the picture; empty if nothing was measured."""
 
     @property
     def word(self) -> str:
@@ -67,20 +68,21 @@ class Outcome(NamedTuple):
 
 
 class Claim(Part, frozen=True, kw_only=True):
-    """A statement about a picture that a run proves or refutes.
+    """A statement about a picture, which a run proves or refutes.
 
-    It is about the picture called `picture`, by default the first; with `measure`, about the same picture of
-    another measure. In this picture, it is about the curve called `curve`, by default about every curve.
+    The field `picture` names the picture; by default, it is the first one. With `measure`, the claim is about
+    the same picture of another measure. The field `curve` names a curve of the picture; by default, the claim
+    is about every curve.
     """
 
     example: ClassVar[str]
-    """Example in a preset, as TOML without the text."""
+    """Example of such a claim in a preset, as TOML without the field `text`."""
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve",)
     """Fields that name a curve."""
 
     line_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that name a theory line; fields in both lists may name either."""
+    """Fields that name a theory line. A field in both tuples may name a curve or a theory line."""
 
     of_map: ClassVar[bool] = False
     """Whether the claim is about a heat map instead of a curve; `curve` then names the map's learner."""
@@ -103,11 +105,11 @@ class Claim(Part, frozen=True, kw_only=True):
     ] = False
 
     def judge(self, view: View) -> Outcome:
-        """Return whether the claim holds for its curve in a view."""
+        """Return the outcome of the claim for its curve in a view."""
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return the finding of a view about the claim: one true sentence with at most three numbers.
+        """Return one true sentence, with at most three numbers, on what a view shows about the claim.
 
         A pair of compared numbers counts as one number.
         """
@@ -119,11 +121,11 @@ class Claim(Part, frozen=True, kw_only=True):
         return view.curve(self.curve)
 
     def fails(self, why: str) -> Outcome:
-        """Return the outcome of a claim that fails without a measurement."""
+        """Return the outcome of a claim that fails for the reason `why`, without a measurement."""
         return Outcome(self, False, None, why)
 
     def one_of(self, *names: str) -> None:
-        """Check that exactly one of some fields is set. Raises: BadField."""
+        """Check that exactly one of the named fields is set. Raises: BadField."""
         if sum(getattr(self, name) is not None for name in names) != 1:
             raise BadField(names[0], f"a claim of this kind needs exactly one of {', '.join(names)}")
 
@@ -155,7 +157,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
             raise BadField("between", f"{list(self.between)} is empty; the lower end comes first")
 
     def beyond(self, measured: Floats, stderr: Floats | None) -> Floats:
-        """Return the distance of numbers beyond the allowed range; it is at most 0 inside the range."""
+        """Return how far numbers lie outside the allowed range; at most 0 means that they are inside."""
         if self.below is not None:
             beyond = measured - self.below
         elif self.above is not None:
@@ -169,7 +171,7 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
     @property
     def expected(self) -> str:
-        """Comparison as text: "below 0.1"."""
+        """Comparison as text, such as "below 0.1"."""
         for word, bound in (
             ("below", self.below),
             ("above", self.above),
@@ -181,12 +183,15 @@ class Comparing(Claim, frozen=True, kw_only=True):
         return f"between {' and '.join(map(number, self.between))}"
 
     def tolerance(self, stderr: Floats | float | None) -> Floats | float:
-        """Return the allowed deviation."""
+        """Return the allowed deviation: `within`, plus `standard_errors` times the standard error."""
         within = self.within or 0.0
         return within if stderr is None else within + (self.standard_errors or 0.0) * stderr
 
     def compared(self, measured: float, stderr: float | None = None, subject: str = "") -> Outcome:
-        """Return the outcome of comparing a number; `subject` names it and its place."""
+        """Compare a measured number with the expected one, and return the outcome.
+
+        `subject` is the beginning of the message. It names the number and its place on the x-axis.
+        """
         tolerance = float(self.tolerance(stderr))
         has_tolerance = self.within is not None or self.standard_errors is not None
         allowed = f" ± {number(tolerance, 2)}" if has_tolerance else ""
@@ -212,29 +217,30 @@ class Comparing(Claim, frozen=True, kw_only=True):
 
 
 class ComparingTwo(Comparing, frozen=True, kw_only=True):
-    """A claim about a number computed from two curves, or a curve and a line, at one place or every place.
+    """A claim about a number computed from two curves, or from a curve and a theory line.
 
-    The worst place decides the outcome. The standard error is that of pairs: both curves, and a line computed
-    from data, have the same data in each replica.
+    The number is computed at one place on the x-axis, or at every place. In the second case, the worst place
+    decides the outcome. The standard error is that of paired replicas: both curves, and a line computed from
+    data, have the same data in each replica.
     """
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve", "to")
     line_fields: ClassVar[tuple[str, ...]] = ("to",)
     phrase: ClassVar[str]
-    """Sentence about the numbers over all places, with {curve}, {other}, and {ends} for the least and
-    greatest number.
+    """Template of the sentence about all places. {curve} and {other} are the names of the two compared
+    curves; {ends} is the least and the greatest number.
     """
 
     to: Annotated[Name, Meta(title="to", description="the name of a learner or of a theory line")]
     at: MaybePlace = None
 
     def combined(self, y: Floats, other: Floats) -> Floats:
-        """Return the number at every place; NaN where it is undefined."""
+        """Return the number computed from both curves at every place; NaN where it is undefined."""
         raise NotImplementedError
 
     @property
     def needs(self) -> str:
-        """Further condition that usable places must meet, as text with {name}."""
+        """Additional condition on usable places, as text; {name} stands for the second curve or line."""
         return ""
 
     def finding(self, view: View, outcome: Outcome) -> str:
@@ -273,7 +279,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
 
 
 def digits(value: float, tolerance: float) -> int:
-    """Return the number of digits that resolve a tenth of a tolerance, at least DIGITS."""
+    """Return how many digits of `value` resolve a tenth of the tolerance, at least DIGITS."""
     if not (value and tolerance and math.isfinite(value) and math.isfinite(tolerance)):
         return DIGITS
     needed = math.floor(math.log10(abs(value))) - math.floor(math.log10(tolerance)) + 2
@@ -283,10 +289,11 @@ def digits(value: float, tolerance: float) -> int:
 def standard_error(
     statistic: Callable[[Callable[[CurveView | LineView], Floats]], float], curve: CurveView
 ) -> float | None:
-    """Return the standard error of a number computed from curves; None for curves without one.
+    """Return the standard error of a number computed from curves.
 
     `statistic` receives a function that returns a curve over a subset of replicas. The subset is the same for
-    all curves, because a replica has the same data for all learners.
+    all curves, because a replica has the same data for all learners. Return None if replicas do not determine
+    the error, as with a single replica.
     """
 
     def of(replicas: Sequence[int]) -> Floats:
@@ -297,7 +304,7 @@ def standard_error(
 
 
 def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
-    """Return the outcome of a claim about the share of replicas in which it holds."""
+    """Return the outcome of a claim that must hold in at least the share `least` of the replicas."""
     share = sum(holding) / len(holding)
     detail = f"it holds for {sum(holding)} of {len(holding)} replicas; {100 * least:.4g} % are needed"
     stderr = math.sqrt(share * (1 - share) / (len(holding) - 1)) if len(holding) > 1 else None
@@ -305,18 +312,22 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the name of a view's measure if its label contains this name, otherwise the label."""
+    """Return the axis label if the picture shows a place, not a value; otherwise the measure's name."""
     reading = view.picture.reading
     return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
 
 
 def where(view: View, x: float) -> str:
-    """Return a place of a view as text."""
+    """Return a place on the x-axis of a view as text, such as "k = 16"."""
     return f"{x_name(view)} = {view.axes.names.get(x) or format(x, 'g')}"
 
 
 def divergence(view: View, curve: CurveView) -> str:
-    """Return a phrase on where a curve, or its first replica, diverged or lost accuracy; empty if neither."""
+    """Return a phrase that says where a curve diverged or lost accuracy.
+
+    With several replicas, the phrase gives their number and the first place. It is empty if no replica did
+    either.
+    """
     if curve.ends.diverged_at is None:
         return ""
     if curve.replicas == 1:
@@ -327,7 +338,7 @@ def divergence(view: View, curve: CurveView) -> str:
 
 
 def unfinished(view: View, curve: CurveView) -> str:
-    """Return the reason why a curve does not have all planned records; empty if it does."""
+    """Return the reason why a curve lacks planned records or replicas; empty if it is complete."""
     if curve.ends.complete:
         return ""
     if curve.ends.diverged_at is not None:
@@ -340,7 +351,10 @@ def unfinished(view: View, curve: CurveView) -> str:
 
 
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
-    """Return the indices of the defined places of a curve [S], or of the given place."""
+    """Return the indices of the places where a curve is defined, [S].
+
+    If `at` is given, only the index of this place can be among them.
+    """
     if at is None:
         return np.flatnonzero(is_defined)
     place = curve.place(at)
@@ -348,7 +362,11 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 
 
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
-    """Return the name of a second curve or line, and a function that returns it at the curve's places."""
+    """Return the name of a second curve or theory line, and a function that computes its values.
+
+    The function interpolates the values at the places of `curve`. Its argument selects replicas; `whole`
+    selects all.
+    """
     try:
         line = view.line(name, curve.name)
     except KeyError:
@@ -358,10 +376,10 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
 
 
 def _between(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Return values at x, interpolated linearly between known places; NaN without known places."""
+    """Return values interpolated linearly at x; all are NaN if no place is known."""
     return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 
 
 def whole(curve: CurveView | LineView) -> Floats:
-    """Return a curve or line over all its replicas."""
+    """Return the values of a curve or theory line over all its replicas."""
     return curve.y

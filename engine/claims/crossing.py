@@ -1,4 +1,4 @@
-"""Crossing of two curves."""
+"""Claim about the crossing of two curves, or of a curve and a theory line."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
-    """First place at which a curve crosses a second one, or a theory line.
+    """First place on the x-axis at which a curve crosses a second curve, or a theory line.
 
-    Between places, the crossing is interpolated, in the logarithm of x if the picture has a logarithmic
-    x-axis.
+    Between evaluation points, the crossing is interpolated linearly in x. On a logarithmic x-axis, it is
+    interpolated in log x.
     """
 
     example: ClassVar[str] = '{kind = "crossing", curve = "EGU", other = "GD", below = "d/2"}'
@@ -53,8 +53,11 @@ class Crossing(Comparing, frozen=True, kw_only=True, tag="crossing"):
 
 
 def _first_crossing(x: Floats, gap: Floats) -> float:
-    """Return the place where a gap first changes sign, linear between defined places; NaN if nowhere."""
-    # Curves that start equal have gap 0 and no sign: they do not cross there.
+    """Return the place where `gap` first changes sign, or NaN if it never does.
+
+    The place is interpolated linearly between places where the gap is defined.
+    """
+    # A gap of 0 has no sign, so curves that start equal do not cross at their start.
     is_defined = np.isfinite(gap) & (gap != 0)
     places, signs = np.flatnonzero(is_defined), np.sign(gap[is_defined])
     changes = np.flatnonzero(signs[1:] != signs[:-1])

@@ -1,4 +1,4 @@
-"""Difference of a curve and a second one, or a theory line."""
+"""Claim about the difference of a curve and a second curve, or a theory line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.claims import ComparingTwo, Floats
 
 
 class Difference(ComparingTwo, frozen=True, kw_only=True, tag="difference"):
-    """A curve minus a second one, or minus a theory line, at one place or at every place.
+    """A curve minus a second curve, or minus a theory line, at one place or at every place.
 
     Its standard error is that of paired differences: both curves, and a line computed from data, have the
     same data in each replica. The message reports the worst place.

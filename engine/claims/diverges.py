@@ -1,4 +1,4 @@
-"""Divergence of a learner."""
+"""Claim that a learner diverges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.pictures.view import DIVERGED, View
 
 
 class Diverges(Claim, frozen=True, kw_only=True, tag="diverges"):
-    """A learner diverges in every replica: by the end, or by one place of the picture."""
+    """A learner diverges in every replica, by the end of the run or by one place on the x-axis."""
 
     example: ClassVar[str] = '{kind = "diverges", curve = "GD"}'
 

@@ -1,4 +1,4 @@
-"""Contour that divides a heat map."""
+"""Claim that the contour of a theory line divides a heat map."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
-    """A heat map is below a number where a line is below its level, and above it where the line is above.
+    """A heat map is below a number where a theory line is below its contour level, and above it elsewhere.
 
-    With `falls`, the sides are exchanged: the map falls where the line rises. At least a given share of the
-    places satisfy the claim; places where the line equals its level do not count. A place without a value is
-    on neither side.
+    With `falls`, the sides are exchanged: the map is above the number where the line is below its level. At
+    least the share `share` of the places must satisfy the claim. Places where the line equals its level do
+    not count. A place where the map has no value does not satisfy the claim.
     """
 
     example: ClassVar[str] = '{kind = "divides", curve = "net", contour = "chi-perp", at_value = 2}'

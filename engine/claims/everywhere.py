@@ -1,4 +1,4 @@
-"""Values of a heat map at all of its places."""
+"""Claim about the values of a heat map at all of its places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Place of the largest gap between neighbouring values of a curve."""
+"""Claim about the place of the largest gap between neighbouring values of a curve."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
-    """The largest ratio of neighbouring values of a curve is between one place and the next.
+    """The largest ratio of neighbouring values of a curve is between the place `at` and the next place.
 
-    It must hold in a share of the replicas. For a spectrum that ends in noise, the place is the rank.
+    This must hold in a share of the replicas. For a spectrum whose tail is noise, the place is the rank.
     """
 
     example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'
@@ -49,7 +49,10 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
 
 
 def _largest(y: Floats) -> int | None:
-    """Return the place before the largest ratio, up or down; None without one."""
+    """Return the index before the largest ratio of neighbouring values, whether they rise or fall.
+
+    Return None if no ratio is defined.
+    """
     first, second = np.abs(y[:-1]), np.abs(y[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.maximum(first, second) / np.minimum(first, second)

@@ -1,4 +1,4 @@
-"""A curve compared with a theory line."""
+"""Claim that compares a curve with a theory line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMS = ("never_below", "never_above", "follows")
 
 
 class _Farthest(NamedTuple):
-    """Place at which a curve is farthest from its line, or farthest beyond the tolerance."""
+    """Place at which a curve is farthest from its theory line, or farthest beyond the tolerance."""
 
     name: str
     line: LineView
@@ -36,10 +36,11 @@ class _Farthest(NamedTuple):
 
 
 class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
-    """A curve respects a theory line, or follows it, at every place.
+    """A curve never falls below a theory line, never rises above it, or follows it.
 
-    Without `within`, rounding is allowed. Places without a value do not count. Places after the first
-    divergence of a replica do not count either, because means there are only over the other replicas.
+    The claim is about every place with a value. Without `within`, only rounding errors are allowed. Places
+    after the first divergence of a replica do not count, because means there are only over the other
+    replicas.
     """
 
     example: ClassVar[str] = '{kind = "line", curve = "GD", follows = "ri-signed", within = 1e-6}'
@@ -61,7 +62,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
     @property
     def kind_of_line(self) -> str:
-        """Kind of the line that the claim names."""
+        """Kind of the theory line that the claim names."""
         return str(self.never_below or self.never_above or self.follows)
 
     def judge(self, view: View) -> Outcome:
@@ -87,7 +88,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return a sentence on the curves that respect their lines, and on the largest distance."""
+        """Return a sentence that names the curves which respect their lines, and the largest distance."""
         curves = (
             self.of(view),
             *(other for other in view.curves if other.chosen and other.name != self.curve),
@@ -111,7 +112,10 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return f"{first} within {number(gap, 2)}" if self.follows and gap else first
 
     def _farthest(self, view: View, curve: CurveView) -> _Farthest | None:
-        """Return the place where a curve is farthest from its line; None without a line or a place."""
+        """Return the place where a curve is farthest from its theory line.
+
+        Return None if the curve has no such line, or no evaluation points.
+        """
         try:
             line = view.line(self.kind_of_line, curve.name)
         except KeyError:
@@ -132,24 +136,23 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
     def _compared(
         self, view: View, curve: CurveView, line: LineView
     ) -> tuple[Floats, Floats, Floats, Floats | None]:
-        """Return the places of a curve, its gap to a line there, the allowed gap, and its standard error."""
+        """Return x, the gap between curve and line at x, the allowed gap, and the gap's standard error."""
         sound = curve.ends.sound & ~np.isnan(curve.y)
         x, y = curve.x[sound], curve.y[sound]
         errors = _errors(curve, line)
         error = None if errors is None else errors[sound]
-        # Rounding is relative to the first value: a loss that falls to 0 keeps the rounding of where it
-        # began.
+        # Rounding errors are relative to the first value: they do not shrink while a loss falls to 0.
         within = view.quantity.rounding * y[:1] if self.within is None else self.within
         tolerance = within + (self.standard_errors or 0.0) * (np.zeros_like(x) if error is None else error)
         return x, y - np.interp(x, line.x, line.y), tolerance, error
 
     def _beyond(self, gap: Floats) -> Floats:
-        """Return the distance of a curve on the wrong side of a line."""
+        """Return how far a curve is on the wrong side of its line, or off a line that it must follow."""
         return -gap if self.never_below else gap if self.never_above else np.abs(gap)
 
 
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
-    """Return the standard errors of the gap, paired by replica if the line has replicas."""
+    """Return the standard errors of the gap. They are paired by replica if the line has replicas."""
     if line.of_some is None:
         return curve.stderr
 

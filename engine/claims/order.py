@@ -1,4 +1,4 @@
-"""Order of two curves."""
+"""Claim about the order of two curves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Order(Claim, frozen=True, kw_only=True, tag="order"):
-    """A curve is below a second one at a place, or nowhere above it.
+    """A curve is below a second curve at the place `at`, or, without `at`, nowhere above the second curve.
 
     A curve that is above only by rounding counts as not above.
     """
@@ -78,7 +78,10 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
         return Outcome(self, bool(holds), float(gap[worst]), detail, stderr)
 
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
-        """Return the standard error of the gap, paired by replica, because both curves have the same data."""
+        """Return the standard error of the gap.
+
+        Differences are paired by replica, because both curves have the same data.
+        """
 
         def gap(replicas: Sequence[int]) -> Floats:
             return curve.over(replicas) - np.interp(curve.x, other.x, other.over(replicas))

@@ -1,4 +1,4 @@
-"""Ratio of a curve and a second one, or a theory line."""
+"""Claim about the ratio of a curve to a second curve, or to a theory line."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from engine.claims import ComparingTwo, Floats
 
 ZERO = 1e-12
-"""Level below which values are 0 up to rounding, and have no multiples."""
+"""Values below this level are 0 up to rounding; ratios to them are undefined."""
 
 
 class Ratio(ComparingTwo, frozen=True, kw_only=True, tag="ratio"):
     """Ratio of a curve to a second curve, or to a theory line, at one place or at every place.
 
-    Places where either is unknown, or where the second is 0, do not count. The message reports the worst
-    place.
+    A place does not count if one of the two has no value there, or if the second value is 0. The message
+    reports the worst place.
     """
 
     example: ClassVar[str] = '{kind = "ratio", curve = "GD", to = "ri-gaussian", between = [1, 1.2]}'

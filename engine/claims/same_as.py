@@ -1,4 +1,4 @@
-"""Equality of two curves."""
+"""Claim that two curves are equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slope of a curve."""
+"""Claim about the slope of a curve."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
-    """Slope of the least-squares line of log y on log x through a curve: the exponent of a power law.
+    """Exponent of the power law through a curve: the least-squares slope of log y against log x.
 
-    It uses all places where every replica has a finite number; for logarithms, the number must be positive.
-    With `linear`, it is the slope of y on x.
+    The fit uses all places where every replica has a finite value. For the logarithms, x and y must also be
+    positive. With `linear`, the claim is about the slope of y against x.
     """
 
     example: ClassVar[str] = '{kind = "slope", curve = "GD", between = [0.9, 1.15]}'
@@ -45,7 +45,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
         return text if is_short else f"{wording.span(view, places)}, {first}"
 
     def _law(self, view: View, outcome: Outcome) -> str:
-        """Return the law with the measured slope, starting with the verb: "goes like d^0.98"."""
+        """Return the fitted law in words, starting with the verb: "goes like d^0.98"."""
         assert outcome.measured is not None, "a finding is of what was measured"
         slope, x = number(outcome.measured), x_name(view)
         is_plural = wording.verb(view) == "are"
@@ -72,7 +72,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
     def _slope(self, x: Floats, y: Floats) -> float:
         use = self._usable(x, y)
         x, y = (x[use], y[use]) if self.linear else (np.log(x[use]), np.log(y[use]))
-        # Centred x: Σ x y − n x̄ ȳ would cancel where places lie far from 0.
+        # x is centred, because Σ x y − n x̄ ȳ would cancel if the places lie far from 0.
         apart = x - x.mean() if len(x) else x
         spread = float(np.square(apart).sum())
         return float(apart @ y) / spread if spread > 0 else float("nan")

@@ -1,4 +1,4 @@
-"""Value of a curve at one place."""
+"""Claim about the value of a curve at one place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Value(Comparing, frozen=True, kw_only=True, tag="value"):
-    """A curve at one place equals a number, is below or above it, or between two."""
+    """The value of a curve at one place equals a number, is below or above it, or is between two numbers."""
 
     example: ClassVar[str] = '{kind = "value", curve = "GD", at = "d/2", equals = "1/2", within = 1e-6}'
 
@@ -29,10 +29,10 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
         return wording.compared(view, self.at, *wording.named_values(view, self.at, curve, other_curves))
 
     def _arrivals(self, view: View) -> str:
-        """Return the places from which curves stay below the number, by curve.
+        """Return a sentence that says from which place on each curve stays below the number.
 
-        Curves that do so by `at` come first. The result is empty along axes other than a clock, and if the
-        claimed curve does not stay below the number.
+        Curves that stay below the number by the place `at` are named first. The sentence is empty if x is not
+        a clock of the run, or if the claimed curve is not among those first curves.
         """
         assert self.below is not None, "it is asked of claims that a curve is below a number"
         curves = [curve for curve in view.curves if curve.chosen]
@@ -70,5 +70,5 @@ class Value(Comparing, frozen=True, kw_only=True, tag="value"):
 
 
 def _the_others(names: Sequence[str]) -> str:
-    """Return one or two names, or "the others" for more."""
+    """Return the names as a list in words if there are one or two, otherwise "the others"."""
     return wording.listed(names) if len(names) < 3 else "the others"

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
 from engine.core import files
 from engine.core.parts import BadInput
@@ -67,6 +66,8 @@ def unpack(packed: bytes) -> Any:
 
 
 def _of_array(array: object) -> Any:
+    import numpy as np  # lists of runs have no arrays, and are printed before numpy would be there
+
     if isinstance(array, np.generic):
         return array.item()
     assert isinstance(array, np.ndarray), f"a journal has no place for {type(array)}"
@@ -77,6 +78,8 @@ def _of_array(array: object) -> Any:
 def _to_array(code: int, packed: memoryview) -> Any:
     if code != _ARRAY:
         raise ValueError(f"the journal has a value of unknown kind {code}")
+    import numpy as np
+
     (length,) = struct.unpack_from("<I", packed)
     dtype, shape = msgspec.msgpack.decode(packed[4 : 4 + length])
     return np.frombuffer(bytearray(packed[4 + length :]), dtype).reshape(shape)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.core.lazy import torch
+from engine.core.outside import located
 from engine.core.parts import BadField
 from engine.core.texts import listed, nearest, quoted, reason_of
 
@@ -163,7 +164,10 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
     try:
         make_optimizer(optimizer, model.parameters(), model, 0.1, options)
     except Exception as error:  # optimizers raise errors of any kind
-        raise BadField("options", f"{name} refuses them: {reason_of(error)}") from error
+        fault = f"{name} refuses them: {reason_of(error)}"
+        if name in registered:
+            fault = f"{name} cannot be constructed: {located(error, optimizer.__init__)}"
+        raise BadField("options", fault) from error
 
 
 def small_model() -> Any:

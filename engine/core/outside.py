@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import os
 import sys
 import traceback
@@ -83,6 +84,13 @@ class Outside:
         hashes = sorted(origin["sha256"] for origin in self.origins())
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
+    def refusal(self, error: Exception) -> BadInput | None:
+        """Return an error that arose in loaded code as bad input; None for an error of the program."""
+        sources = {str(file) for loaded in self._loaded or () for file in _sources(loaded.module)}
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [(frame.filename, frame.lineno) for frame in frames if frame.filename in sources]
+        return BadInput("{}:{}".format(*places[-1]), typed(error)) if places else None
+
     def _all(self) -> list[LoadedModule]:
         if self._loading:
             raise RuntimeError("the catalogue is incomplete while parts are loaded; ask for parts later")
@@ -125,7 +133,7 @@ def _from_file(path: Path) -> LoadedModule:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
-        raise BadInput(_place(error, path), f"{type(error).__name__}: {reason_of(error)}") from error
+        raise BadInput(_place(error, str(path)), typed(error)) from error
     if not _offers_parts(module):
         raise BadInput(where, 'it defines no part, which is a class with a tag, such as tag="my-rule"')
     imported = (getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - names))
@@ -141,13 +149,23 @@ def _stands_beside(file: Path, path: Path) -> bool:
     return file.is_relative_to(path.parent) and not is_installed
 
 
-def _place(error: BaseException, path: Path) -> str:
+def _place(error: BaseException, file: str) -> str:
     """Return the file and the line at which an error arose, the last one in the file."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return f"{path}:{error.lineno}"
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return f"{file}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    return f"{path}:{lines[-1]}" if lines else str(path)
+    lines = [frame.lineno for frame in frames if frame.filename == file]
+    return f"{file}:{lines[-1]}" if lines else file
+
+
+def typed(error: BaseException) -> str:
+    """Return the type and the message of an error of code from outside."""
+    return f"{type(error).__name__}: {reason_of(error)}"
+
+
+def located(error: BaseException, method: Callable[..., Any]) -> str:
+    """Return the type, the message and the place of an error that a method of code from outside raised."""
+    return f"{typed(error)}, at {_place(error, inspect.unwrap(method).__code__.co_filename)}"
 
 
 def _from_packages() -> Iterator[LoadedModule]:
@@ -161,7 +179,7 @@ def _from_packages() -> Iterator[LoadedModule]:
         try:
             module = importlib.import_module(point.module)
         except (Exception, SystemExit) as error:
-            fault = f"its entry point {point.name} fails: {type(error).__name__}: {reason_of(error)}"
+            fault = f"its entry point {point.name} fails: {typed(error)}"
             raise BadInput(where, f"{fault}; --no-parts starts without it") from error
         version = point.dist.version if point.dist is not None else ""
         origin = {"distribution": where, "version": version, "module": point.module}

@@ -6,9 +6,11 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,12 +27,9 @@ from engine.diagnosis.labelled_table import (
 )
 from engine.diagnosis.library_learners import Fit
 from engine.diagnosis.pairs import DESCENTS, FITTINGS, PAIRS, Learner
-from engine.diagnosis.plan import WORKERS, Plan
+from engine.diagnosis.plan import STEP_SPLITS, WORKERS, Plan, is_descent
 from engine.diagnosis.verdict import PairLosses, PairVerdict, judge_pair
 from engine.problems.instances import haar
-
-STEP_SPLITS = 4
-"""Number of splits on which nets train side by side."""
 
 Progress = Callable[[float], object]
 
@@ -74,13 +73,18 @@ def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share
 
     Raises: Stopped after a cancellation.
     """
+    import sklearn.ensemble  # type: ignore[import-untyped]  # noqa: F401
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     measured = _Measurement(table, plan, progress)
-    # scikit-learn warns of single penalties that have not converged. It sets and restores the process's
-    # filters from both threads, so that filters of a block here would be lost.
-    warnings.filterwarnings("ignore", module=r"sklearn\.")
-    with threadpool_limits(1), ThreadPoolExecutor(WORKERS, "diagnosis") as pool:
+    # Limits hold for libraries that are loaded, and that of OpenMP only in the thread that sets it. Boosted
+    # trees would otherwise start a thread for every core in each worker, and these threads wait by spinning.
+    one_thread_each = partial(threadpool_limits, 1, user_api="openmp")
+    with (
+        _without_warnings_of_libraries(),
+        threadpool_limits(1),
+        ThreadPoolExecutor(WORKERS, "diagnosis", one_thread_each) as pool,
+    ):
         jobs = [pool.submit(copy_context().run, work) for work in measured.works()]
         try:
             for job in jobs:
@@ -92,6 +96,40 @@ def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share
             for job in jobs:
                 job.cancel()
     return measured.diagnosis()
+
+
+@contextmanager
+def _without_warnings_of_libraries() -> Iterator[None]:
+    """Drop the warnings of installed libraries inside the block, in all threads.
+
+    scikit-learn warns of single penalties that have not converged. It empties and refills the filters of the
+    process from both workers, so that no filter lasts. It leaves the function that shows warnings alone.
+    """
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def show_ours(message: Any, category: Any, filename: str, *further: Any, **named: Any) -> None:
+            if "site-packages" not in filename:
+                show(message, category, filename, *further, **named)
+
+        warnings.showwarning = show_ours
+        yield
+
+
+class Split(NamedTuple):
+    """Rows and rotation of a split."""
+
+    number: int
+    order: Indices
+    """All rows; the first learn."""
+
+    tested: Indices
+    rotation: Floats
+    """[d, d]."""
+
+
+Sides = tuple[tuple[Floats, Floats], tuple[Floats, Floats]]
+"""Training rows and tested rows, before and after the rotation."""
 
 
 class _Measurement:
@@ -111,12 +149,9 @@ class _Measurement:
 
     def works(self) -> Iterator[Callable[[], None]]:
         """Yield the pieces of work."""
-        for learner in self._plan.learners:
-            if learner.name in DESCENTS:
-                for size in self._plan.sizes_of(learner):
-                    for first in range(0, self._plan.splits, STEP_SPLITS):
-                        splits = range(first, min(first + STEP_SPLITS, self._plan.splits))
-                        yield partial(self._descend, learner, size, splits)
+        if any(is_descent(learner) for learner in self._plan.learners):
+            for first in range(0, self._plan.splits, STEP_SPLITS):
+                yield partial(self._descend, range(first, min(first + STEP_SPLITS, self._plan.splits)))
         for split in range(self._plan.splits):
             yield partial(self._fit_split, split)
 
@@ -139,26 +174,30 @@ class _Measurement:
             verdicts,
         )
 
-    def _drawn(self, split: int) -> tuple[np.random.Generator, Indices, Indices]:
-        """Return a generator for the rotation, and the order of rows, of a split."""
+    def _drawn(self, split: int) -> Split:
+        """Return the rows and the rotation of a split."""
         generator = np.random.default_rng([self._plan.seed, split])
         order = balanced_order(self._table, generator)
-        return generator, order, order[self._plan.rows - self._plan.tested :]
+        rotation = haar(generator.standard_normal((self._plan.features, self._plan.features)))
+        return Split(split, order, order[self._plan.rows - self._plan.tested :], rotation)
+
+    def _sides(self, split: Split, size: int) -> Sides:
+        """Return training rows and tested rows, standardised by the former: before and after the rotation."""
+        train, asked = self._table.rows_of(split.order[:size], split.tested)
+        rows, tested = standardised(train, [asked])
+        return (rows, tested), (rows @ split.rotation.T, tested @ split.rotation.T)
 
     def _fit_split(self, split: int) -> None:
         """Fit the learners of scikit-learn at every size of one split."""
         plan, table = self._plan, self._table
-        generator, order, tested = self._drawn(split)
-        rotation = haar(generator.standard_normal((plan.features, plan.features)))
+        drawn = self._drawn(split)
         for place, size in enumerate(plan.sizes):
-            train = order[:size]
-            labels, answers = table.labels[train], table.labels[tested]
-            rows, tested_rows = standardised(table.features[train], [table.features[tested]])
-            sides = (rows, tested_rows), (rows @ rotation.T, tested_rows @ rotation.T)
+            labels, answers = table.labels[drawn.order[:size]], table.labels[drawn.tested]
+            sides = self._sides(drawn, size)
             constant = Fit(np.full(len(answers), _constant(labels, table.is_classified)))
             self._losses["constant"][:, place, split] = self._loss(constant.predictions, answers)
             for learner in plan.learners:
-                if learner.name in DESCENTS or size not in plan.sizes_of(learner):
+                if is_descent(learner) or size not in plan.sizes_of(learner):
                     continue
                 fit = FITTINGS[learner.name]
                 for side, (known_rows, new_rows) in enumerate(sides):
@@ -173,41 +212,49 @@ class _Measurement:
                         self._importances[learner.name][split] = fitted.importances
                 self._advance(_work(learner, size, plan))
 
-    def _descend(self, learner: Learner, size: int, splits: Sequence[int]) -> None:
-        """Train a learner of descents on several splits, before and after the rotation."""
+    def _descend(self, splits: range) -> None:
+        """Train the learners of descents on several splits side by side, at every size, before and after."""
+        drawn = [self._drawn(split) for split in splits]
+        for size in self._plan.shown_sizes:
+            batches = self._batches(drawn, size)
+            for learner in self._plan.learners:
+                if is_descent(learner):
+                    for side in range(1 + self._plan.rotated_at(learner, size)):
+                        self._train(learner, batches[side], drawn, size, side)
+                    self._advance(len(splits) * _work(learner, size, self._plan))
+
+    def _batches(self, drawn: Sequence[Split], size: int) -> list[Batch]:
+        """Return the rows of several splits before and after the rotation, in float32."""
         plan, table = self._plan, self._table
-        for side in range(1 + plan.rotated_at(learner, size)):
-            parts: list[list[Floats]] = [[] for _ in range(5)]
-            answers, units = [], []
-            for split in splits:
-                generator, order, tested = self._drawn(split)
-                train = order[:size]
-                rows, tested_rows = standardised(table.features[train], [table.features[tested]])
-                if side:
-                    rotation = haar(generator.standard_normal((plan.features, plan.features)))
-                    rows, tested_rows = rows @ rotation.T, tested_rows @ rotation.T
-                labels, mean, deviation = self._scores(table.labels[train])
-                fitted, aside = held_out(table.labels[train], table.is_classified, plan.seed + split)
-                pieces = rows[fitted], labels[fitted], rows[aside], labels[aside], tested_rows
-                for part, piece in zip(parts, pieces, strict=True):
-                    part.append(piece)
-                answers.append(table.labels[tested])
-                units.append((mean, deviation))
-            fitted_rows, fitted_labels, held_rows, held_labels, asked_rows = (
-                np.stack(part).astype(np.float32) for part in parts
+        parts: list[list[tuple[Floats, ...]]] = [[], []]
+        for split in drawn:
+            learned = table.labels[split.order[:size]]
+            labels, *_ = self._scores(learned)
+            fitted, aside = held_out(learned, table.is_classified, plan.seed + split.number)
+            for side, (rows, tested) in enumerate(self._sides(split, size)):
+                pieces = rows[fitted], labels[fitted], rows[aside], labels[aside], tested
+                parts[side].append(tuple(piece.astype(np.float32) for piece in pieces))
+        batches = []
+        for side_parts in parts:
+            fitted_rows, fitted_labels, rows, labels, tested = map(np.stack, zip(*side_parts, strict=True))
+            batches.append(
+                Batch(fitted_rows, fitted_labels, rows, labels, tested, are_classes=table.is_classified)
             )
-            batch = Batch(fitted_rows, fitted_labels, held_rows, held_labels, asked_rows, table.is_classified)
-            scores = trained_scores(DESCENTS[learner.name], batch).astype(np.float64)
-            place = plan.sizes.index(size)
-            for number, split in enumerate(splits):
-                mean, deviation = units[number]
-                predictions = (
-                    scores[number].argmax(-1).astype(np.float64)
-                    if table.is_classified
-                    else mean + deviation * scores[number, :, 0]
-                )
-                self._losses[learner.name][side, place, split] = self._loss(predictions, answers[number])
-        self._advance(len(splits) * _work(learner, size, plan))
+        return batches
+
+    def _train(self, learner: Learner, batch: Batch, drawn: Sequence[Split], size: int, side: int) -> None:
+        """Train a learner on one side of several splits, and store its losses."""
+        table, place = self._table, self._plan.sizes.index(size)
+        scores = trained_scores(DESCENTS[learner.name], batch).astype(np.float64)
+        for split, of_split in zip(drawn, scores, strict=True):
+            _, mean, deviation = self._scores(table.labels[split.order[:size]])
+            predictions = (
+                of_split.argmax(-1).astype(np.float64)
+                if table.is_classified
+                else mean + deviation * of_split[:, 0]
+            )
+            loss = self._loss(predictions, table.labels[split.tested])
+            self._losses[learner.name][side, place, split.number] = loss
 
     def _scores(self, labels: Floats) -> tuple[Floats, float, float]:
         """Return one-hot classes, or labels of mean 0 and deviation 1, with mean and deviation."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.core.parts import BadInput
+from engine.problems.standardisation import moments
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -41,6 +42,12 @@ class LabelledTable:
     notes: tuple[str, ...] = ()
     """How the columns of the file became features, one sentence per column or file."""
 
+    encode: Callable[[Indices, Indices], tuple[Floats, Floats]] | None = None
+    """Function of training rows and tested rows that returns their features, learned from the former alone.
+
+    None if features are numbers as they are.
+    """
+
     def __post_init__(self) -> None:
         rows, width = self.features.shape
         if not 1 < width <= MOST_FEATURES:
@@ -55,6 +62,12 @@ class LabelledTable:
             )
         if (self.labels == self.labels[0]).all():
             raise BadInput(self.label, "all labels are equal, so that nothing can be learned")
+
+    def rows_of(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
+        """Return the features of training rows and of tested rows, before standardisation."""
+        if self.encode is None:
+            return self.features[train], self.features[tested]
+        return self.encode(train, tested)
 
     @property
     def is_classified(self) -> bool:
@@ -95,7 +108,5 @@ def standardised(train: Floats, tested: Sequence[Floats]) -> list[Floats]:
 
     A column that is constant on these rows becomes 0.
     """
-    mean, deviation = train.mean(0), train.std(0)
-    is_constant = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))
-    scale = np.where(is_constant, 0.0, 1 / np.where(is_constant, 1.0, deviation))
+    mean, scale = moments(train)
     return [(rows - mean) * scale for rows in (train, *tested)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ import numpy as np
 
 from engine.core.parts import BadInput
 from engine.core.texts import cut, reason_of
-from engine.diagnosis.labelled_table import LabelledTable
+from engine.diagnosis.labelled_table import Floats, Indices, LabelledTable
 
 FEW_CLASSES = 10
 """Largest number of different whole numbers that are classes unless the user says otherwise."""
+
+WORDS = 40
+"""Number of different words of a column from which on they are encoded as strings."""
 
 LONGEST_NAME = 40
 TREATMENT = {
@@ -28,13 +32,14 @@ TREATMENT = {
 def read_mixed(path: Path, label: str, kind: str | None) -> LabelledTable:
     """Return the table of a text file or Parquet file whose columns hold numbers, words or dates.
 
-    Features are made of all columns but the label, which is not looked at. Missing numbers become the median
-    of their column. Rows without a label are left out.
+    Features are made of all columns but the label, which is not looked at. The whole table decides the kinds
+    of columns and the names of features. Medians and encodings of strings are learned from the training rows
+    of each split alone. Rows without a label are left out.
 
     Raises: BadInput for a file that pandas cannot read, a missing label, or a missing skrub.
     """
     try:
-        from skrub import TableVectorizer  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        vectorizer = _vectorizer()
     except ImportError as error:
         raise BadInput(
             path.name,
@@ -46,17 +51,83 @@ def read_mixed(path: Path, label: str, kind: str | None) -> LabelledTable:
     frame, unlabelled = frame[has_label].reset_index(drop=True), int((~has_label).sum())
     labels, classes = _labels(frame[column], kind)
     features = frame.drop(columns=column)
-    vectorizer = TableVectorizer()
-    numbers = vectorizer.fit_transform(features)
+    encoded = vectorizer.fit_transform(features)
     notes = [f"column {cut(column, LONGEST_NAME)!r}: the label"]
     notes += _treatments(vectorizer, features)
     if unlabelled:
         notes.append(f"{unlabelled} rows without a label are left out")
-    numbers = numbers.astype(np.float64)
-    numbers = numbers.fillna(numbers.median()).fillna(0.0)
+    columns = MixedColumns(features, vectorizer, tuple(encoded.columns))
+    every_row = np.arange(len(features))
+    numbers, _ = columns.encode(every_row, every_row[:1])
     return LabelledTable(
-        path.name, column, numbers.to_numpy(), labels, tuple(map(str, numbers.columns)), classes, tuple(notes)
+        path.name,
+        column,
+        numbers,
+        labels,
+        tuple(map(str, encoded.columns)),
+        classes,
+        tuple(notes),
+        columns.encode,
     )
+
+
+class MixedColumns:
+    """Columns of words, dates and numbers, encoded anew for each set of training rows."""
+
+    def __init__(self, frame: Any, fitted: Any, names: tuple[str, ...]) -> None:
+        """Store a frame of pandas, and a vectorizer that was fitted to all of its rows."""
+        from skrub import to_datetime  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+        kinds = fitted.column_to_kind_
+        self._names = names
+        self._outputs = fitted.input_to_outputs_
+        self._strings = [name for name in frame.columns if kinds.get(name) == "high_cardinality"]
+        self._others = [name for name in frame.columns if name in kinds and name not in self._strings]
+        # Dates are parsed here: a few rows alone could leave open which number is the day.
+        dates = [name for name in self._others if kinds[name] == "datetime"]
+        self._frame = frame.assign(**{name: to_datetime(frame[name]) for name in dates})
+
+    def encode(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
+        """Return the features [n, d] of training rows and of tested rows, learned from the former.
+
+        Features of words that no training row has are 0. Missing numbers become the median of training rows.
+        """
+        rows = self._encoded(self._others, sys.maxsize, train, tested)
+        if self._strings:
+            strings = self._encoded(self._strings, 0, train, tested)
+            rows = tuple(numbers.join(of_strings) for numbers, of_strings in zip(rows, strings, strict=True))
+        fitted, asked = (part.reindex(columns=list(self._names)) for part in rows)
+        medians = fitted.median()
+        return tuple(part.fillna(medians).fillna(0.0).to_numpy(np.float64) for part in (fitted, asked))
+
+    def _encoded(
+        self, columns: list[str], threshold: int, train: Indices, tested: Indices
+    ) -> tuple[Any, Any]:
+        """Return frames of the encoded columns: a column per word where there are fewer than `threshold`."""
+        vectorizer = _vectorizer(threshold)
+        chosen = self._frame[columns]
+        fitted = vectorizer.fit_transform(chosen.iloc[train])
+        asked = vectorizer.transform(chosen.iloc[tested])
+        # Encodings of strings are named by their number, with as many digits as the largest has.
+        renamed = {
+            output: name
+            for column in columns
+            if threshold == 0
+            for output, name in zip(
+                vectorizer.input_to_outputs_.get(column, ()), self._outputs[column], strict=False
+            )
+        }
+        return fitted.rename(columns=renamed), asked.rename(columns=renamed)
+
+
+def _vectorizer(threshold: int = WORDS) -> Any:
+    """Return an unfitted vectorizer whose random projections of strings are the same each time."""
+    from skrub import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        StringEncoder,
+        TableVectorizer,
+    )
+
+    return TableVectorizer(cardinality_threshold=threshold, high_cardinality=StringEncoder(random_state=0))
 
 
 def _frame(path: Path) -> Any:
@@ -107,5 +178,5 @@ def _treatments(vectorizer: Any, features: Any) -> Iterator[str]:
         missing = int(features[name].isna().sum())
         treatment = TREATMENT.get(str(kind), str(kind))
         filled = f"; {missing} missing cells" if missing else ""
-        filled += " become the median" if missing and kind == "numeric" else ""
+        filled += " become the median of training rows" if missing and kind == "numeric" else ""
         yield f"{shown}: {kind}, {treatment} ({outputs}){filled}"

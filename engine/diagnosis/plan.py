@@ -26,6 +26,9 @@ JUDGED_CELLS, SHOWN_CELLS = 1 << 19, 1 << 18
 NEAR_THE_LAST = 0.75
 """Share of the largest size above which another size is left out, or the largest itself."""
 
+STEP_SPLITS = 4
+"""Number of splits on which the learners of descents train side by side."""
+
 WORKERS = 2
 """Splits that are fitted at the same time."""
 

@@ -12,7 +12,7 @@ from engine.core.texts import listed
 from engine.diagnosis.labelled_table import LabelledTable
 from engine.diagnosis.mixed_columns import FEW_CLASSES, read_mixed
 from engine.problems.data_files import TableSettings
-from engine.problems.table import Request, Table, read
+from engine.problems.table import MixedTable, Request, Table, read
 
 BUNDLED = {
     "digits": "load_digits",
@@ -69,18 +69,13 @@ def _of_file(path: str, label: str | None, kind: Kind | None) -> LabelledTable:
     try:
         table = read(Request(file, TableSettings(), column), "data")
     except BadInput as error:
-        if label is not None and _is_mixed(error):
+        if label is not None and isinstance(error, MixedTable):
             return read_mixed(Path(file), label, kind)
         where = {"data.label": "--label", "data.path": ""}.get(error.where, error.where)
         raise BadInput(where, error.fault) from error
     if table.labels is None:
         raise BadInput("--label", "name the column of labels, as in --label price")
     return _of_numbers(path, table, label, kind)
-
-
-def _is_mixed(error: BadInput) -> bool:
-    """Return whether a table is refused for words, dates or missing cells."""
-    return error.where == "data.columns" or "has no value" in error.fault
 
 
 def _of_numbers(path: str, table: Table, label: str | None, kind: Kind | None) -> LabelledTable:

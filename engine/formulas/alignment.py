@@ -1,7 +1,8 @@
 """Alignment of a function under a group: permutations and sign flips on the cube, or rotations on a sphere.
 
-C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))², the largest eigenvalue of E_g f_g ⊗ f_g: the best average
-correlation of a single h with the images of f. Source: Abbe, Boix-Adserà 2022; theory/symmetry#alignment.
+C(f, G) = sup_{E h² = 1} E_g(E_x f(gx) h(x))² is the largest eigenvalue of E_g f_g ⊗ f_g. It is the best mean
+squared correlation of a single h with the images of f. Source: Abbe, Boix-Adserà 2022;
+theory/symmetry#alignment.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ Floats = NDArray[np.float64]
 
 
 NODES = 200
-"""Nodes of the quadrature from 0 to 1: exact for polynomials of degree below 2 · NODES."""
+"""Number of quadrature nodes from 0 to 1. It is exact for polynomials of degree below 2 · NODES."""
 
 MOST_IMAGES = 1 << 11
-"""Largest number of images of a target to enumerate: their products are a matrix of that size."""
+"""Largest number of images of a target to enumerate. The matrix of their inner products has this size."""
 
 
 def coefficients(rows: Floats, labels: Floats) -> Floats:
     """Return f̂(S) = E f(x) ∏_{i ∈ S} x_i [2ⁿ] of f = labels [2ⁿ] on the rows [2ⁿ, n] of the cube.
 
-    S is the set of 1 bits of an entry's index. Labels are scaled to E f² = 1. The fast transform computes all
-    coefficients.
+    Bit i of an index is 1 if i ∈ S. Labels are scaled to E f² = 1. The fast Walsh–Hadamard transform computes
+    all coefficients.
     """
     bits = rows.shape[1]
     transformed = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -60,7 +61,7 @@ def permutations(rows: Floats, labels: Floats) -> float:
     """Return C under all permutations, by enumerating the images of the target.
 
     C is the largest eigenvalue of the matrix of inner products between all different images of f, divided by
-    the number of images. NaN for more than MOST_IMAGES images.
+    the number of images. It is NaN if there are more than MOST_IMAGES images.
     """
     bits = rows.shape[1]
     first = _in_order(rows, labels) / math.sqrt(np.square(labels).mean())
@@ -98,14 +99,14 @@ def signed_permutations(rows: Floats, labels: Floats) -> float:
 def rotations(profile: Callable[[Floats], Floats], d: int) -> float:
     """Return C of f(x) = φ(t) under O(d), t = w·x/(‖w‖‖x‖), for x uniform on a sphere of d ≥ 3 dimensions.
 
-    It is max_k W_k/dim H_k over the spherical harmonics H_k of degree k, which are inequivalent and
+    C is max_k W_k/dim H_k over the spherical harmonics H_k of degree k, which are inequivalent and
     irreducible. For E φ² = 1, W_k/dim H_k is (E φ(t) P_k(t))² with the Gegenbauer polynomials P_k, P_k(1) =
-    1. `profile` is φ, smooth except at t = 0.
+    1. `profile` is φ; it must be smooth except at t = 0.
     """
     from scipy.special import roots_jacobi  # type: ignore[import-untyped]
 
     nodes, weights = roots_jacobi(NODES, (d - 3) / 2, 0)
-    # Both halves separately: φ may jump at 0, where one quadrature over [−1, 1] would lose its exactness.
+    # Each half has its own quadrature: φ may jump at 0, and one quadrature over [−1, 1] would be inexact.
     half = (1 + nodes) / 2  # t ≥ 0, of density (1 − t²)^((d − 3)/2) = (1 − t)^… (1 + t)^…
     t = np.concatenate((half, -half))
     shares = np.tile(weights * (1 + half) ** ((d - 3) / 2), 2)

@@ -1,9 +1,9 @@
-"""Large steps on a net of two linear layers and one example: λ = ‖∇z‖² and r = z − y, step by step.
+"""Gradient descent with large steps on a net of two linear layers and one example.
 
-Here z = (md)^(−1/2) Σ_i v_i u_i·x with m hidden units, L = ½(z − y)² and the rate is γ. In the convention of
-the laboratory, the loss is (ŷ − y)² and η = γ/2. If the error at the start is small, γλ₀ = ηS₀ for the
-sharpness S₀ at the start. Source: Lewkowycz et al. 2020; Zhu, Liu, Radhakrishnan, Belkin 2022;
-theory/curvature#catapult.
+The functions follow λ = ‖∇z‖² and r = z − y step by step. Here z = (md)^(−1/2) Σ_i v_i u_i·x with m hidden
+units, L = ½(z − y)² and the rate is γ. Learners in this program have the loss (ŷ − y)², so their rate is η =
+γ/2. If the error at the start is small, γλ₀ = ηS₀ for the sharpness S₀ at the start. Source: Lewkowycz et al.
+2020; Zhu, Liu, Radhakrishnan, Belkin 2022; theory/curvature#catapult.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MONOTONE_BELOW = 2.0
-"""γλ₀, or ηS₀, up to which the loss of a wide net falls in every step."""
+"""Largest γλ₀, or ηS₀, at which the loss of a wide net falls in every step."""
 
 DIVERGES_FROM = 4.0
 """Least γλ₀ at which the net diverges.
@@ -25,18 +25,18 @@ Below it, the loss first rises to the order of m, and then falls as λ falls.
 """
 
 SMALL, PHASES, MOST = 1e-10, 64, 10**5
-"""s at the start of a landing, number of phases of its growth to average over, and largest number of
-steps."""
+"""s at the start of `landing`, number of phases of its growth to average over, and largest number of steps.
+"""
 
 
 class Recursion(NamedTuple):
     """Error and kernel after every step."""
 
     errors: Floats
-    """r = z − y, [steps + 1, …]."""
+    """Errors r = z − y, [steps + 1, …]."""
 
     kernels: Floats
-    """λ = ‖∇z‖², [steps + 1, …]."""
+    """Kernels λ = ‖∇z‖², [steps + 1, …]."""
 
 
 def recursion(
@@ -50,7 +50,7 @@ def recursion(
     """Return r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), exact for linear units.
 
     Args:
-        error: r at the start. All arguments may be numbers of one net or arrays of several.
+        error: r at the start. This and all other arguments are numbers for one net, or arrays for several.
         kernel: λ at the start.
         target: y.
         share: q = ‖x‖²/(md).
@@ -73,8 +73,8 @@ def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floa
     """Return S = λ + √(λ² + 8qzr + 4qr²), the largest eigenvalue of the Hessian of (z − y)², at every step.
 
     In the coordinates p, m = (h ± v)/√2, with h_i = u_i·x/‖x‖, the Hessian of z is √q on p and −√q on m. The
-    top eigenvector of 2(∇z∇zᵀ + r∇²z) lies in the plane of the two parts of ∇z, which have squared lengths (λ
-    ± 2√q z)/2. For error 0, S = 2λ.
+    top eigenvector of 2(∇z∇zᵀ + r∇²z) lies in the plane of the parts of ∇z in p and m. These parts have the
+    squared lengths (λ ± 2√q z)/2. For error 0, S = 2λ.
     """
     errors, kernels = trajectory
     z = errors + target
@@ -84,21 +84,21 @@ def sharpness(trajectory: Recursion, target: float | Floats, share: float | Floa
 
 
 class Landing(NamedTuple):
-    """Final state of a wide net."""
+    """Final state of a wide net that was trained with large steps."""
 
     product: float
-    """Final γλ."""
+    """γλ at the end of training."""
 
     peak: float
     """Largest s = γ²qz² during training, so the loss ½z² rises to s/(2γ²q)."""
 
 
 def landing(product: float) -> Landing:
-    """Return the final state from γλ₀ = `product`, for m → ∞ and y = 0.
+    """Return the final state of a net that starts at γλ₀ = `product`, for m → ∞ and y = 0.
 
-    With s = γ²qz² and κ = γλ, a step is s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4).
-    For a product between 2 and 4, s grows from nearly 0 by a factor (κ − 1)² per step. The result is a mean
-    over the phases of this growth; they change it by less than about 1e-3. NaN from 4 on.
+    With s = γ²qz² and κ = γλ, a step is s′ = s(1 − κ + s)², κ′ = κ + s(κ − 4). For a product between 2 and 4,
+    s grows from nearly 0 by a factor (κ − 1)² per step. The result is a mean over the phases of this growth;
+    they change it by less than about 1e-3. For products of 4 and more, it is NaN.
     """
     if product <= MONOTONE_BELOW:
         return Landing(product, 0.0)

@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 NODES, WAVES, REACH = 200, 301, 12.0
-"""Numbers of nodes along x = ln R and along the vertical line, and their reach in standard deviations."""
+"""Number of nodes along x = ln R, number of nodes along the line in the complex plane, and the reach of both
+in standard deviations.
+"""
 
 ROUNDING = 1e-13
-"""Relative width of the bracket of the saddle point."""
+"""Relative width at which the bracket of the saddle point is narrow enough."""
 
 
 class DeepPrior(NamedTuple):
-    """Prior of a net of `depth` hidden layers of `width` units: weights have variance `variance`/fan-in."""
+    """Prior of a net of `depth` hidden layers of `width` units. Weights have variance `variance`/fan-in."""
 
     depth: int
     width: int
@@ -50,21 +52,23 @@ class DeepPrior(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """The part of θ that the examples leave open."""
+    """Posterior of θ_⊥, the part of θ that the examples do not determine."""
 
     spread: float
-    """E‖θ_⊥‖²."""
+    """Posterior mean of ‖θ_⊥‖²."""
 
     log_evidence: float
-    """Logarithm of the density of the P coordinates of θ in the span, at their values."""
+    """Logarithm of the prior density of the P coordinates of θ in the span of the examples, at their observed
+    values.
+    """
 
 
 def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
     """Return the posterior given `count` independent examples, whose least-norm solution has length `norm`.
 
     Given the examples, the density of x = ln R is proportional to (t/R)^(m−2) R^(−P) q(x), where q is the
-    prior density. q(x) e^(cx) is inverted on the vertical line with real part c, the saddle point of the
-    product. It needs m ≥ 2.
+    prior density. An inverse Fourier transform gives q(x) e^(cx): the integral of E R^z along the vertical
+    line with real part c. The number c is the saddle point of the product. The formula needs m ≥ 2.
     """
     free = d - count
     if free < 2:
@@ -86,9 +90,9 @@ def posterior(prior: DeepPrior, d: int, count: int, norm: float) -> Posterior:
 
 
 def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floats]:
-    """Return nodes x with R > ‖θ*‖ and their weights in an integral; the nodes are dense near t = 0.
+    """Return nodes x with R > ‖θ*‖, and their weights in an integral.
 
-    There, the integrand behaves like a power of √(x − ln‖θ*‖).
+    The nodes are dense near t = 0, because the integrand behaves like a power of √(x − ln‖θ*‖) there.
     """
     nodes, widths = np.polynomial.legendre.leggauss(NODES)
     low, high = max(least, centre - REACH * deviation), max(least, centre) + REACH * deviation
@@ -97,7 +101,10 @@ def _places(least: float, centre: float, deviation: float) -> tuple[Floats, Floa
 
 
 def _saddle(prior: DeepPrior, d: int, count: int, norm: float) -> float:
-    """Return the saddle point c of q at the largest (t/R)^(m−2) R^(−P) q(x), by bisection."""
+    """Return the saddle point c, by bisection.
+
+    At c, the mean of the density ∝ q(x) e^(cx) maximises the other factor, (t/R)^(m−2) R^(−P) e^(−cx).
+    """
     if norm == 0:
         return -float(count)
     least = -min(prior.width if prior.depth else d, d) + 1e-9

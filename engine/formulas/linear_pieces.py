@@ -1,4 +1,4 @@
-"""Linear pieces of nets: switches of units on a line, and cells of a plane with equal active units."""
+"""Linear pieces of nets: pieces on a line, and cells of a plane in which the same units are active."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ Layers = Sequence[tuple[Floats, Floats]]
 """Weights [units, units below] and biases [units] of every layer, first layer first."""
 
 ALIKE = 1e-9
-"""Relative difference of neighbouring slopes that counts as rounding, so that both belong to one piece."""
+"""Neighbouring pieces whose slopes differ by at most this share count as one; the difference is rounding."""
 
 
 def pieces(layers: Layers, slopes: tuple[float, float], low: float, high: float) -> int:
-    """Return the number of linear pieces of a net between two ends, which may be infinite.
+    """Return the number of linear pieces of a net with one input between two ends, which may be infinite.
 
-    Switches of units are found layer by layer. Within a piece, every signal z = ax + c of a layer is linear,
-    so it switches at −c/a. Neighbours with equal slopes are one piece.
+    The places where units switch on or off are found layer by layer. Within a piece, every signal z = ax + c
+    of a layer is linear, so its unit switches at x = −c/a. Neighbouring pieces with equal slopes count as
+    one.
 
     Args:
-        slopes: of σ above 0 and below.
+        slopes: slopes of σ above 0 and below 0.
 
     Source: theory/regions-and-random-matrices#regions.
     """
@@ -62,10 +63,11 @@ def _beyond(ends: Floats) -> tuple[float, float]:
 
 
 def pieces_of_one_layer(width: int, cw: float, cb: float, low: float, high: float) -> float:
-    """Return E pieces of a layer of units σ(wx + b), w ~ N(0, C_w), b ~ N(0, C_b), between two ends.
+    """Return the expected number of pieces of a layer of units σ(wx + b) between two ends.
 
-    Every unit switches at −b/w, which is √(C_b/C_w) times a Cauchy number. On [−R, R] it is 1 + n (2/π)
-    arctan(R √(C_w/C_b)). Source: theory/regions-and-random-matrices#regions.
+    w ~ N(0, C_w) and b ~ N(0, C_b). Every unit switches at −b/w, which is √(C_b/C_w) times a Cauchy number.
+    On [−R, R], the result is 1 + n (2/π) arctan(R √(C_w/C_b)). Source:
+    theory/regions-and-random-matrices#regions.
     """
     ratio = math.inf if cb == 0 else math.sqrt(cw / cb)
 
@@ -76,26 +78,26 @@ def pieces_of_one_layer(width: int, cw: float, cb: float, low: float, high: floa
 
 
 FAR = 1e9
-"""Half the side of the square that stands for the whole plane, in units of the inputs."""
+"""Half the side of the square that represents the whole plane, in units of the inputs."""
 
 THIN = 1e-12
-"""Relative size below which a signal at a corner counts as 0, so that rounding creates no cells."""
+"""A signal at a corner counts as 0 below this relative size, so that rounding creates no cells."""
 
 
 def cells(layers: Layers, slopes: tuple[float, float], reach: float = FAR) -> int:
     """Return the number of cells of a net of two inputs in the square [−reach, reach]².
 
-    Within a cell of the layers below, every signal z = a·x + c of a layer is linear. So the units of the
-    layer cut the cell, one after the other, by straight lines into convex cells. Cells with the same
-    predictions are not merged.
+    Within a cell of the layers below, every signal z = a·x + c of a layer is linear. So each unit of the
+    layer cuts the cell along a straight line, and all parts are convex. Cells with the same predictions are
+    not merged.
 
     Args:
-        slopes: of σ above 0 and below.
+        slopes: slopes of σ above 0 and below 0.
 
     Source: Zaslavsky 1975; theory/regions-and-random-matrices#regions.
     """
     corners = reach * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1.0]])
-    pieces = [(corners, np.eye(2), np.zeros(2))]  # corners in order, and what the layer below sends: A x + c
+    pieces = [(corners, np.eye(2), np.zeros(2))]  # corners in order, and the layer's input A x + c
     *hidden, _ = layers
     for weights, biases in hidden:
         above = []
@@ -117,7 +119,10 @@ def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
 
 
 def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
-    """Return the parts of a convex polygon on either side of a line, or the polygon if it is on one side."""
+    """Return the two parts of a convex polygon on either side of a line.
+
+    If the line does not cross the polygon, return the polygon alone.
+    """
     signal = polygon @ slope + offset
     least = THIN * (np.abs(polygon) @ np.abs(slope) + abs(offset))
     if not ((signal > least).any() and (signal < -least).any()):
@@ -138,5 +143,8 @@ def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
 
 
 def cells_of_one_layer(width: int) -> int:
-    """Return Σ_{i ≤ 2} C(n, i), the cells of n lines in general position. Source: Zaslavsky 1975."""
+    """Return Σ_{i ≤ 2} C(n, i), the number of cells of n lines in general position.
+
+    Source: Zaslavsky 1975.
+    """
     return sum(comb(width, i) for i in range(3))

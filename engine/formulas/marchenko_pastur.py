@@ -1,6 +1,6 @@
 """The Marchenko–Pastur law: eigenvalues of XXᵀ/d for P Gaussian rows in d dimensions, P/d → α.
 
-Source: Marchenko, Pastur 1967; theory/regions-and-random-matrices#random-matrices.
+The argument `ratio` is α. Source: Marchenko, Pastur 1967; theory/regions-and-random-matrices#random-matrices.
 """
 
 from __future__ import annotations

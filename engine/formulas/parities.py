@@ -1,11 +1,12 @@
 """Correlations of Gaussian features with a parity of n bits ±1, and parities that examples determine.
 
-χ_S(x) = ∏_{i ∈ S} x_i, |S| = k, and w ~ N(0, I/n). E χ_S(x) χ_S(x′) κ(x·x′/n) is the same for all S of one
-size. So the kernel of a net with such weights is diagonal in the parities. Its eigenvalues are λ_k = 2⁻ⁿ Σ_m
-K_k(m) κ(1 − 2m/n) with Krawtchouk's polynomials K_k. The terms of this sum cancel almost completely, so it is
-computed with 50 digits. Source: theory/parities-and-noise#parities.
+χ_S(x) = ∏_{i ∈ S} x_i is the parity of the bits S, |S| = k, and w ~ N(0, I/n). E χ_S(x) χ_S(x′) κ(x·x′/n) is
+the same for all S of one size. So the kernel of a net with such weights is diagonal in the parities. Its
+eigenvalues are λ_k = 2⁻ⁿ Σ_m K_k(m) κ(1 − 2m/n) with Krawtchouk's polynomials K_k. The terms of this sum
+cancel almost completely, so it is computed with 50 digits. Source: theory/parities-and-noise#parities.
 
-The module also finds products of unknown signs that other products determine, by elimination over F₂.
+The class `SignProducts` finds products of unknown signs that other products determine, by elimination over
+F₂.
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ DIGITS = 50
 
 
 def steps_eigenvalue(bits: int, degree: int) -> float:
-    """Return λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])², of κ₀(ρ) = (π − arccos ρ)/2π; 0 unless 0 ≤ k ≤ n."""
+    """Return λ⁰_k = E_w(E_x χ_S(x) 1[w·x > 0])², the eigenvalue of κ₀(ρ) = (π − arccos ρ)/2π.
+
+    It is 0 unless 0 ≤ k ≤ n.
+    """
     return _eigenvalue(bits, degree, lambda mp, rho: (mp.pi - mp.acos(rho)) / (2 * mp.pi))
 
 
 def relu_eigenvalue(bits: int, degree: int) -> float:
-    """Return λ¹_k = E_w(E_x χ_S(x) relu(w·x))², of κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π.
+    """Return λ¹_k = E_w(E_x χ_S(x) relu(w·x))², the eigenvalue of κ₁(ρ) = (√(1 − ρ²) + ρ(π − arccos ρ))/2π.
 
     It is 0 for odd k ≥ 3.
     """
@@ -46,7 +50,7 @@ def first_layer(bits: int, degree: int) -> float:
 
 
 def unknown(bits: int, examples: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return 1 − E 2^(rank − n) for as many random vectors of n bits as there are examples, over F₂.
+    """Return 1 − E 2^(rank − n), for the rank over F₂ of `examples` random vectors of n bits.
 
     It is the share of all vectors that are not sums of the examples. For a parity drawn from all parities,
     the labels of such vectors are fair coins, given the labels seen. After r independent vectors, a vector is
@@ -77,7 +81,7 @@ def _eigenvalue(bits: int, degree: int, kernel: Callable[[MPContext, Any], Any])
 
 
 def _krawtchouk(bits: int, degree: int, distance: int) -> int:
-    """Return Σ_j (−1)^j C(k, j) C(n − k, m − j): the sum of χ_S, |S| = k, over all x with m bits −1.
+    """Return Σ_j (−1)^j C(k, j) C(n − k, m − j), the sum of χ_S, |S| = k, over all x with m bits −1.
 
     It is K_m(k) = K_k(m) C(n, m)/C(n, k).
     """
@@ -92,16 +96,19 @@ Numbers = NDArray[np.int64]
 
 
 class SignProducts:
-    """r lists of unknown signs, and the products of one sign per list that examples determine.
+    """Products of unknown signs, one sign from each of r lists, and which products the examples determine.
 
     A product is a vector over F₂ with a 1 for each of its signs. It is known if it is a sum of products seen.
-    The object stores one solution, and a basis of all vectors orthogonal to the products seen. `codes` has,
-    for every sign, its entries in the basis vectors. A product is known if the codes of its signs add up to
-    0.
+    The object stores one solution, and a basis of all vectors orthogonal to the products seen. The code of a
+    sign is the list of its entries in the basis vectors. A product is known if the codes of its signs add up
+    to 0.
     """
 
     def __init__(self, sizes: Sequence[int], answers: int = 1) -> None:
-        """Start with lists of these sizes, and `answers` sets of unknown signs."""
+        """Start without examples, with lists of the given sizes.
+
+        All signs of the lists are unknown in each of `answers` separate sets.
+        """
         self._first = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
         self._sizes = tuple(sizes)
         self._codes = np.eye(sum(sizes), dtype=bool)
@@ -110,7 +117,12 @@ class SignProducts:
         """Rank over F₂ of the products seen."""
 
     def see(self, numbers: Numbers, negative: Bits) -> None:
-        """Learn a product: the index of its sign in each list [r], and the sets where it is −1, [answers]."""
+        """Learn a product in every set of signs.
+
+        Args:
+            numbers: index of its sign in each list, [r].
+            negative: whether the product is −1 in each set, [answers].
+        """
         signs = self._first + numbers
         code = np.logical_xor.reduce(self._codes[signs])
         if not code.any():
@@ -137,7 +149,7 @@ class SignProducts:
         return float(1 - codes.any(1).mean())
 
     def _words(self) -> NDArray[np.uint64]:
-        """Return the codes [signs, W], with 64 members of the basis per word."""
+        """Return the codes [signs, W], with the entries in 64 basis vectors per word."""
         used = self._codes[:, self._codes.any(0)]
         packed = np.packbits(used, 1)
         missing = max(8 - packed.shape[1], -packed.shape[1] % 8)

@@ -1,8 +1,9 @@
-"""Where gradient flow on a quadratic model ends, to first order in its perturbation.
+"""Limit of gradient flow on a quadratic model, to first order in the quadratic part.
 
-z_α = Φ_αᵀθ + (ε/2) θᵀΨ_αθ on n examples with labels y, from θ = 0 by gradient flow on the square loss: θ ends
-at θ^F + εθ^I + O(ε²). Φ [N, P, n], Ψ [N, n, P, P] symmetric and y [N, n], with Φ of rank n or of less where
-labels can be fitted. Source: theory/curvature#quadratic-models.
+The model is z_α = Φ_αᵀθ + (ε/2) θᵀΨ_αθ on n examples with labels y. From θ = 0, gradient flow on the square
+loss ends at θ^F + εθ^I + O(ε²). The shapes are Φ [N, P, n], Ψ [N, n, P, P] and y [N, n], and each Ψ_α is
+symmetric. Φ must have rank n, unless the labels can be fitted with less. Source:
+theory/curvature#quadratic-models.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 DEPENDENT = 1e-12
-"""Eigenvalues of ΦᵀΦ below this share of the largest count as 0."""
+"""Eigenvalues of ΦᵀΦ below this share of the largest eigenvalue count as 0."""
 
 
 class Modes(NamedTuple):
     """Eigenvectors of ΦᵀΦ = V Λ Vᵀ, which the linear flow learns one by one."""
 
     vectors: Floats
-    """V, [N, n, n]."""
+    """Eigenvectors V, [N, n, n]."""
 
     rates: Floats
-    """Λ, [N, n], infinite where it is 0: that mode is never learned."""
+    """Λ, [N, n]; eigenvalues of 0 are replaced by infinity, because their modes are never learned."""
 
     features: Floats
-    """Φ V, [N, P, n]."""
+    """Features along the modes, Φ V, [N, P, n]."""
 
     def on_span(self, theta: Floats) -> Floats:
         """Return the projection of θ [N, P] onto the span of Φ."""
@@ -49,11 +50,11 @@ def linear_limit(linear: Modes, labels: Floats) -> Floats:
 
 
 def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
-    """Return θ^I, [N, P].
+    """Return the first-order correction θ^I, [N, P].
 
-    On the span of Φ, it corrects the labels by the quadratic part: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. Off the span it is
-    −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt along the linear flow, with ∫(1 − e^(−λ_k t)) e^(−λ_l t) dt =
-    λ_k/(λ_l (λ_k + λ_l)) for its modes k and l.
+    On the span of Φ, it corrects the labels by the quadratic part: −Φ(ΦᵀΦ)⁻¹ ½θ^FᵀΨθ^F. Off the span, it is
+    −∫ P_⊥ Σ_α Ψ_α θ^F_t r^F_α(t) dt along the linear flow. For modes k and l of this flow, ∫(1 − e^(−λ_k t))
+    e^(−λ_l t) dt = λ_k/(λ_l (λ_k + λ_l)).
     """
     limit, parts = linear_limit(linear, labels), _parts(linear, labels)
     squares = np.einsum("bp,bapq,bq->ba", limit, matrices, limit) / 2
@@ -66,7 +67,7 @@ def first_correction(linear: Modes, matrices: Floats, labels: Floats) -> Floats:
 
 
 def _parts(linear: Modes, labels: Floats) -> Floats:
-    """Return the labels along the modes, [N, n]."""
+    """Return the components of the labels along the modes, [N, n]."""
     return np.asarray((labels[:, None] @ linear.vectors)[:, 0])
 
 

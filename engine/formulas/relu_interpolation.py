@@ -1,7 +1,7 @@
 """Least cost of fitting points by nets of rectified units with one input.
 
-The cost of f = Σ_j a_j relu(w_j x + b_j) + c is R = ½ Σ_j (a_j² + w_j²), which is Σ_j |a_j w_j| where
-|a_j| = |w_j|. Its least value over all nets of any width with this f is max(∫|f″|, |f′(−∞) + f′(∞)|). Source:
+The cost of f = Σ_j a_j relu(w_j x + b_j) + c is R = ½ Σ_j (a_j² + w_j²). It equals Σ_j |a_j w_j| if |a_j| =
+|w_j|. Its least value over all nets of any width with this f is max(∫|f″|, |f′(−∞) + f′(∞)|). Source:
 Savarese, Evron, Soudry, Srebro 2019; theory/implicit-bias#relu-interpolation.
 """
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class Penalised(NamedTuple):
-    """Minimum of mean square + λR."""
+    """Minimum of the mean squared error + λR."""
 
     objective: float
     norm: float
@@ -27,7 +27,10 @@ class Penalised(NamedTuple):
 
 
 def spline(x: Floats, y: Floats, at: Floats) -> Floats:
-    """Return the piecewise linear function through points x₁ < … < x_m, extended beyond both ends."""
+    """Return the piecewise linear function through points x₁ < … < x_m with values y, at the places `at`.
+
+    Its first and last piece are extended beyond the points.
+    """
     if len(x) < 2:
         return np.full(at.shape, y[0])
     slopes = np.diff(y) / np.diff(x)
@@ -51,9 +54,9 @@ def least_norm(x: Floats, y: Floats) -> float:
 
 
 def penalised(x: Floats, y: Floats, rate: float) -> Penalised:
-    """Return the least of (1/m) Σ_i (f(x_i) − y_i)² + λR over all functions f, with R of the minimiser.
+    """Return the least value of (1/m) Σ_i (f(x_i) − y_i)² + λR over all functions f, and R of the minimiser.
 
-    Kinks at the points suffice, so this is a Lasso over the units with these kinks, and a free constant. The
+    Kinks at the points suffice. So this is a Lasso over the units with these kinks, and a free constant. The
     residual z is the point nearest to y − ȳ under Σ_i z_i = 0 and |⟨z, u⟩| ≤ mλ/2 for all units u. Lawson and
     Hanson's least-distance programming finds it exactly. R follows from λR = (2/m) ⟨z, y − z⟩.
 

@@ -1,8 +1,8 @@
 """The 0/1 error of learners of a random half-space, y = sign(w*·x) with Gaussian x in n dimensions.
 
-All are limits n, m → ∞ at m/n = α examples per dimension. For finite n, they are most accurate at α = m/(n −
-1), because n − 1 directions carry noise. The error is arccos(R)/π for the cosine R of the angle between w and
-w*. Source: theory/symmetry#half-spaces.
+All errors are limits n, m → ∞ at m/n = α examples per dimension. For finite n, they are most accurate at α =
+m/(n − 1), because n − 1 directions carry noise. The error is arccos(R)/π for the cosine R of the angle
+between w and w*. Source: theory/symmetry#half-spaces.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 SHARE = 2 / math.pi
-"""s, the share of the variance of a label ±1 that xᵀw* with ‖w*‖ = 1 explains."""
+"""Share s of the variance of a label ±1 that the linear function xᵀw* explains, for ‖w*‖ = 1."""
 
 NODES = 200
-"""Number of nodes of an integral. Twice as many change the errors by a share of less than 1e-6."""
+"""Number of nodes of an integral. Doubling it changes the errors by a share of less than 1e-6."""
 
 WIDEST = 12.0
-"""Standard deviations beyond which a Gaussian is negligible."""
+"""Number of standard deviations beyond which a Gaussian density is negligible."""
 
 
 def hebb(alpha: float) -> float:
@@ -32,7 +32,7 @@ def hebb(alpha: float) -> float:
 
 
 def least_squares(alpha: float) -> float:
-    """Return the error of minimum-norm least squares on labels ±1; ½ at its peak α = 1.
+    """Return the error of minimum-norm least squares on labels ±1; it has a peak of ½ at α = 1.
 
     R = √s/√(s + (1 − s)/(α − 1)) for α > 1, and √s α/√(s α + (1 − s) α/(1 − α)) for α < 1; s = 2/π.
     """
@@ -53,10 +53,11 @@ def ridge(alpha: float) -> float:
 
 
 def max_margin(alpha: float) -> float:
-    """Return the error of the largest margin: R minimises g(κ, R) at the κ where the minimum is 0.
+    """Return the error of the half-space with the largest margin. It tends to 0.5005/α.
 
-    g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²) for independent standard normal z, z′. The sum R|z|
-    + √(1 − R²) z′ has the density 2 φ(u) Φ(uR/√(1 − R²)). Tends to 0.5005/α.
+    R minimises g(κ, R) = √α √E(κ − R|z| − √(1 − R²) z′)₊² − √(1 − R²), at the margin κ where this minimum is
+    0. Here z and z′ are independent and standard normal. The sum R|z| + √(1 − R²) z′ has the density 2 φ(u)
+    Φ(uR/√(1 − R²)).
     """
     from scipy.optimize import brentq, minimize_scalar  # type: ignore[import-untyped]
 
@@ -95,7 +96,7 @@ def _missing(alpha: float, kappa: float, error: float) -> float:
 
 
 def overlap(alpha: float) -> float:
-    """Return q = R² of the Bayes-optimal learner: q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)).
+    """Return q = R² of the Bayes-optimal learner, which solves q = 2α ∫ Dξ φ(t)²/Φ(t), t = ξ √(q/(1 − q)).
 
     The prior of w* is uniform on the sphere. Source: Györgyi, Tishby 1990; Barbier et al. 2019.
     """
@@ -107,12 +108,12 @@ def overlap(alpha: float) -> float:
         wide = math.exp(odds / 2)  # t/ξ
         end = WIDEST * min(1.0, wide)
         t, weight = _nodes(-end, end)
-        # By logarithms: φ² and Φ both underflow for t far below 0, where their ratio grows.
+        # Logarithms, because φ² and Φ both underflow for t far below 0, where their ratio grows.
         ratio = np.exp(-(t**2) - math.log(2 * math.pi) - log_ndtr(t))  # φ(t)²/Φ(t)
         right = 2 * alpha * float((ratio * _density(t / wide) / wide * weight).sum())
         return math.log(right) + math.log1p(math.exp(-odds))
 
-    # In log-odds: q comes as near to 0 and to 1 as float64 goes.
+    # The unknown is ln(q/(1 − q)), because q may be very close to 0 or to 1.
     odds = brentq(excess, -60, 60, xtol=1e-13)
     return 1 / (1 + math.exp(-odds))
 
@@ -120,7 +121,7 @@ def overlap(alpha: float) -> float:
 def bayes(alpha: float) -> float:
     """Return the error of the Bayes-optimal learner, arccos(√q)/π, which tends to 0.4417/α.
 
-    No rotation-invariant learner is better on average, for any w*. Source: the same as of `overlap`.
+    No rotation-invariant learner has a smaller mean error, for any w*. Source: as for `overlap`.
     """
     return math.acos(math.sqrt(overlap(alpha))) / math.pi
 
@@ -132,7 +133,7 @@ def _density(u: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights of Gauss–Legendre quadrature between two ends."""
+    """Return nodes and weights of Gauss–Legendre quadrature between `low` and `high`."""
     points, weights = _legendre()
     half = (high - low) / 2
     return low + half * (points + 1), half * weights
@@ -140,5 +141,5 @@ def _nodes(low: float, high: float) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 @cache
 def _legendre() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return nodes and weights between −1 and 1."""
+    """Return nodes and weights of Gauss–Legendre quadrature on [−1, 1]."""
     return np.polynomial.legendre.leggauss(NODES)

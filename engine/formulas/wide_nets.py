@@ -1,6 +1,6 @@
 """Signals of fully connected nets at their start, for infinite width and for finite width n.
 
-Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)²; the
+Given layer l, the signals of layer l + 1 are independent N(0, C_b + V_l) with V_l = C_w · mean σ(z^l)². The
 mean is over the units of layer l. In infinitely wide nets, V_l is not random. Source: RYH ch. 2, 5;
 theory/wide-nets#criticality.
 """
@@ -17,20 +17,22 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Transfer = Callable[[Floats], Floats]
-"""A transfer function σ, or its slope σ′, of many numbers."""
+"""A transfer function σ, or its slope σ′, applied to an array of numbers."""
 
 NODES = 200
-"""Nodes of Gauss–Hermite quadrature; an even number, so that none lies on a kink at 0."""
+"""Number of nodes of Gauss–Hermite quadrature; it is even, so that no node lies on a kink at 0."""
 
 
 POLAR_NODES, FARTHEST = 48, 10.0
-"""Nodes of Gauss–Legendre quadrature for each range of angles and for radii, and the largest radius.
+"""Number of nodes of Gauss–Legendre quadrature for each range of angles and for radii, and the largest
+radius.
 
-A Gaussian point of the plane lies beyond it with probability e⁻⁵⁰."""
+A Gaussian point of the plane lies beyond this radius with probability e⁻⁵⁰.
+"""
 
 
 def gaussian_mean(function: Transfer, variance: float) -> float:
-    """Return E f(z) for z ~ N(0, variance), by NODES nodes."""
+    """Return E f(z) for z ~ N(0, variance), by quadrature with NODES nodes."""
     places, weights = _quadrature()
     return float(weights @ function(math.sqrt(variance) * places))
 
@@ -40,8 +42,8 @@ def layer_variances(transfer: Transfer, first: float, cw: Sequence[float], cb: S
 
     Args:
         first: variance of the signals z¹ of the first layer, C_b + C_w ‖x‖²/d.
-        cw: C_w of the layer after layer l, [L].
-        cb: its C_b, [L].
+        cw: C_w of layer l + 1, [L].
+        cb: C_b of layer l + 1, [L].
     """
     variances, variance = [], first
     for weights, biases in zip(cw, cb, strict=True):
@@ -62,8 +64,8 @@ def chi_perp(slope: Transfer, cw: float, variance: float) -> float:
 def product_mean(transfer: Transfer, covariances: Floats) -> Floats:
     """Return E σ(z₁) σ(z₂) for (z₁, z₂) ~ N(0, Σ), for covariances Σ [P, 2, 2] with variances > 0: [P].
 
-    With z₁ = √Σ₁₁ r cos θ and z₂ = √Σ₂₂ r cos(θ − φ), where cos φ is the correlation, a Gaussian point of the
-    plane has the density r e^(−r²/2)/(2π). The range of angles is divided where z₁ or z₂ is 0. Between these
+    In polar coordinates, z₁ = √Σ₁₁ r cos θ and z₂ = √Σ₂₂ r cos(θ − φ), where cos φ is the correlation. The
+    density is then r e^(−r²/2)/(2π). The range of angles is divided where z₁ or z₂ is 0. Between these
     angles, σ has no kink, and Gauss–Legendre quadrature converges fast.
     """
     scales = np.sqrt(covariances.diagonal(axis1=1, axis2=2))  # [P, 2]
@@ -72,7 +74,7 @@ def product_mean(transfer: Transfer, covariances: Floats) -> Floats:
     radii = FARTHEST * (nodes + 1) / 2
     of_radii = FARTHEST / 2 * weights * radii * np.exp(-(radii**2) / 2)
     total = np.zeros(len(covariances))
-    for sign in (1, -1):  # the half plane where z₁ has this sign, and its parts where z₂ has either sign
+    for sign in (1, -1):  # the half-plane where z₁ has this sign, in two parts where z₂ has one sign
         start = -math.pi / 2 if sign > 0 else math.pi / 2
         ends = (start + 0 * angle, start + angle, start + math.pi + 0 * angle)
         for first, last in pairwise(ends):
@@ -90,8 +92,8 @@ def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], c
 
     Args:
         first: covariances of the signals of the first layer, C_b + C_w x_aᵀx_b/d, [P, 2, 2].
-        cw: C_w of the layer after layer l, [L].
-        cb: its C_b, [L].
+        cw: C_w of layer l + 1, [L].
+        cb: C_b of layer l + 1, [L].
     """
     correlations, covariances = [], first
     for weights, biases in zip(cw, cb, strict=True):
@@ -105,23 +107,27 @@ def layer_correlations(transfer: Transfer, first: Floats, cw: Sequence[float], c
 
 
 def _of_one_input(transfer: Transfer, variances: Floats) -> Floats:
-    """Return E σ(z)² [P], z ~ N(0, K), by the nodes of `product_mean`, so that equal inputs stay equal."""
+    """Return E σ(z)² [P] for z ~ N(0, K), with the variances K [P].
+
+    It uses the nodes of `product_mean`, so that equal inputs keep the correlation 1.
+    """
     return product_mean(transfer, variances[:, None, None] * np.ones((2, 2)))
 
 
 def spread(transfer: Transfer) -> float:
     """Return the variance of σ(z)² relative to its squared mean: 5 for ReLU, 2 for the identity.
 
-    It is the same for every K if σ is positively homogeneous.
+    If σ is positively homogeneous, it does not depend on the variance of z.
     """
     mean = gaussian_mean(lambda z: transfer(z) ** 2, 1.0)
     return gaussian_mean(lambda z: transfer(z) ** 4, 1.0) / mean**2 - 1
 
 
 def relative_variances(transfer: Transfer, widths: Sequence[int]) -> Floats:
-    """Return Var V_l/(E V_l)² for l = 1 … L hidden layers of these widths, [L], at every width.
+    """Return Var V_l/(E V_l)² for l = 1 … L hidden layers of the given widths, [L].
 
-    It holds for positively homogeneous σ without biases, where layers multiply V by independent factors.
+    It is exact at every width, for positively homogeneous σ without biases. Then each layer multiplies V by
+    an independent factor.
     """
     factors = 1 + spread(transfer) / np.asarray(widths, float)
     return np.asarray(np.cumprod(factors) - 1)
@@ -139,8 +145,8 @@ def first_order_variances(
     Args:
         slope: σ′.
         incoming: variance K_l of the signals of layer l in infinitely wide nets, [L].
-        cw: C_w of the layer after layer l, [L].
-        widths: number n_l of its units, [L].
+        cw: C_w of layer l + 1, [L].
+        widths: number n_l of units of layer l, [L].
     """
     relative, variance = [], 0.0
     for kernel, weights, width in zip(incoming, cw, widths, strict=True):
@@ -153,23 +159,24 @@ def first_order_variances(
 
 
 def log_moments(transfer: Transfer, widths: Sequence[int]) -> tuple[Floats, Floats]:
-    """Return mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
+    """Return mean and variance of log V_l − log E V_l for hidden layers l = 1 … L of these widths, [L] each.
 
-    They are of first order in 1/n, for positively homogeneous σ without biases: every layer multiplies V by
-    an independent mean of n numbers. For ReLU, they are −5l/(2n) and 5l/n; for the identity, −l/n and 2l/n.
+    They are of first order in 1/n, for positively homogeneous σ without biases. Then each layer multiplies V
+    by an independent mean of n numbers. For ReLU, they are −5l/(2n) and 5l/n; for the identity, −l/n and
+    2l/n.
     """
     variances = spread(transfer) * np.cumsum(1 / np.asarray(widths, float))
     return -variances / 2, variances
 
 
 def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floats]:
-    """Return mean and variance of log V_l − log E V_l for l = 1 … L hidden layers of these widths, [L] each.
+    """Return mean and variance of log V_l − log E V_l for hidden layers l = 1 … L of these widths, [L] each.
 
-    The moments are exact at every width, for nets without biases. Each layer multiplies V by χ²_B/E χ²_B,
-    independently of the others.
+    The moments are exact at every width, for nets without biases. Each layer multiplies V by an independent
+    factor χ²_B/E χ²_B.
 
     Args:
-        halved: whether B ~ Binomial(n, ½) is the number of ReLU units that are on, given B > 0; else B = n.
+        halved: if true, B ~ Binomial(n, ½) is the number of active ReLU units, given B > 0; otherwise B = n.
     """
     moments = np.array([_of_log_chi_square(halved, width) for width in widths])
     mean, variance = np.cumsum(moments, 0).T
@@ -178,7 +185,10 @@ def exact_log_moments(halved: bool, widths: Sequence[int]) -> tuple[Floats, Floa
 
 @cache
 def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
-    """Return mean and variance of log(χ²_B/E χ²_B) for a layer of this width."""
+    """Return mean and variance of log(χ²_B/E χ²_B) for a layer of this width.
+
+    B is defined in `exact_log_moments`.
+    """
     from scipy.special import polygamma, psi  # type: ignore[import-untyped]
     from scipy.stats import binom  # type: ignore[import-untyped]
 
@@ -192,7 +202,7 @@ def _of_log_chi_square(halved: bool, width: int) -> tuple[float, float]:
 
 @cache
 def _quadrature() -> tuple[Floats, Floats]:
-    """Return nodes and weights of the mean over N(0, 1)."""
+    """Return nodes and weights of a quadrature for means over N(0, 1)."""
     from scipy.special import roots_hermitenorm
 
     places, weights = roots_hermitenorm(NODES)
@@ -201,5 +211,5 @@ def _quadrature() -> tuple[Floats, Floats]:
 
 @cache
 def _legendre() -> tuple[Floats, Floats]:
-    """Return nodes and weights of the integral over [−1, 1]."""
+    """Return nodes and weights of a quadrature for integrals over [−1, 1]."""
     return np.polynomial.legendre.leggauss(POLAR_NODES)

@@ -1,1 +1,1 @@
-"""Hypotheses: their interface, and the curvature of their loss."""
+"""Interfaces of hypotheses, and the curvature of their training loss."""

@@ -1,9 +1,9 @@
-"""The second derivatives of training losses: products with vectors, matrices, and operators for scipy.
+"""Second derivatives of training losses: products with vectors, matrices, and operators for scipy.
 
-They are computed by differentiating a gradient once more. curvlinops does this for one module and one loss.
-Here, a batch of members with separate parameters is differentiated at once. Slopes may be those of a clipped
-loss, which are not the derivative of any loss. The module also computes the tangent kernel of nets: inner
-products of the gradients of their predictions.
+They are computed by differentiating a gradient once more. The library curvlinops does this for one module and
+one loss. Here, a batch of nets with separate parameters is differentiated at once. The slopes may be those of
+a clipped loss, which are not the derivative of any loss. The module also computes the tangent kernel of nets:
+inner products of the gradients of their predictions.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ TOGETHER = 64
 """Number of columns of a Hessian that are computed together."""
 
 GRAPH = 8
-"""Number of copies of the signals in the graph of a twice differentiable gradient."""
+"""Number of copies of a net's signals that the graph of a twice differentiable gradient holds."""
 
 EXACT = 100
-"""Largest number of parameters for which the whole Hessian is computed; with 400, Lanczos is faster."""
+"""Largest number of parameters for which the whole Hessian is computed. With 400, Lanczos is faster."""
 
 WHOLE = 1000
 """Largest number of parameters for which many eigenvalues are computed from the whole Hessian."""
 
 TOLERANCE = 1e-3
-"""‖Hv − λv‖ relative to λ at which Lanczos stops; the error of λ is of the order of its square."""
+"""Lanczos stops at this value of ‖Hv − λv‖/λ. The relative error of λ is of the order of its square."""
 
 KRYLOV = 12
 """Number of vectors that Lanczos stores; the largest eigenvalue converges in a dozen products."""
@@ -51,12 +51,12 @@ class Curvature:
     """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) + λ/2 ‖θ‖² of every net of a batch.
 
     L(ŷ, y) is the loss that the program defines: square loss is (ŷ − y)², without a ½. For a net with several
-    outputs, L is the sum over the outputs; there are N = B/outputs nets. The P parameters θ are the trained
-    tensors, one after the other, and λ is the L2 penalty.
+    outputs, L is the sum over the outputs; there are N = B/outputs nets. The vector θ of P parameters is the
+    concatenation of the trained tensors, and λ is the L2 penalty.
 
-    Nets with one output each that a joint loss couples count as one net. Its parameters are those of its
-    members, one member after the other. For example, m linear neurons with cross-entropy are one softmax
-    regression.
+    Nets with one output each count as one net if their loss couples them. The parameters of this net are
+    those of its members, one member after the other. For example, m linear neurons with cross-entropy are one
+    softmax regression.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Curvature:
         shares: torch.Tensor,
         loss: Cost,
     ) -> None:
-        """Store tensors, labels [B, n] and the shares s of the rows in the loss [B or 1, n]."""
+        """Store the tensors, the labels [B, n], and the weights s of the rows in the loss, [B or 1, n]."""
         self._coupled = loss.coupled if architecture.outputs == 1 else 1
         self._architecture, self._tensors, self._loss = architecture, tensors, loss
         self._instances, self._labels, self._shares = instances, labels, shares.expand_as(labels)
@@ -105,9 +105,9 @@ class Curvature:
 
     @cached_property
     def eigenpairs(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """All eigenvalues [N, P] of ∇²L, least first, and eigenvectors [N, P, P], in float64.
+        """All eigenvalues [N, P] of ∇²L in ascending order, and eigenvectors [N, P, P], in float64.
 
-        NaN where ∇²L is not finite.
+        They are NaN for a net whose ∇²L is not finite.
         """
         matrices = self.matrices().double()
         finite = matrices.isfinite().all((1, 2))
@@ -117,7 +117,10 @@ class Curvature:
         return eigenvalues, vectors
 
     def _of_rows(self) -> torch.Tensor:
-        """Return ∇²L = XᵀCX + λI, [N, d, d], for predictions Xw and the derivatives C of the slopes."""
+        """Return ∇²L = XᵀCX + λI, [N, d, d], of nets with predictions Xw.
+
+        C is the derivative of the slopes ∂L/∂ŷ with respect to the predictions.
+        """
         predictions = self._architecture.predict(self._tensors, self._instances).detach().requires_grad_()
         with torch.enable_grad():
             slopes = self._slopes(predictions)
@@ -129,7 +132,7 @@ class Curvature:
         return changes.movedim(0, 1) @ rows + penalty
 
     def _products_of_each(self, several: torch.Tensor) -> torch.Tensor:
-        """Return ∇²L v for several vectors v of every net, [S, N, P]."""
+        """Return ∇²L v for S vectors v of every net, [S, N, P]."""
         leaves, gradients = self._graph
         asked = several.shape
         several = several.reshape(len(several), self._nets * self._coupled, -1)
@@ -163,7 +166,7 @@ class Curvature:
         return flat(torch.full_like(self._tensors[layer][:1], rate) for layer, rate in rates.items())
 
     def operators(self) -> Iterator[LinearOperator]:
-        """Yield ∇²L of every net as an operator, in float64."""
+        """Yield ∇²L of every net as a scipy operator in float64."""
         nets, outputs = self._nets // self._instances.replicas, self._architecture.outputs * self._coupled
         for net in range(self._nets):
             predicted = slice(net * outputs, (net + 1) * outputs)
@@ -185,7 +188,7 @@ class Curvature:
 
     @cached_property
     def _graph(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-        """Parameters and their gradients, which can be differentiated again."""
+        """Parameters, and gradients of the loss that can be differentiated once more."""
         leaves = {
             layer: self._tensors[layer].detach().requires_grad_() for layer in self._architecture.layers
         }
@@ -212,10 +215,11 @@ def _operator(curvature: Curvature) -> LinearOperator:
 
 
 def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tensor:
-    """Return λ_max of the Hessian of every member [B], in float64; NaN if it is not finite or not found.
+    """Return the largest eigenvalue of the Hessian of every net, [N], in float64.
 
-    Up to EXACT parameters, it is computed from the whole Hessian; with more, by Lanczos, up to residuals of λ
-    times `tolerance` (by default TOLERANCE).
+    Up to EXACT parameters, it is computed from the whole Hessian. With more parameters, Lanczos stops at a
+    residual of `tolerance` times the eigenvalue (by default TOLERANCE). The result is NaN if the Hessian is
+    not finite, or if Lanczos does not converge.
     """
     if curvature.size <= EXACT:
         return _of_matrices(curvature.matrices().double())
@@ -229,7 +233,10 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
-    """Return the largest eigenvalue of symmetric matrices [B, P, P]; NaN where an entry is not finite."""
+    """Return the largest eigenvalue of symmetric matrices [B, P, P].
+
+    It is NaN for a matrix with an entry that is not finite.
+    """
     finite = matrices.isfinite().all((1, 2))
     filled = torch.where(finite[:, None, None], matrices, 0.0)
     return torch.where(finite, torch.linalg.eigvalsh((filled + filled.mT) / 2)[:, -1], torch.nan)
@@ -238,7 +245,7 @@ def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
 def top_eigenpairs(curvature: Curvature, count: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the `count` largest eigenvalues [N, count] of every Hessian, largest first, and eigenvectors.
 
-    The eigenvectors [N, P, count] are in the same order; both are in float64, NaN where a Hessian is not
+    The eigenvectors [N, P, count] are in the same order. Both are in float64, and NaN if a Hessian is not
     finite or Lanczos does not converge. Up to WHOLE parameters, they are computed from the whole Hessian.
     """
     if curvature.size <= WHOLE:
@@ -255,20 +262,21 @@ def _top_of_operator(
 ) -> tuple[Floats, Floats]:
     """Return the `count` largest eigenvalues of an operator, largest first, and eigenvectors [P, count].
 
-    Lanczos stores `krylov` vectors. All are NaN if the operator is not finite, or Lanczos does not converge.
+    Lanczos stores `krylov` vectors. All results are NaN if the operator is not finite, or if Lanczos does not
+    converge.
     """
     from scipy.sparse.linalg import ArpackError, eigsh
 
     size = operator.shape[0]
-    start = np.random.default_rng(0).standard_normal(size)  # the same always, so that a run can be repeated
+    start = np.random.default_rng(0).standard_normal(size)  # a fixed seed: runs are reproducible
     failed = np.full(count, np.nan), np.full((size, count), np.nan)
     if not np.isfinite(image := operator @ start).all():
         return failed
-    if not image.any():  # Lanczos cannot begin with the zero operator
+    if not image.any():  # Lanczos cannot start on a zero operator
         return np.zeros(count), np.eye(size, count)
     try:
         eigenvalues, vectors = eigsh(operator, count, which="LA", v0=start, ncv=krylov, tol=tolerance)
-    except ArpackError:  # raised without convergence, too
+    except ArpackError:  # also raised if Lanczos does not converge
         return failed
     return eigenvalues[::-1], vectors[:, ::-1]
 
@@ -280,11 +288,11 @@ FEW = 64
 def tangent_kernels(
     architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
 ) -> Iterator[torch.Tensor]:
-    """Yield Σ_l s_l J_l J_lᵀ [K·n, K·n] of every net in float64, J_l = ∂(predictions)/∂(tensor l).
+    """Yield the tangent kernel Σ_l s_l J_l J_lᵀ [K·n, K·n] of every net, in float64.
 
-    The architecture is `layered` with K outputs; predictions of n instances are ordered output by output.
-    `speeds` holds the s_l of the trained tensors by name. For a layer z = W_l a, J_l J_lᵀ = Σ_u
-    (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ.
+    J_l is the derivative of the predictions with respect to tensor l. `speeds` holds the factors s_l of the
+    trained tensors by name. The architecture is `layered` with K outputs; predictions of n instances are
+    ordered output by output. For a layer z = W_l a, J_l J_lᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ A Aᵀ.
     """
     outputs = architecture.outputs
     trained = {layer: speed for layer, speed in speeds.items() if speed}
@@ -305,7 +313,7 @@ def tangent_kernels(
 def _slopes_of(
     architecture: Architecture, tensors: Params, instances: Instances, output: int
 ) -> dict[str, LayerSignals]:
-    """Return the inputs of the layers, and the derivatives of an output by the layers' signals."""
+    """Return each layer's inputs, and the derivatives of one output with respect to its signals."""
 
     def sent(predictions: torch.Tensor) -> torch.Tensor:
         alone = torch.zeros_like(predictions)
@@ -316,7 +324,7 @@ def _slopes_of(
 
 
 def largest_eigenpairs(kernel: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the largest eigenvalues of a kernel [m] and their eigenvectors [K·n, m], largest first."""
+    """Return the `count` largest eigenvalues of a kernel, largest first, and eigenvectors [K·n, count]."""
     size = len(kernel)
     if not kernel.sum().isfinite():
         return kernel.new_full((count,), torch.nan), kernel.new_full((size, count), torch.nan)
@@ -325,7 +333,7 @@ def largest_eigenpairs(kernel: torch.Tensor, count: int) -> tuple[torch.Tensor, 
     else:
         from scipy.sparse.linalg import eigsh
 
-        begin = np.random.default_rng(0).standard_normal(size)  # the same always: runs can be repeated
+        begin = np.random.default_rng(0).standard_normal(size)  # a fixed seed: runs are reproducible
         with one_thread():
             pairs = eigsh(kernel.cpu().numpy(), count, which="LA", v0=begin)
         eigenvalues, vectors = (torch.from_numpy(array).to(kernel.device) for array in pairs)

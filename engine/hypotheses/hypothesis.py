@@ -1,4 +1,4 @@
-"""Interfaces of hypotheses: to predict, to return weights, to learn examples."""
+"""Interfaces of hypotheses: objects that predict, return weights, or learn from examples."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Predictor(Protocol):
 
 
 class Weighted(Predictor, Protocol):
-    """A predictor with weights, which records store."""
+    """A predictor whose weights can be stored in records."""
 
     def weights(self) -> torch.Tensor | None:
         """Return w [B, d] with predictions xᵀw, or None if predictions are not linear in x.
 
-        They are in the coordinates of the instances.
+        The weights are in the coordinates of the instances.
         """
 
 
 class Hypothesis(Weighted, Protocol):
-    """A hypothesis that learns examples, by gradients or by solving."""
+    """A hypothesis that learns from examples, by gradient steps or by a solver."""
 
     def learn(self, instances: Instances, labels: torch.Tensor) -> None:
-        """Take in examples: instances [R, n, d] and labels [B, n]."""
+        """Learn from examples: instances [R, n, d] and labels [B, n]."""
 
 
 @runtime_checkable
@@ -57,23 +57,23 @@ class Parametrised(Protocol):
 
 @runtime_checkable
 class Solved(Protocol):
-    """A hypothesis that is solved for once it has the examples, one batch member at a time."""
+    """A hypothesis that a solver computes after all examples, one batch member at a time."""
 
     def solving(self) -> Iterator[None]:
-        """Solve for the hypothesis; yield between members."""
+        """Compute the hypothesis, and yield between batch members."""
 
 
 @runtime_checkable
 class Normed(Protocol):
-    """A predictor in the Hilbert space of a kernel."""
+    """A predictor that is a function in the Hilbert space of a kernel."""
 
     def squared_norm(self) -> torch.Tensor:
-        """Return its squared norm ‖f‖², [B]."""
+        """Return the squared norm ‖f‖² of the predictor, [B]."""
 
 
 @runtime_checkable
 class WithPosterior(Protocol):
-    """A predictor that is the mean of a posterior of weights."""
+    """A predictor that is the mean of a posterior distribution of weights."""
 
     def posteriors(self) -> list[Posterior]:
         """Return the posterior of every member of the batch."""
@@ -81,10 +81,10 @@ class WithPosterior(Protocol):
 
 @runtime_checkable
 class Turnable(Protocol):
-    """A predictor whose start has a counterpart on rotated instances."""
+    """A predictor whose initial state has a counterpart for rotated instances."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by the corresponding start for instances U x.
+        """Replace the initial state by the corresponding state for instances U x.
 
         Call it before the first example.
         """

@@ -17,16 +17,19 @@ if TYPE_CHECKING:
 
 
 class MeanKernel(NamedTuple):
-    """E K of N nets on n rows, and the sizes that bound K. All include the factors of a parametrisation."""
+    """Mean tangent kernel E K of N nets on n rows, and the sizes that bound the kernel K.
+
+    All values include the scale factors of the parametrisation.
+    """
 
     kernels: torch.Tensor
-    """Mean over Gaussian first layers, given the output weights, [N, n, n]."""
+    """Mean of K over Gaussian first layers, given the output weights, [N, n, n]."""
 
     input_lengths: torch.Tensor
-    """Length of every row as the first layer sees it, [N, n]."""
+    """Length of every row as an input of the first layer, [N, n]."""
 
     output_weights: torch.Tensor
-    """Weight of every unit in the output, [N, units]."""
+    """Weight with which every hidden unit enters the output, [N, units]."""
 
     @property
     def least_eigenvalues(self) -> torch.Tensor:
@@ -36,7 +39,9 @@ class MeanKernel(NamedTuple):
 
 
 def mean_kernel(net: Architecture, tensors: Params, instances: Instances) -> MeanKernel:
-    """Return E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k², where u and v are the signals of a unit on x_i and x_j.
+    """Return the mean kernel E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k².
+
+    u and v are the signals of one hidden unit on x_i and x_j, and a_k are the output weights.
 
     Args:
         net: a net with one hidden layer, whose first layer starts Gaussian.

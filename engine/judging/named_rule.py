@@ -67,6 +67,13 @@ def rule_of(rule: str | Update | type[Optimizer]) -> Update:
     return _of_library(rule.__name__, "torch", NO_SETTINGS)
 
 
+def title_of(name: str, rule: Update) -> str:
+    """Return the title of a rule that `named_rule` finds: of a rule in a file, its own name."""
+    if ".py" not in name:
+        return name
+    return rule.name if isinstance(rule, Torch) else rule.kind
+
+
 def _in_file(file: str, class_name: str, settings: Mapping[str, object]) -> Update:
     outside.request([Path(file)])
     (module,) = (loaded for loaded in outside.modules() if loaded.__file__ == str(Path(file).absolute()))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -21,11 +23,17 @@ from engine.symmetry import rules
 from engine.symmetry.rules import Symmetry
 from engine.updates import Update
 
+if TYPE_CHECKING:
+    import pandas
+
 RATES = 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
 """Rates that every rule tries; the best one counts for every number of examples."""
 
 D, STEPS, SPACING = 64, 150, 8
 """Features, steps per model, and distance between numbers of examples."""
+
+ROUND = 10
+"""Steps between two reports of progress. The models of all numbers of examples advance together."""
 
 CONVERGED = 1e-12
 """Training loss at which training ends."""
@@ -100,7 +108,7 @@ class LossBesideBound(NamedTuple):
         return "below" if self.loss < self.bound else "above"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RuleJudgement:
     """Symmetries of a rule, and its losses on problems whose label is a single feature."""
 
@@ -123,6 +131,21 @@ class RuleJudgement:
         lines += [f"{problem}, {point}" for problem, points in self.losses.items() for point in points]
         lines += [f"{problem}: not run; {reason}" for problem, reason in self.refused.items()]
         return "\n".join([*lines, *self.contradictions])
+
+    def __repr__(self) -> str:
+        return f"<Judgement of {self.measured}>"
+
+    def to_json(self) -> str:
+        """Return the judgement as `hadamard-tui judge --json` prints it, without the files of parts."""
+        from engine.judging.rule_tables import as_json
+
+        return json.dumps(as_json(self), ensure_ascii=False)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the losses as a table with a row per problem and k, and the symmetries in `attrs`."""
+        from engine.judging.rule_tables import as_frame
+
+        return as_frame(self)
 
     @property
     def measured(self) -> str:
@@ -176,12 +199,16 @@ def judge_rule(
     Raises: BadInput for a rule that trains no linear neuron, or that moves nothing.
     """
     losses, refused = {}, {}
+    parts = 1 + len(PROBLEMS)
     with threads(1):  # tensors are small
-        symmetries = rules.symmetries(update)
+        symmetries = rules.symmetries(update, going=lambda share: going(share / parts))
         for number, problem in enumerate(PROBLEMS, start=1):
-            going(number / (1 + len(PROBLEMS)))
+
+            def of_problem(share: float, number: int = number) -> None:
+                going((number + share) / parts)
+
             try:
-                losses[problem] = losses_on(problem, update, spacing)
+                losses[problem] = losses_on(problem, update, spacing, of_problem)
             except BadInput as error:
                 refused[problem] = error.fault
     going(1.0)
@@ -190,9 +217,17 @@ def judge_rule(
     return RuleJudgement(name or update.kind, verdicts, symmetries, contradictions, losses, refused)
 
 
-def losses_on(problem: str, update: Update, spacing: int = SPACING) -> list[LossBesideBound]:
+def losses_on(
+    problem: str, update: Update, spacing: int = SPACING, going: Going = lambda done: None
+) -> list[LossBesideBound]:
     """Return the losses of a rule on a problem, for every k that `spacing` divides. Raises: BadInput."""
-    trace = run(contest(problem, update, spacing))
+    updates = count(0, ROUND)
+
+    def gate() -> int:
+        going(min(next(updates) / STEPS, 1.0))
+        return ROUND
+
+    trace = run(contest(problem, update, spacing), gate)
     points = []
     for record, k in enumerate(range(0, MARKS[-1] + 1, spacing)):
         by_rate = [_LossAtRate.of(curve, MEASURES[problem], record) for curve in trace.curves]

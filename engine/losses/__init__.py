@@ -10,18 +10,20 @@ from engine.core.parts import Part, Values
 
 
 class Loss(Part, frozen=True):
-    """A function L(ŷ, y) of prediction and label, elementwise.
+    """Loss L(ŷ, y) of a prediction and a label, elementwise.
 
-    A `joint` loss depends on the predictions of all targets of an instance, […, m, n] like their labels.
+    A `joint` loss depends on all m predictions of an instance. Its predictions and labels have the shape […,
+    m, n].
     """
 
     labels: ClassVar[Values] = "any"
-    """Labels that the loss requires."""
+    """Label values that the loss requires."""
 
     joint: ClassVar[bool] = False
-    """Whether the loss depends on the predictions of all targets of an instance, which are then classes.
+    """Whether the loss of an instance depends on the predictions of all its targets.
 
-    All targets have the same value, so that averages over targets equal averages over instances.
+    The targets are then classes. All targets of an instance get the same value, so that averages over targets
+    equal averages over instances.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -39,26 +41,29 @@ class Loss(Part, frozen=True):
     """Whether the loss is (ŷ − y)²."""
 
     constant: ClassVar[float | None] = None
-    """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)], the least cost of an unknown sign. Source: WKA21 §3."""
+    """c = min_ŷ ½[L(ŷ, −1) + L(ŷ, +1)], the smallest expected loss on a random sign. Source: WKA21 §3."""
 
     bit_constant: ClassVar[float | None] = None
-    """min_ŷ ½[L(ŷ, 0) + L(ŷ, 1)], the least cost of an unknown bit. Source: WKA21 Thm 4."""
+    """min_ŷ ½[L(ŷ, 0) + L(ŷ, 1)], the smallest expected loss on a random bit. Source: WKA21 Thm 4."""
 
     bit_boundary: ClassVar[float] = 0.5
-    """Decision boundary between the labels 0 and 1; between −1 and +1 it is always 0."""
+    """Prediction at the decision boundary between labels 0 and 1. For labels ±1, the boundary is always 0."""
 
     steady: ClassVar[bool] = False
-    """Whether a value has the same bits at every position in a tensor.
+    """Whether equal inputs give the same bits at every position in a tensor.
 
-    Exponentials and logarithms do not: SIMD code computes several at a time, and the remainder at the end is
-    rounded differently.
+    This is not true of exponentials and logarithms. SIMD code computes several of them at a time, and rounds
+    the remaining entries at the end of the tensor differently.
     """
 
     coupled: ClassVar[int] = 1
-    """Number of adjacent predictions that a value depends on; for a joint loss, `of_targets` returns it."""
+    """Number of adjacent predictions that a value depends on.
+
+    A joint loss has this number after `of_targets`.
+    """
 
     def of_targets(self, targets: int) -> Cost:
-        """Return the loss of a batch of predictions [B, n] with this number of targets."""
+        """Return the loss for predictions [B, n], where each instance has this number of targets."""
         return Joint(self, targets) if self.joint else self
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -66,9 +71,9 @@ class Loss(Part, frozen=True):
         raise NotImplementedError
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return ∂L(ŷ, y)/∂ŷ, elementwise; at a kink, the slope of the side with the smaller loss.
+        """Return ∂L(ŷ, y)/∂ŷ, elementwise.
 
-        The default is the derivative of `value` by torch.
+        At a kink, the loss chooses the slope of one side. By default, torch differentiates `value`.
         """
         leaf = predictions.detach().requires_grad_()
         with torch.enable_grad():
@@ -83,6 +88,6 @@ class Loss(Part, frozen=True):
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return ∂L(ŷ, y)/∂ŷ, elementwise, divided by the average of L(ŷ, y) over the last dimension.
 
-        A loss that underflows, as e^(−m) does, overrides it to avoid the division.
+        Losses that can underflow, such as e^(−m), override this method to avoid a division by 0.
         """
         return relative(self.slope(predictions, labels), self.average(predictions, labels))

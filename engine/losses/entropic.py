@@ -13,10 +13,10 @@ from engine.losses import Loss
 class Entropic(Loss, frozen=True, tag="entropic"):
     """Entropic loss for labels 0 and 1: the relative entropy of the label y to the probability σ(ŷ).
 
-    L = −y ln σ(ŷ) − (1 − y) ln(1 − σ(ŷ)) = ln(1 + e^ŷ) − y ŷ with slope σ(ŷ) − y. This is the matching loss
-    of the transfer function σ, which therefore belongs to the loss and not to the learner. It equals logistic
-    loss with labels 2y − 1; an unknown bit costs ln 2. Source: KW97; Helmbold, Kivinen, Warmuth 1999;
-    theory/conventions#losses.
+    L = −y ln σ(ŷ) − (1 − y) ln(1 − σ(ŷ)) = ln(1 + e^ŷ) − y ŷ, with slope σ(ŷ) − y. This is the matching loss
+    of the transfer function σ, which is therefore part of the loss and not of the learner. The loss equals
+    logistic loss with labels 2y − 1. An unknown bit costs ln 2. Source: KW97; Helmbold, Kivinen, Warmuth
+    1999; theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True
@@ -25,7 +25,7 @@ class Entropic(Loss, frozen=True, tag="entropic"):
     labels: ClassVar[Values] = "bits"
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        # Not softplus(ŷ) − yŷ, which loses the digits of small losses.
+        # The shorter formula softplus(ŷ) − yŷ loses the digits of small losses.
         softplus = torch.nn.functional.softplus
         return labels * softplus(-predictions) + (1.0 - labels) * softplus(predictions)
 

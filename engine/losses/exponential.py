@@ -10,9 +10,9 @@ from engine.losses import Loss
 
 
 class Exponential(Loss, frozen=True, tag="exponential"):
-    """Exponential loss e^(−y ŷ) for labels ±1; its slope is −y e^(−y ŷ). c = 1.
+    """Exponential loss e^(−y ŷ) for labels ±1; its slope is −y e^(−y ŷ).
 
-    Source: WKA21 §3; theory/conventions#losses.
+    An unknown sign costs at least c = 1. Source: WKA21 §3; theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True
@@ -28,5 +28,5 @@ class Exponential(Loss, frozen=True, tag="exponential"):
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         signs = -labels
-        shares = torch.softmax(signs * predictions, -1)  # e^(−m) themselves would be 0 for margins m > 745
+        shares = torch.softmax(signs * predictions, -1)  # without softmax, e^(−m) is 0 for m > 745
         return signs * shares * predictions.shape[-1]

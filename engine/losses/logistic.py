@@ -11,9 +11,9 @@ from engine.losses import Loss
 
 
 class Logistic(Loss, frozen=True, tag="logistic"):
-    """Logistic loss ln(1 + e^(−y ŷ)) for labels ±1; its slope is −y σ(−y ŷ). c = ln 2.
+    """Logistic loss ln(1 + e^(−y ŷ)) for labels ±1; its slope is −y σ(−y ŷ).
 
-    Source: theory/conventions#losses.
+    An unknown sign costs at least c = ln 2. Source: theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True

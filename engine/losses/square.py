@@ -10,9 +10,10 @@ from engine.losses import Loss
 
 
 class Square(Loss, frozen=True, tag="square"):
-    """Square loss (ŷ − y)², without a hidden ½: its slope is 2(ŷ − y). c = 1, and ¼ for labels 0 and 1.
+    """Square loss (ŷ − y)², without a factor ½: its slope is 2(ŷ − y).
 
-    Source: theory/conventions#conventions, theory/conventions#losses.
+    An unknown sign costs at least c = 1, and an unknown bit at least ¼. Source:
+    theory/conventions#conventions, theory/conventions#losses.
     """
 
     continuous_slope: ClassVar[bool] = True

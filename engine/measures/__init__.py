@@ -1,4 +1,4 @@
-"""Measures: quantities of a learner that are recorded while it trains, and their conditions."""
+"""Measures: quantities that are recorded while a learner trains, and the conditions for measuring them."""
 
 from __future__ import annotations
 
@@ -33,19 +33,20 @@ if TYPE_CHECKING:
 
 
 BY_ROW = 4
-"""Temporary float64 numbers per prediction, for losses over rows seen or unseen, and for errors on
-classes."""
+"""Number of temporary float64 numbers per prediction, for losses on seen or unseen rows and for errors on
+classes.
+"""
 
 
 class Index(NamedTuple):
-    """A dimension of a measure besides records and replicas, such as the number of a singular value."""
+    """A dimension of a measure besides records and replicas, such as the number j of a singular value."""
 
     name: str
     values: NDArray[np.float64]
 
 
 class Probe:
-    """A learner at a record, with the quantities that measures share, each computed once."""
+    """State of a learner at a record; quantities that several measures use are computed once."""
 
     def __init__(
         self,
@@ -57,13 +58,14 @@ class Probe:
         first: Mapping[Measure, torch.Tensor] | None = None,
         limit: Limit | None = None,
     ) -> None:
-        """Store a learner at a record.
+        """Store the state of a learner at a record.
 
         Args:
             counts: returns how often every row is among the examples seen, [B or 1, n].
             start: the trained tensors at the first record; None if no measure needs them.
             first: the measures of the first record; None at that record.
-            limit: the solution that the learner tends to, if it names one.
+            limit: computes the solution that the learner tends to; None if the learner declares no such
+                solution.
         """
         self.data, self.loss = data, loss
         self._hypothesis, self._counts, self._start = hypothesis, counts, start
@@ -82,19 +84,19 @@ class Probe:
         return predictions
 
     def predict(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return the predictions [B, k] of other instances [R, k, d], or [1, k, d] for all replicas."""
+        """Return predictions [B, k] for other instances [R, k, d]; all replicas share instances [1, k, d]."""
         same = rows.to(self.data.labels).expand(self.data.replicas, -1, -1).contiguous()
         return self._hypothesis.predict(DenseInstances(same))
 
     @property
     def squared_norm(self) -> torch.Tensor:
-        """‖f‖² [B] in the space of the kernel of the fit f."""
+        """Squared norm ‖f‖² [B] of a kernel fit f in the Hilbert space of its kernel."""
         assert isinstance(self._hypothesis, Normed), "only what is fitted by a kernel has it"
         return self._hypothesis.squared_norm()
 
     @cached_property
     def posteriors(self) -> list[Posterior]:
-        """The posterior of the weights, for every member of the batch."""
+        """Posterior distribution of the weights, for every member of the batch."""
         assert isinstance(self._hypothesis, WithPosterior), "only solvers with a posterior have it"
         return self._hypothesis.posteriors()
 
@@ -166,24 +168,28 @@ class Probe:
 
     @property
     def gradient(self) -> torch.Tensor:
-        """Gradient [N, P] of the mean loss over the rows seen, with the parameter tensors side by side.
+        """Gradient [N, P] of the mean loss over the rows seen, with all parameter tensors in one vector.
 
-        The loss of each of the N = B/outputs nets is the sum over its outputs. NaN where no row was seen.
+        The loss of each of the N = B/outputs nets is the sum over its outputs. The gradient is NaN if no row
+        was seen.
         """
         return self._of_nets(self.curvature)
 
     @property
     def gradient_of_logarithm(self) -> torch.Tensor:
-        """Positive multiple of `gradient` that does not underflow where the loss does."""
+        """Positive multiple of `gradient` that does not underflow if the loss is tiny, [N, P]."""
         return self._of_nets(self._curvature(Logarithm(self.loss)))
 
     def _of_nets(self, curvature: Curvature) -> torch.Tensor:
-        """Return the gradient [N, P] with a row for every net, coupled or not."""
+        """Return the gradient [N, P] with one row per net, whether or not a loss couples nets."""
         return curvature.gradient.view(len(self.data.labels) // self.architecture.outputs, -1)
 
     @property
     def weight_gradient(self) -> torch.Tensor:
-        """Positive multiple of ∂L/∂w [B, d] for `drawn_weights` w, L the mean loss over the rows seen."""
+        """Positive multiple of ∂L/∂w [B, d] for the mean loss L over the rows seen.
+
+        The weights w are `drawn_weights`.
+        """
         seen = self._seen
         loss, labels = Logarithm(self.loss), self.data.labels[:, seen]
         slopes = loss.slope(self.predictions[:, seen], labels) * self.counts[:, seen].to(labels.dtype)
@@ -193,7 +199,7 @@ class Probe:
     def curvature(self) -> Curvature:
         """Hessian of the mean loss over the rows seen, of every net.
 
-        Nets that a joint loss couples count as one.
+        Several nets count as one net if a joint loss couples them.
         """
         return self._curvature(self.loss)
 
@@ -207,7 +213,7 @@ class Probe:
 
     @property
     def _seen(self) -> slice:
-        """Rows up to the last row seen; the first row if none was seen."""
+        """Slice of the rows up to the last row seen, or of the first row if none was seen."""
         return slice(0, int((self.counts > 0).any(0).nonzero().amax()) + 1 if self.counts.any() else 1)
 
     @property
@@ -216,43 +222,43 @@ class Probe:
         return self._hypothesis
 
     def value(self, measure: Measure) -> torch.Tensor:
-        """Return a measure at this record, for other measures that use it."""
+        """Return the value of a measure at this record, for use by other measures."""
         if measure not in self.values:
             self.values[measure] = measure.value(self)
         return self.values[measure]
 
     def value_at_start(self, measure: Measure) -> torch.Tensor:
-        """Return a measure at the first record, for other measures that use it later."""
+        """Return the value of a measure at the first record, for use by other measures at later records."""
         return self.value(measure) if self._first is None else self._first[measure]
 
 
 class MeasureStructure(NamedTuple):
-    """Properties that a measure declares of its values."""
+    """Properties of the values of a measure."""
 
     is_risk: bool = False
-    """Whether learners are compared by the measure: it should become small, and is never below 0."""
+    """Whether learners are compared by the measure. It should then become small, and it is never below 0."""
 
     per_learner: bool = False
     """Whether the definition depends on the learner, so that learners cannot be compared by the measure."""
 
     is_integer: bool = False
-    """Whether the value is an integer, which rounding does not change."""
+    """Whether the value is an integer, so that rounding errors do not change it."""
 
     negligible: float = 0.0
-    """Values up to this count as 0, as rounding in the steps produces them."""
+    """Values up to this number count as 0, because rounding in the steps produces such values."""
 
     of_labels: bool = False
-    """Whether the values are predictions along instances, so that charts can show the labels, too."""
+    """Whether the values are predictions for instances, so that charts can also show the labels."""
 
 
 class MeasureNeeds(NamedTuple):
-    """Requirements that a measure has of the learner, its backend and the run."""
+    """Requirements of a measure on the learner, its backend and the run."""
 
     weights: bool = False
-    """Whether the measure needs the weights of predictions that are linear in the instance."""
+    """Whether the measure needs weights w with predictions xᵀw."""
 
     parameters: bool = False
-    """Whether the measure needs parameters, which architectures have and solvers do not."""
+    """Whether the measure needs parameters; architectures have parameters, and solvers have none."""
 
     coordinates: bool = False
     """Whether the measure depends on the coordinates of the features, so no backend may rotate them."""
@@ -264,36 +270,38 @@ class MeasureNeeds(NamedTuple):
     """Whether the measure needs the parameters at the first record, for learners that have parameters."""
 
     rows_seen: bool = False
-    """Whether the measure is about rows seen only, or about rows never seen only."""
+    """Whether the measure is only about rows seen, or only about rows never seen."""
 
     under: Group | None = None
-    """Group of transformations of the instances in a second run, which the measure compares with the first
-    run.
+    """Group of the transformations of the instances in a second run, with which the measure compares the
+    first run.
 
-    None if the measure needs no second run.
+    It is None if the measure needs no second run.
     """
 
 
 class MeasureSchedule(NamedTuple):
-    """Runs that compute a measure, and the records at which they do."""
+    """Runs and records in which a measure is computed."""
 
     always: bool = False
-    """Whether every run records the measure, or only runs with a picture or a claim of it."""
+    """Whether every run records the measure. Otherwise, only runs with a picture or a claim of it do."""
 
     expensive: str = ""
-    """Reason why the measure is expensive, and computed at some records only; empty if it is cheap."""
+    """Reason why the measure is expensive, or an empty string if it is cheap. Expensive measures are computed
+    at some records only.
+    """
 
     ends_only: bool = False
     """Whether the measure is computed at the first and the last record only."""
 
 
 class Measure(Part, frozen=True):
-    """A quantity of a learner at a record: a number, or an array over indices of the measure."""
+    """A quantity of a learner at a record: a number, or an array with further dimensions."""
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
     label: ClassVar[str]
-    """Label of the axis."""
+    """Label of the axis that shows the measure."""
 
     def structure(self) -> MeasureStructure:
         """Return the properties of the values."""
@@ -304,17 +312,17 @@ class Measure(Part, frozen=True):
         return MeasureNeeds()
 
     def schedule(self) -> MeasureSchedule:
-        """Return the runs that compute the measure, and the records at which they do."""
+        """Return in which runs and at which records the measure is computed."""
         return MeasureSchedule()
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
-        """Return one measure for every choice of its fields that has a name."""
+        """Return an instance of the measure for every setting of its fields that has its own name."""
         return (cls(),)
 
     @property
     def name(self) -> str:
-        """Name in claims, files and traces: its kind, and its fields that differ from the defaults."""
+        """Name in claims, files and traces: the kind, and the fields that differ from their defaults."""
         defaults = dict(zip(self.__struct_fields__[::-1], self.__struct_defaults__[::-1], strict=False))
         settings = {name: getattr(self, name) for name in self.__struct_fields__}
         set_here = (
@@ -324,32 +332,39 @@ class Measure(Part, frozen=True):
         return f"{self.kind} ({choices})" if choices else self.kind
 
     def label_with(self, loss: str) -> str:
-        """Return the label of its axis for this loss."""
+        """Return the label of the axis, given the name of the loss."""
         return self.label
 
     @property
     def is_number(self) -> bool:
-        """Whether the measure has no indices."""
+        """Whether the value for a replica is a single number, without further dimensions."""
         return type(self).index is Measure.index
 
     def index(self, learner: Learner, problem: Problem) -> tuple[Index, ...]:
-        """Return the dimensions besides records and replicas; none for a number."""
+        """Return the dimensions of the values besides records and replicas; a number has none."""
         return ()
 
     def refuses(self, learner: Learner, problem: Problem) -> str | None:
-        """Return the condition that is not met, to follow "it is measured only where"; None if it is met."""
+        """Return a condition that the learner and the problem do not meet, or None if they meet all.
+
+        The condition completes the sentence "it is measured only where …".
+        """
         return None
 
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
-        """Return how many float64 numbers the measure holds in memory, if it needs parameters.
+        """Return how many float64 numbers a measure that uses the parameters keeps in memory.
 
-        Args: parameters per learner of a batch, and signals of all units on all rows. The default counts a
-        gradient, the signals behind it, and a copy.
+        The default counts a gradient, the signals from which it is computed, and a copy.
+
+        Args:
+            parameters: number of parameters of each learner in the batch.
+            signals: number of signals of each learner, over all units and rows.
+            batch: number of learners.
         """
         return batch * (2 * parameters + 3 * signals)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of temporary arrays, besides predictions and weights."""
+        """Return the number of bytes of temporary arrays, without predictions and weights."""
         if not self.needs().parameters:
             return 0
         return DERIVED * self.numbers(sizes.parameters, sizes.signals, sizes.nets)
@@ -360,7 +375,7 @@ class Measure(Part, frozen=True):
 
 
 class OfLayers(Measure, frozen=True):
-    """Base of measures with a value for every trained tensor of a net, from the input up."""
+    """Base class of measures with one value per trained tensor of a net, input layer first."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -374,7 +389,7 @@ class OfLayers(Measure, frozen=True):
 
 
 class OfHiddenLayers(Measure, frozen=True):
-    """Base of measures with a value for every hidden layer of a dense net, from the input up."""
+    """Base class of measures with one value per hidden layer of a dense net, input layer first."""
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(parameters=True)
@@ -391,14 +406,14 @@ class OfHiddenLayers(Measure, frozen=True):
 
 
 OF_ROWS = {"all": "", "train": " on seen rows", "test": " on unseen rows"}
-"""Words for the rows of a measure in labels."""
+"""Ending of a label, for each choice of the rows of a measure."""
 
 
 class OfRows(Measure, frozen=True):
-    """Base of measures over all rows, the rows seen, or the rows never seen."""
+    """Base class of measures over all rows, over the rows seen, or over the rows never seen."""
 
     names: ClassVar[Mapping[str, str]]
-    """Names in claims, files and traces, by the rows of the measure."""
+    """Name in claims, files and traces, for each choice of the rows."""
 
     rows: Annotated[
         Literal["all", "train", "test"],
@@ -424,7 +439,10 @@ class OfRows(Measure, frozen=True):
         return DERIVED * BY_ROW * sizes.predicted if by_row else 0
 
     def mean_over_rows(self, values: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the mean [B] of values [B, n] over its rows; rows seen are weighted by their counts."""
+        """Return the mean [B] of values [B, n] over the rows of the measure.
+
+        Rows seen are weighted by the number of times that they were seen.
+        """
         if self.rows == "all":
             return values.mean(1)
         shares = probe.counts if self.rows == "train" else (probe.counts == 0).double()
@@ -433,7 +451,7 @@ class OfRows(Measure, frozen=True):
 
 @cache
 def named() -> dict[str, Measure]:
-    """Return every measure by its name. Raises: ValueError if two have the same name."""
+    """Return all measures as a dictionary by name. Raises: ValueError if two have the same name."""
     members = catalogue.members("measures").values()
     measures_by_name: dict[str, Measure] = {}
     for measure in chain.from_iterable(cast("type[Measure]", member).every() for member in members):
@@ -443,23 +461,26 @@ def named() -> dict[str, Measure]:
 
 
 def names_of_numbers() -> list[str]:
-    """Return the names of all measures that are numbers."""
+    """Return the names of all measures whose values are numbers."""
     return [name for name, measure in named().items() if measure.is_number]
 
 
 @cache
 def _as_names() -> dict[str, Measure]:
-    """Return every measure that is a number, by its name in expressions: `train_error` for train-error."""
+    """Return the measures that are numbers, by their names in expressions, such as `train_error`."""
     return {name.replace("-", "_"): measure for name, measure in named().items() if measure.is_number}
 
 
 def measures_in(names: Collection[str]) -> dict[str, Measure]:
-    """Return the measures among names in expressions, which may also be clocks, axes and sizes."""
+    """Return the measures among the names in an expression; its other names are clocks, axes and sizes."""
     return {name: _as_names()[name] for name in names if name in _as_names()}
 
 
 def needs_teacher(problem: Problem) -> str | None:
-    """Return the unmet condition for labels that depend on xᵀw* for the seen x; None if it is met."""
+    """Return a condition that a problem does not meet, or None if it meets both.
+
+    The conditions are that labels depend on xᵀw*, and that learners see this x.
+    """
     if not problem.target_structure.has_w_star:
         return "labels depend on xᵀw*, as with the targets feature, sparse and weights"
     if not problem.matrix.structure().features_are_seen:

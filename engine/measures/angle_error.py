@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class AngleError(Measure, frozen=True, tag="angle-error"):
     """The probability arccos(cos(w, w*))/π that xᵀw and xᵀw* differ in sign, averaged over targets.
 
-    It is exact for a new instance without a preferred direction, as the matrix declares, and needs no rows.
-    For w = 0, it is ½. Labels depend on xᵀw*; if they are noisy, the error is that on labels without noise.
-    Source: theory/symmetry#half-spaces.
+    It is exact for a new instance x whose distribution has no preferred direction. The matrix must have this
+    property; no rows are needed. For w = 0, the error is ½. Labels must depend on xᵀw*. If they are noisy,
+    the measure is the error on labels without noise. Source: theory/symmetry#half-spaces.
     """
 
     label: ClassVar[str] = "0/1 error (angle)"
@@ -37,7 +37,7 @@ class AngleError(Measure, frozen=True, tag="angle-error"):
         data, weights = probe.data, probe.drawn_weights.double()
         star = -data.from_teacher(torch.zeros_like(weights))
         units, unit_stars = (torch.nn.functional.normalize(vectors, dim=1) for vectors in (weights, star))
-        # The angle of two unit vectors by both of their diagonals: arccos loses half of the digits near 0.
+        # The angle follows from the sum and the difference, because arccos loses half of the digits near 0.
         apart, along = (units - unit_stars).norm(dim=1), (units + unit_stars).norm(dim=1)
         errors = 2 * torch.atan2(apart, along) / torch.pi
         return data.over_targets(errors[None])[0]

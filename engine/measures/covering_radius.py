@@ -1,4 +1,4 @@
-"""The radius of the balls by which few of the instances cover all of them."""
+"""The radius of balls around a few instances that together cover all instances."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 MOST_BITS = 12
-"""Largest number of bits, as the centres are chosen one after the other."""
+"""Largest number of bits. It is small because the centres are chosen one after the other."""
 
 
 class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
-    """r_b: the distance within which every instance has one of 2^b centres, b = 0, 1, ….
+    """r_b: the least radius at which balls around 2^b chosen centres cover all instances, b = 0, 1, ….
 
     The first centre is the first row, and each further centre is the instance farthest from all centres
     before it. No set of 2^b centres has a radius below r_b/2. The radius is a property of the instances, so

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class Distance(Measure, frozen=True, tag="distance"):
     """‖w − ŵ‖₂/‖ŵ‖₂ for the solution ŵ that the learner `tends_to`, averaged over targets.
 
-    If ŵ has the largest margin, only directions count: ‖w/‖w‖ − ŵ/‖ŵ‖‖₂. A solver computes ŵ from the
-    examples seen so far. If theory is about the solution nearest to the start, the solver also gets the
-    weights at the start. It has no value before the first example. Unit: none. Source: GLSS18a;
+    If ŵ is the solution of largest margin, only directions count: ‖w/‖w‖ − ŵ/‖ŵ‖‖₂. A solver computes ŵ from
+    the examples seen so far. If theory is about the solution nearest to the start, the solver also gets the
+    weights at the start. The measure has no value before the first example. Unit: none. Source: GLSS18a;
     theory/implicit-bias#optimisation-geometry.
     """
 

@@ -1,4 +1,4 @@
-"""The worst relative change of a distance by the first layer of a net."""
+"""The worst relative change of a distance between rows by the first layer of a net."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SAME = 1e-6
 class DistanceDistortion(Measure, frozen=True, tag="distance-distortion"):
     """max over pairs of rows of |‖z_a − z_b‖ √(d/(m C_w)) / ‖x_a − x_b‖ − 1|, for the first hidden layer.
 
-    z_a are the signals of its m units on row a before σ. At the start, each has the variance C_w‖x_a‖²/d: z
-    is a random linear map of x, scaled to keep distances on average. Pairs of equal rows are left out.
-    Averaged over targets. Source: theory/kernels-and-entropy#entropy.
+    z_a are the signals of the layer's m units on row a, before σ. At the start, each signal has the variance
+    C_w‖x_a‖²/d. So z is a random linear map of x, and the factor keeps distances on average. Pairs of equal
+    rows are left out. Averaged over targets. Source: theory/kernels-and-entropy#entropy.
     """
 
     label: ClassVar[str] = "worst relative change of a distance"

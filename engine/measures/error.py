@@ -27,10 +27,10 @@ class Error(OfRows, frozen=True, tag="error"):
     prediction on the boundary counts one half. For one-hot labels, a row is misclassified if another class
     has the largest prediction; if t predictions are equally large, each counts 1/t. Rounding moves
     predictions off a boundary, on unseen Hadamard rows even to the right side. So a prediction within √eps of
-    the boundary counts as lying on it. A seen row counts as often as it was seen. It has no value over rows
-    seen before the first example, nor over unseen rows after the last. If some labels were corrupted, the
-    error is measured on the corrupted labels or on the true ones. Source: theory/conventions#diagnostics,
-    theory/parities-and-noise#wrong-labels.
+    the boundary counts as lying on it. A seen row counts as often as it was seen. On seen rows, the error has
+    no value before the first example. On unseen rows, it has no value after all rows were seen. If some
+    labels were corrupted, the error is measured on the corrupted labels or on the true ones. Source:
+    theory/conventions#diagnostics, theory/parities-and-noise#wrong-labels.
     """
 
     labels: Annotated[
@@ -74,9 +74,9 @@ class Error(OfRows, frozen=True, tag="error"):
 
 
 def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch.Tensor:
-    """Return P(right) − P(wrong) for each prediction […, B, n], if ties are broken at random.
+    """Return P(right) − P(wrong) for each prediction […, B, n], with ties broken at random.
 
-    One-hot labels are predicted together: all targets of a row have the same value.
+    The one-hot labels of a row are predicted together, so all targets of the row have the same value.
     """
     if not data.one_hot:
         return sides(predictions, data.labels, data.values, loss)
@@ -86,8 +86,8 @@ def right_less_wrong(predictions: torch.Tensor, data: Data, loss: Cost) -> torch
 def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss: Cost) -> torch.Tensor:
     """Return +1 for a prediction on the side of its label, −1 on the other side, and 0 for a tie.
 
-    Labels are ±1 or, by `values`, 0 and 1. Predictions up to √eps from the boundary are ties, as rounding
-    moves predictions off the boundary.
+    Labels are ±1, or 0 and 1 if `values` says so. Predictions up to √eps from the boundary are ties, because
+    rounding moves predictions off the boundary.
     """
     if values == "bits":
         predictions, labels = predictions - loss.bit_boundary, 2 * labels - 1
@@ -97,9 +97,9 @@ def sides(predictions: torch.Tensor, labels: torch.Tensor, values: Values, loss:
 
 
 def _largest_is_right(predictions: torch.Tensor, labels: torch.Tensor, targets: int) -> torch.Tensor:
-    """Return 2p − 1.
+    """Return 2p − 1, where p is the probability that the largest prediction of a row is that of its class.
 
-    Here p = 1/t if the class of a row has one of its t largest predictions, and 0 otherwise.
+    p = 1/t if the class has one of t equally large largest predictions, and 0 otherwise.
     """
     scores, classes = by_instance(predictions, targets), by_instance(labels, targets)
     tie = torch.finfo(predictions.dtype).eps ** 0.5

@@ -1,4 +1,4 @@
-"""Excess risk: the expected loss of weights above that of the weights that made the labels."""
+"""Excess risk: the expected loss of the learner's weights minus that of the weights that made the labels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class ExcessRisk(Measure, frozen=True, tag="excess-risk"):
     """The excess risk (w − w*)ᵀΣ(w − w*): mean square loss on new instances, minus that of w*.
 
-    It is averaged over targets. Labels depend on xᵀw*, possibly by its sign or with noise. The matrix
-    declares Σ = E xxᵀ, so the measure needs no rows. Unit: that of xᵀw*, squared. Source: WGL20 §4;
+    It is averaged over targets. Labels must depend on xᵀw*, or on its sign, possibly with noise. Σ = E xxᵀ
+    must be known for the matrix; no rows are needed. Unit: that of xᵀw*, squared. Source: WGL20 §4;
     theory/implicit-bias#kernel-and-rich.
     """
 

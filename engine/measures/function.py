@@ -1,4 +1,4 @@
-"""The predictions of a learner as a function of one number."""
+"""The predictions of a learner as a function of a single number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLACES = 101
 
 
 class Function(Measure, frozen=True, tag="function"):
-    """f(x): the predictions for instances of one entry x, from the least x to the largest.
+    """f(x): the predictions for instances that have a single entry x, from the least x to the largest.
 
     If all replicas have the same instances, such as given or equally spaced points, f is measured at these.
     Otherwise it is measured at 101 equally spaced points of the interval. There must be a single target.
@@ -66,7 +66,7 @@ def _one_target(problem: Problem) -> str | None:
 
 
 def needs_fixed_points(problem: Problem) -> str | None:
-    """Return the condition for evaluating f at the instances that is not met; None if it is met."""
+    """Return an unmet condition for evaluating f at the instances, or None if all are met."""
     if not problem.matrix.structure().points_are_fixed:
         return (
             "instances are numbers that are the same in every replica, such as spaced points of an interval"

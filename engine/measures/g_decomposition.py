@@ -1,4 +1,4 @@
-"""The parts of the Gauss–Newton matrix of cross-entropy, by classes, pairs of classes, and rows."""
+"""The Gauss–Newton matrix of cross-entropy, split into parts by classes, pairs of classes, and rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 ZERO = 1e-8
-"""Singular values of a part over the largest up to which they are rounding, and do not count for the rank."""
+"""Singular values up to this share of the largest are rounding errors, and do not count for the rank."""
 
 Quantity = Literal["gap", "class-rank", "cross-rank", "overlap"]
 
@@ -32,15 +32,16 @@ LABELS: dict[Quantity, str] = {
 class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
     """G = G_class + G_cross + G_within + G_same: the Gauss–Newton matrix of cross-entropy, by its classes.
 
-    G = (1/n) Σ_i J_iᵀ (diag p_i − p_i p_iᵀ) J_i over all n rows i, with J_i = ∂ŷ_i/∂θ and the softmax p_i. It
-    is Σ_{i,c′} w_{ic′} g gᵀ over the gradients g_{ic′} of the loss of row i if its label were c′, with
-    weights w_{ic′} = p_{ic′}/n. G_same has the true labels c. For c′ ≠ c, g_cc′ is the mean of g_{ic′} over
-    the rows of class c, and g_c the mean of g_cc′ over c′, both by these weights. G_class is the second
-    moment of g_c, G_cross that of g_cc′ − g_c, and G_within that of g_{ic′} − g_cc′.
+    G = (1/n) Σ_i J_iᵀ (diag p_i − p_i p_iᵀ) J_i over all n rows i, with J_i = ∂ŷ_i/∂θ and the softmax p_i.
+    Let g_{ic′} be the gradient of the loss of row i if its label were c′. Then G = Σ_{i,c′} w_{ic′} g_{ic′}
+    g_{ic′}ᵀ with the weights w_{ic′} = p_{ic′}/n. G_same is the sum of the terms with the true labels c. For
+    c′ ≠ c, g_cc′ is the weighted mean of g_{ic′} over the rows of class c, and g_c is the weighted mean of
+    g_cc′ over c′. G_class is the second moment of g_c, G_cross that of g_cc′ − g_c, and G_within that of
+    g_{ic′} − g_cc′.
 
     `gap` is ‖sum of the parts − G‖_F/‖G‖_F. The ranks are at most C and C(C − 2) for C classes. `overlap` is
-    tr(P P′)/C, with projections on the top C eigenvectors of G and of G_class. One net has all outputs.
-    Averaged over nets. Unit: none. Source: Papyan 2020; theory/curvature#collapse.
+    tr(P P′)/C, with projections on the top C eigenvectors of G and of G_class. A single net must have all C
+    outputs. Averaged over nets. Unit: none. Source: Papyan 2020; theory/curvature#collapse.
     """
 
     label: ClassVar[str] = LABELS["gap"]
@@ -107,7 +108,7 @@ class GDecomposition(Measure, frozen=True, tag="g-decomposition"):
 
 
 class Roots(NamedTuple):
-    """Matrices A [rows, P] with AᵀA = a part of G."""
+    """For each part of G, a matrix A [rows, P] such that AᵀA is this part."""
 
     of_classes: torch.Tensor
     of_pairs: torch.Tensor
@@ -140,7 +141,7 @@ def _gauss_newton(jacobian: torch.Tensor, chances: torch.Tensor) -> torch.Tensor
 
 
 def _roots(jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor) -> Roots:
-    """Return the roots of the four parts of G of a net."""
+    """Return the roots of the four parts of G for one net."""
     count, n = chances.shape
     gradients = (chances[..., None] * jacobian).sum(0) - jacobian  # [c′, n, P]
     weights = chances / n  # [c′, n]
@@ -162,6 +163,6 @@ def _roots(jacobian: torch.Tensor, chances: torch.Tensor, classes: torch.Tensor)
 
 
 def _rank(root: torch.Tensor) -> int:
-    """Return the rank of AᵀA."""
+    """Return the rank of AᵀA for a root A."""
     singular_values = torch.linalg.svdvals(root)
     return int((singular_values > ZERO * singular_values[0]).sum())

@@ -1,4 +1,4 @@
-"""The share of a net's gradient that depends on a target."""
+"""The share of a net's gradient that correlates with a target."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class GradientAlignment(Measure, frozen=True, tag="gradient-alignment"):
     """‖E_x f ∇ŷ‖²/E_x ‖∇ŷ‖²: the share of the predictions' gradient that correlates with the labels f.
 
-    Means are over all rows, ∇ is over all trained numbers, and f is scaled to E f² = 1. A first step changes
-    predictions towards f by no more than the root of this share. Source: AB22; theory/symmetry#alignment.
+    Means are over all rows, and ∇ is the gradient with respect to all trained parameters. f is scaled to E f²
+    = 1. The first step changes predictions towards f by no more than the root of this share. Source: AB22;
+    theory/symmetry#alignment.
     """
 
     label: ClassVar[str] = "share of the gradient that sees the labels"

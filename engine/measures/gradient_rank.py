@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class GradientRank(Measure, frozen=True, tag="gradient-rank"):
-    """‖∇_l‖_F/‖∇_l‖₂: the root of the stable rank of the gradient of layer l, 1 for a single direction.
+    """‖∇_l‖_F/‖∇_l‖₂: the root of the stable rank of the gradient of layer l; it is 1 for a matrix of rank 1.
 
     The gradient is that of the mean loss over the rows seen so far (over the training rows with the protocol
     `steps`). It has no value before the first example, or if the gradient is 0. Averaged over nets. Source:

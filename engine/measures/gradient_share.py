@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 ALIKE = 1e-6
-"""Gap, as a share of the largest eigenvalue, up to which two eigenvalues count as equal in float32."""
+"""Two eigenvalues count as equal, in float32, if their gap is at most this share of the largest eigenvalue.
+"""
 
 
 class GradientShare(Measure, frozen=True, tag="gradient-share"):
     """‖P∇L‖²/‖∇L‖²: the share of the gradient in the top eigenspace of the Hessian of the training loss L.
 
-    P projects onto the eigenvectors of the `directions` largest eigenvalues of ∇²L. Rows, nets and algorithm
-    are those of `hessian-spectrum`. The gradient is that of the whole training loss, even if the steps use
-    mini-batches. NaN if the gradient is 0, or if the next eigenvalue equals the last of the top ones.
-    Averaged over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer 2018; Song, Ahn, Yun 2025;
-    theory/curvature#hessian.
+    P projects onto the eigenvectors of the `directions` largest eigenvalues of ∇²L. The rows, the nets and
+    the algorithm are the same as in `hessian-spectrum`. The gradient is that of the whole training loss, even
+    if the steps use mini-batches. The share is NaN if the gradient is 0, or if the next eigenvalue equals the
+    smallest of the selected ones. Averaged over nets. Unit: none. Source: Gur-Ari, Roberts, Dyer 2018; Song,
+    Ahn, Yun 2025; theory/curvature#hessian.
     """
 
     label: ClassVar[str] = "share of the gradient in the top eigenspace"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 COPIES = 4
-"""Memory that eigenvectors take, in copies of the Hessian."""
+"""Memory for the eigenvectors, in multiples of the size of the Hessian."""
 
 Scale = Literal["one", "largest", "next"]
 
@@ -35,11 +35,12 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
 
     L is the mean loss over the rows seen so far (over the training rows with the protocol `steps`), as for
     the sharpness, which is λ_1. With `scale` = largest, the values are λ_j/λ_1. With `scale` = next, they are
-    λ_j/λ_{j+1}, which peaks at gaps. The Hessian is over all parameters of a net. Nets that a joint loss
-    couples count as one net: m neurons with cross-entropy are softmax regression. Up to 1000 parameters, all
-    eigenvalues are computed. Beyond that, ARPACK's Lanczos method computes the largest from products ∇²L v.
-    NaN beyond the number of parameters. Measured at the start and at the end, averaged over nets. Unit: that
-    of a loss over a squared parameter, or none for ratios. Source: Papyan 2020; theory/curvature#hessian.
+    λ_j/λ_{j+1}, which peaks at gaps. The Hessian is over all parameters of a net. Several nets count as one
+    net if a joint loss couples them: m neurons with cross-entropy are softmax regression. Up to 1000
+    parameters, all eigenvalues are computed. Beyond that, ARPACK's Lanczos method computes the largest from
+    products ∇²L v. For j beyond the number of parameters, the value is NaN. Measured at the start and at the
+    end, averaged over nets. Unit: that of a loss over a squared parameter, or none for ratios. Source: Papyan
+    2020; theory/curvature#hessian.
     """
 
     label: ClassVar[str] = LABELS["one"]
@@ -79,7 +80,7 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
 
 
 def bytes_of_hessians(sizes: Sizes) -> int:
-    """Return the bytes of the Hessians of all nets, and of the graphs behind them."""
+    """Return the memory for the Hessians of all nets and their autograd graphs, in bytes."""
     coupled = sizes.targets if sizes.one_hot and sizes.outputs == 1 else 1
     parameters, nets = sizes.parameters * coupled, -(-sizes.nets // coupled)
     graph = GRAPH * TOGETHER * sizes.signals * sizes.nets

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 DECIMALS = 6
-"""Decimals to which eigenvalues are rounded; further decimals have no meaning in float32."""
+"""Eigenvalues are rounded to this number of decimals; further decimals have no meaning in float32."""
 
 
 class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
-    """Share of the min(n, d) eigenvalues of XXᵀ/d in each bin, divided by its width: a histogram.
+    """Share of the min(n, d) eigenvalues of XXᵀ/d in each bin, divided by the width of the bin: a histogram.
 
     Bins of equal width go from 0 to `last`; larger eigenvalues are not counted. Source:
     theory/regions-and-random-matrices#random-matrices.

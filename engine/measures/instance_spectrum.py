@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OfInstances(Measure, frozen=True):
-    """Base of measures of the eigenvalues of XXᵀ/d, the same for all learners and at all times."""
+    """Base class of measures of the eigenvalues of XXᵀ/d, which are equal for all learners and records."""
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(expensive="all singular values of the instances", ends_only=True)

@@ -22,7 +22,7 @@ class JacobianGap(Measure, frozen=True, tag="jacobian-gap"):
 
     On mixtures of K classes with C small clusters each, nets with K outputs have a gap at j = K²C, and the
     ratios beside the gap are near 1. It is measured at the start and at the end, and averaged over targets if
-    each has a net. Unit: none. Source: OFLS19; theory/parities-and-noise#mixtures.
+    each target has its own net. Unit: none. Source: OFLS19; theory/parities-and-noise#mixtures.
     """
 
     label: ClassVar[str] = "ratio of a singular value to the next"

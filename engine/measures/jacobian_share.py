@@ -1,4 +1,4 @@
-"""The share of the labels, or of the residual, in the large directions of a net's Jacobian."""
+"""The share of the labels, or of the residual, in the leading singular directions of a net's Jacobian."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class LeftSingular(Measure, frozen=True):
     """The largest singular values of J = ∂(predictions of the rows seen)/∂W₁ and their left singular vectors.
 
-    Array [nets, 1 + K·n, m]: a row of values per net, and below each value its left singular vector, output
-    by output, with 0 on unseen rows. Values beyond the rank of J are 0. Only other measures use it.
+    The array is [nets, 1 + K·n, m]. For each net, its first row holds the singular values. Below each value
+    is its left singular vector, output by output, with 0 on unseen rows. Values beyond the rank of J are 0.
+    Only other measures use it.
     """
 
     directions: int
@@ -39,7 +40,7 @@ class LeftSingular(Measure, frozen=True):
 
 
 class OfJacobian(Measure, frozen=True):
-    """Base of measures of labels or residuals in the span of m left singular vectors of the Jacobian."""
+    """Base class of measures of vectors in the span of m left singular vectors of the Jacobian."""
 
     directions: Annotated[
         Count, Meta(title="directions m", description="left singular vectors that span the information space")
@@ -65,19 +66,19 @@ class OfJacobian(Measure, frozen=True):
         return 3 * batch * signals
 
     def over_nets(self, of_nets: torch.Tensor, probe: Probe) -> torch.Tensor:
-        """Return the means [R, V] of numbers [nets] of all nets."""
+        """Return the means [R, V] over nets of one number per net, [nets]."""
         data = probe.data
         return of_nets.view(data.replicas, data.variants, -1).mean(2)
 
 
 class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
-    """‖Π v‖/‖v‖ of the labels y, or of a residual: Π projects on the information space, or on its complement.
+    """‖Π v‖/‖v‖ for labels or a residual v: Π projects onto the information space, or onto its complement.
 
     The information space is the span of the left singular vectors of J = ∂(predictions of the rows seen)/∂W₁
-    with the m largest singular values, which gradient descent learns first. Its orthogonal complement is the
-    nuisance space. J is the Jacobian at the start, or the present one, which is computed at the start and at
-    the end only. For the residual r, the share is ‖Π r‖/‖r₀‖ with the residual r₀ at the start;
-    `start-residual` is r₀ itself. Averaged over nets. Source: OFLS19;
+    with the m largest singular values. Gradient descent learns its directions first. Its orthogonal
+    complement is the nuisance space. J is the Jacobian at the start, or the present one, which is computed at
+    the start and at the end only. For the residual r, the share is ‖Π r‖/‖r₀‖ with the residual r₀ at the
+    start. With `start-residual`, v = r₀. Averaged over nets. Source: OFLS19;
     theory/parities-and-noise#nuisance-space.
     """
 
@@ -131,6 +132,6 @@ class Residuals(Measure, frozen=True):
 
 
 def _of_rows_seen(values: torch.Tensor, probe: Probe) -> torch.Tensor:
-    """Return values [B, n] grouped by net [nets, K·n], with 0 on rows not seen."""
+    """Return values [B, n] as one vector per net, [nets, K·n], with 0 on rows not seen."""
     seen = seen_by_net(probe)
     return values.double().view(seen.shape).where(seen, 0.0).flatten(1)

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 FIRST_LAYER = {"W1": 1.0}
-"""Factors of the layers in a tangent kernel of the first layer's weights only."""
+"""Layer factors for the tangent kernel of the first layer's weights alone."""
 
 
 class JacobianSpectrum(Measure, frozen=True, tag="jacobian-spectrum"):
     """λ_1 ≥ λ_2 ≥ …: the singular values of J = ∂(predictions of the rows)/∂W₁, n·K × h·d for K outputs.
 
     They are computed from the eigenvalues of J Jᵀ = Σ_u (∂ŷ/∂z_u)(∂ŷ/∂z_u)ᵀ ⊙ X Xᵀ, z = W₁ x, u = 1 … h. A
-    step on W₁ moves predictions far along directions of large values, and hardly along others. Values below
-    √eps times the largest are rounding, and values beyond the rank of J are 0. The rows are all rows, or the
-    training rows. Measured at the start and at the end. Averaged over targets. Unit: that of a prediction
-    over that of a weight. Source: OFLS19; theory/parities-and-noise#nuisance-space,
+    step on W₁ moves predictions far along directions with large singular values, and hardly along others.
+    Values below √eps times the largest are rounding errors, and values beyond the rank of J are 0. The rows
+    are all rows, or the training rows. Measured at the start and at the end. Averaged over targets. Unit:
+    that of a prediction over that of a weight. Source: OFLS19; theory/parities-and-noise#nuisance-space,
     theory/parities-and-noise#mixtures.
     """
 

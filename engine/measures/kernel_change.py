@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 class KernelChange(Measure, frozen=True, tag="kernel-change"):
     """‖K − K₀‖_F/‖K₀‖_F over all rows: how far a kernel K of a net has moved since the start.
 
-    `tangents`: K = Σ_l r_l J_l J_lᵀ, J_l = ∂ŷ/∂W_l, summed over all trained tensors, with the factors r_l of
-    their rates in the parametrisation: a step of gradient descent moves predictions by K. `features`: K =
-    HᵀH/n for the n units h = σ(z) of the last hidden layer, H [n, rows]. A net that learns features changes
-    both. Averaged over nets. Unit: none. Source: YH21; theory/wide-nets#mean-field.
+    With `tangents`, K = Σ_l r_l J_l J_lᵀ, J_l = ∂ŷ/∂W_l, summed over all trained tensors. Here r_l are the
+    factors of the tensors' rates in the parametrisation, so a step of gradient descent moves predictions by
+    K. With `features`, K = HᵀH/n for the n units h = σ(z) of the last hidden layer, H [n, rows]. A net that
+    learns features changes both kernels. Averaged over nets. Unit: none. Source: YH21;
+    theory/wide-nets#mean-field.
     """
 
     of: Annotated[

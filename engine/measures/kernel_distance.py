@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class KernelDistance(Measure, frozen=True, tag="kernel-distance"):
-    """‖K − K₀‖₂ of tangent kernels K = J Jᵀ of all rows, J = ∂ŷ/∂W₁: now and at the start.
+    """‖K − K₀‖₂ between the tangent kernels K = J Jᵀ of all rows, J = ∂ŷ/∂W₁, now and at the start.
 
-    The distance from the mean is ‖K − E K‖₂. The mean is over a Gaussian first layer of a net with one hidden
-    layer, given its output weights a: E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k², where u and v are the signals
+    With `to` = mean, it is ‖K − E K‖₂. The mean E K is over a Gaussian first layer of a net with one hidden
+    layer, given its output weights a: E K_ij = x_iᵀx_j E σ′(u) σ′(v) Σ_k a_k². Here u and v are the signals
     of a unit on x_i and x_j. Weights include the factors of their parametrisation. The norm is the largest
     singular value. Averaged over nets. Unit: that of a kernel. Source: JGH18; theory/wide-nets#kernel-regime.
     """

@@ -1,4 +1,4 @@
-"""The norm of a kernel fit in the space of its kernel."""
+"""The norm of a kernel fit in the Hilbert space of its kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class KernelNorm(Measure, frozen=True, tag="kernel-norm"):
-    """‖f‖² in the space of the kernel: aᵀKa for f = Σ_j a_j K(x_j, ·), and ‖θ‖² for f = θᵀφ.
+    """‖f‖² in the Hilbert space of the kernel: aᵀKa for f = Σ_j a_j K(x_j, ·), and ‖θ‖² for f = θᵀφ.
 
     Averaged over targets. Unit: that of a label, squared. Source: theory/kernels-and-entropy#kernels.
     """

@@ -1,4 +1,4 @@
-"""The angle of parameters to a stationary point of the margin problem."""
+"""The angle between the parameters and a stationary point of the margin problem."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from engine.measures import Measure, MeasureNeeds, Probe
 
 
 class KKTAngle(Measure, frozen=True, tag="kkt-angle"):
-    """1 − cos(θ, −∇L) for all parameters θ: 0 at a stationary point θ of its margin problem.
+    """1 − cos(θ, −∇L) for all parameters θ: 0 if θ is a stationary point of the margin problem.
 
-    The problem is min ‖θ‖² with y_j f(θ, x_j) ≥ 1, for a loss with an exponential tail and a net f that is
-    homogeneous in θ. At a stationary point, θ is a combination of the gradients of the least margins, with
-    coefficients ≥ 0. L is the training loss over the rows seen, and its direction is taken from ∇ ln L =
-    ∇L/L. It has no value where the gradient is 0. Averaged over nets. Unit: none. Source: LL20;
+    The margin problem is min ‖θ‖² with y_j f(θ, x_j) ≥ 1. It belongs to losses with an exponential tail and
+    nets f that are homogeneous in θ. At a stationary point, θ is a combination of the gradients of the least
+    margins, with coefficients ≥ 0. L is the training loss over the rows seen, and its direction is taken from
+    ∇ ln L = ∇L/L. It has no value where the gradient is 0. Averaged over nets. Unit: none. Source: LL20;
     theory/implicit-bias#optimisation-geometry.
     """
 

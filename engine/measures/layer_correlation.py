@@ -19,8 +19,8 @@ class LayerCorrelation(Measure, frozen=True, tag="layer-correlation"):
 
     c_l = K₁₂/√(K₁₁ K₂₂) with K_ab = C_b + C_w · mean σ(z^l_a) σ(z^l_b). The mean is over the units of layer
     l, and z^l_a are their signals on row a before σ. C_w and C_b are those of layer l + 1. So c_l is the
-    correlation over draws of the weights of layer l + 1 alone. At 1, the rows have merged. Averaged over
-    targets. Source: RYH ch. 5; theory/wide-nets#criticality.
+    correlation over draws of the weights of layer l + 1 alone. If c_l = 1, the two rows have merged. Averaged
+    over targets. Source: RYH ch. 5; theory/wide-nets#criticality.
     """
 
     label: ClassVar[str] = "correlation of two inputs"

@@ -11,11 +11,11 @@ from engine.updates.agd import ratio
 
 
 class LayerNorms(OfLayers, frozen=True, tag="layer-norms"):
-    """‖W_l‖₂/√(d_l/d_{l−1}): the largest singular value of the weights of layer l, in units of its shape.
+    """‖W_l‖₂/√(d_l/d_{l−1}): the largest singular value of the weights of layer l, relative to its shape.
 
-    Layer l has d_{l−1} inputs and d_l outputs; biases are a separate layer. At 1, a layer does not increase
-    the mean square of a signal's entries, as the derivation of automatic gradient descent assumes. Averaged
-    over nets. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    Layer l has d_{l−1} inputs and d_l outputs; biases are a separate layer. If the measure is 1, a layer does
+    not increase the mean square of a signal's entries, as the derivation of automatic gradient descent
+    assumes. Averaged over nets. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     label: ClassVar[str] = "‖W_l‖₂ in units of √(d_l/d_{l−1})"

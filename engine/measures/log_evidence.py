@@ -1,4 +1,4 @@
-"""The log evidence: how well the prior of a Bayesian net predicted the examples."""
+"""The log evidence: the logarithm of the density that the prior of a Bayesian net gave to the examples."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class LogEvidence(OfPosterior, frozen=True, tag="log-evidence"):
-    """ln of the prior density of the labels seen, in coordinates θ* of the weights in the span of the rows.
+    """Log of the prior density of the labels seen, as coordinates θ* of weights in the span of the rows.
 
     The density of the labels themselves differs by a factor that depends only on the instances. The evidence
-    compares priors: the depth, width or variance with the largest evidence predicted the labels best. NaN if
-    fewer than two directions are orthogonal to the rows. Averaged over targets. Source: Hanin, Zlokapa 2023;
-    theory/regions-and-random-matrices#bayesian-interpolation.
+    compares priors: the depth, width or variance with the largest evidence predicted the labels best. It is
+    NaN if fewer than two directions are orthogonal to the rows. Averaged over targets. Source: Hanin, Zlokapa
+    2023; theory/regions-and-random-matrices#bayesian-interpolation.
     """
 
     label: ClassVar[str] = "ln evidence"

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class MatrixSpectrum(Measure, frozen=True, tag="matrix-spectrum"):
-    """s_j(W)/s_1(W): singular values relative to the largest, of the weights arranged as a matrix W.
+    """s_j(W)/s_1(W): singular values, relative to the largest, of the weights arranged as a matrix W.
 
     The weights fill W row by row. All but the first few values are small if W is nearly of low rank. Values
-    that rounding alone can produce are 0. NaN for W = 0. Averaged over targets. Source: WGL20;
+    that rounding alone can produce are 0. For W = 0, all are NaN. Averaged over targets. Source: WGL20;
     theory/implicit-bias#matrix-completion.
     """
 

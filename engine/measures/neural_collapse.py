@@ -1,4 +1,4 @@
-"""Neural collapse: how near the last features of a classifier are to one point for each class."""
+"""Neural collapse: how close the last features of a classifier are to a single point per class."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ LABELS: dict[Quantity, str] = {
 class NeuralCollapse(Measure, frozen=True, tag="neural-collapse"):
     """NC1 … NC4, which go to 0 as the last features h = σ(z_L) of all rows collapse to a simplex.
 
-    With class means μ_c and their mean μ, M = (μ_c − μ)_c, and covariances Σ_W within and Σ_B = MMᵀ/C between
-    classes: `within` is NC1 = tr(Σ_W Σ_B†)/C, and `spread` is tr Σ_W/tr Σ_B. `angles` is NC2, the largest
-    |cos(μ_c − μ, μ_c′ − μ) + 1/(C − 1)|; the mean cosine is no measure, as the vectors sum to 0. `weights` is
-    NC3 = ‖W/‖W‖_F − Mᵀ/‖M‖_F‖_F for the weights W of the output. `centres` is NC4, the share of rows whose
-    nearest class mean is not the class with the largest prediction. Averaged over nets. Unit: none. Source:
-    Papyan, Han, Donoho 2020; theory/curvature#collapse.
+    μ_c are the means of the classes, μ is their mean, and M = (μ_c − μ)_c. The covariances are Σ_W within
+    classes and Σ_B = MMᵀ/C between them. `within` is NC1 = tr(Σ_W Σ_B†)/C, and `spread` is tr Σ_W/tr Σ_B.
+    `angles` is NC2, the largest |cos(μ_c − μ, μ_c′ − μ) + 1/(C − 1)|; the mean cosine would say nothing,
+    because the vectors sum to 0. `weights` is NC3 = ‖W/‖W‖_F − Mᵀ/‖M‖_F‖_F for the weights W of the output.
+    `centres` is NC4, the share of rows whose nearest class mean is not the class with the largest prediction.
+    Averaged over nets. Unit: none. Source: Papyan, Han, Donoho 2020; theory/curvature#collapse.
     """
 
     label: ClassVar[str] = LABELS["within"]
@@ -97,7 +97,7 @@ def _unit(matrices: torch.Tensor) -> torch.Tensor:
 
 
 def _largest_deviation(centred: torch.Tensor) -> torch.Tensor:
-    """Return the largest deviation [nets] of a cosine of two rows from −1/(C − 1)."""
+    """Return the largest distance [nets] of the cosine of two rows from −1/(C − 1)."""
     count = centred.shape[1]
     directions = centred / torch.linalg.vector_norm(centred, dim=2, keepdim=True)
     deviations = (directions @ directions.mT + 1 / (count - 1)).abs()

@@ -18,9 +18,9 @@ class NormRatio(Measure, frozen=True, tag="norm-ratio"):
 
     The ratio is 1 if the learner fits the examples with the least norm, and is below 1 until it fits them. If
     ŵ is the solution nearest to the start of the learner, both norms are those of the displacement from the
-    start. If ŵ has the largest margin, w is first divided by its least margin min_j y_j x_jᵀw. The ratio is
-    then never below 1, and has no value until all examples are classified correctly. It has no value before
-    the first example. Averaged over targets. Unit: none. Source: GLSS18a, GLSS18b;
+    start. If ŵ is the solution of largest margin, w is first divided by its least margin min_j y_j x_jᵀw. The
+    ratio is then never below 1, and has no value until all examples are classified correctly. Before the
+    first example, it never has a value. Averaged over targets. Unit: none. Source: GLSS18a, GLSS18b;
     theory/implicit-bias#optimisation-geometry, theory/implicit-bias#matrix-completion.
     """
 

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 class Occupation(Measure, frozen=True, tag="occupation"):
-    """The mean of every feature over all rows; with `parts`, the sum of the means in each equal block.
+    """The mean of every feature over all rows; with `parts`, the sum of these means in each equal block.
 
-    If every row has a single 1 and zeros elsewhere, it is the share of the rows whose 1 is in this feature.
-    It is a property of the instances, the same for all learners. Source: theory/noise-of-sgd#valleys.
+    If every row has a single 1 and zeros elsewhere, the mean is the share of the rows whose 1 is in this
+    feature. It is a property of the instances, the same for all learners. Source:
+    theory/noise-of-sgd#valleys.
     """
 
     label: ClassVar[str] = "mean over rows"

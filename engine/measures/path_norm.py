@@ -1,4 +1,4 @@
-"""The sum over all paths of a net of the products of their weights."""
+"""The sum, over all paths of a net, of the absolute product of the weights along the path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a quadratic model is from where perturbation theory says that it ends."""
+"""The distance of a quadratic model from the limit that perturbation theory predicts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 
 class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
-    """‖θ − θ^F‖ of a quadratic model, or corrected ‖θ − θ^F − εθ^I‖, on or off the span of Φ, or of features.
+    """‖θ − θ^F‖ of a quadratic model, or with a correction ‖θ − θ^F − εθ^I‖: the error of a predicted limit.
 
-    θ^F is the limit of gradient flow on square loss for ε = 0, Φ(ΦᵀΦ)⁻¹y on all rows, and εθ^I is its first
-    correction: −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F on the span, and off it −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt. For
-    `features`, it is ‖Ψ(θ − θ^F)‖ relative to ‖Ψθ^F‖, the predicted change of the features without ε.
-    Averaged over targets. Unit: that of θ; for features none. Source: theory/curvature#quadratic-models.
+    The error is measured on the span of Φ, off this span, or for the features. θ^F = Φ(ΦᵀΦ)⁻¹y is the limit
+    of gradient flow on the square loss of all rows for ε = 0. εθ^I is its first correction: −(ΦΦᵀ)⁺ Σ_α ½Φ_α
+    θ^FᵀΨ_αθ^F on the span, and −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt off the span. For `features`, the error is ‖Ψ(θ
+    − θ^F)‖ relative to ‖Ψθ^F‖, the predicted change of the features without ε. Averaged over targets. Unit:
+    that of θ; for features none. Source: theory/curvature#quadratic-models.
     """
 
     label: ClassVar[str] = "error of perturbation theory"
@@ -68,7 +69,7 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
         rows = _numbers(instances.rows) / math.sqrt(instances.d)  # [R, n, d]
         theta, features, Psi = (_numbers(parameters[name]) for name in ("theta", "Phi", "Psi"))
         rows = rows.repeat(len(theta) // len(rows), 0)
-        # numpy does not divide small products among threads, which would cost more than the products.
+        # numpy does not split small products among threads; splitting would cost more than the products.
         matrices = (rows @ Psi.reshape(*Psi.shape[:2], -1)).reshape(*rows.shape[:2], *Psi.shape[2:])
         linear = modes(features @ rows.swapaxes(1, 2))
         labels = _numbers(probe.data.labels)
@@ -88,7 +89,7 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
 
 
 def _lengths(vectors: np.ndarray) -> np.ndarray:
-    """Return the Euclidean length of every member, [N]."""
+    """Return the Euclidean length of every batch member, [N]."""
     return np.asarray(np.linalg.norm(vectors.reshape(len(vectors), -1), axis=1))
 
 

@@ -26,12 +26,12 @@ Floats = NDArray[np.float64]
 
 
 class Pieces(Measure, frozen=True, tag="pieces"):
-    """Number of linear pieces of a net along a line: between two instances, or on the whole line.
+    """Number of linear pieces of a net along a line of inputs: between two instances, or on the whole line.
 
-    If instances have one entry, these are the least and the largest instance, otherwise the first two. Pieces
-    are counted exactly, from the points where units switch, layer by layer. Neighbouring pieces whose slopes
-    are equal up to 10⁻⁹ count as one. σ bends at 0 alone. Averaged over targets. Source: Hanin, Rolnick 2019;
-    theory/regions-and-random-matrices#regions.
+    If instances have one entry, the two are the least and the largest instance, otherwise the first two.
+    Pieces are counted exactly, from the points where units switch, layer by layer. Neighbouring pieces whose
+    slopes are equal up to 10⁻⁹ count as one. σ must bend only at 0. Averaged over targets. Source: Hanin,
+    Rolnick 2019; theory/regions-and-random-matrices#regions.
     """
 
     label: ClassVar[str] = "linear pieces"
@@ -77,7 +77,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
 
 
 class Segment(NamedTuple):
-    """The inputs origin + u · direction, and the range of u that contains the instances."""
+    """A line of inputs, origin + u · direction, and the range of u between two instances."""
 
     origin: Floats
     direction: Floats
@@ -86,7 +86,11 @@ class Segment(NamedTuple):
 
 
 def _line(rows: Floats) -> Segment:
-    """Return the line of instances [n, d]: the axis if d = 1, else the line through the first two."""
+    """Return a line of inputs through instances [n, d].
+
+    If d = 1, it is the axis from the least to the largest instance. Otherwise, it goes through the first two
+    instances.
+    """
     if rows.shape[1] == 1:
         return Segment(np.zeros(1), np.ones(1), rows.min(), rows.max())
     return Segment(rows[0], rows[1] - rows[0], 0.0, 1.0)
@@ -101,7 +105,7 @@ def slopes_of(probe: Probe) -> tuple[float, float]:
 
 
 def nets_of(probe: Probe) -> Iterator[linear_pieces.Layers]:
-    """Yield weights and biases of every net."""
+    """Yield the weights and biases of the layers of every net."""
     layers = [
         (layer.weights.double().cpu().numpy(), layer.offsets.double().cpu().numpy())
         for layer in probe.architecture.edges(probe.tensors, slice(None), MOST)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class OfPosterior(Measure, frozen=True):
-    """Base of measures of the posterior of weights, given the rows seen."""
+    """Base class of measures of the posterior of the weights, given the rows seen."""
 
     def schedule(self) -> MeasureSchedule:
         return MeasureSchedule(expensive="a numerical inversion of a Mellin transform")
@@ -28,16 +28,16 @@ class OfPosterior(Measure, frozen=True):
         return probe.data.over_targets(torch.tensor(by_member, dtype=torch.float64)[None])[0]
 
     def of_posterior(self, left_open: Posterior) -> float:
-        """Return the value for a posterior."""
+        """Return the value of the measure for the posterior of one batch member."""
         raise NotImplementedError
 
 
 class PosteriorSpread(OfPosterior, frozen=True, tag="posterior-spread"):
-    """E‖θ_⊥‖²: the mean square length of the weights orthogonal to all instances seen, over the posterior.
+    """E‖θ_⊥‖²: posterior mean of the squared length of the weights orthogonal to all instances seen.
 
     After P independent rows, the prediction for a unit vector orthogonal to them has the variance E‖θ_⊥‖²/(d
-    − P). NaN if only one direction is orthogonal to the rows. Averaged over targets. Source: Hanin, Zlokapa
-    2023; theory/regions-and-random-matrices#bayesian-interpolation.
+    − P). It is NaN if only one direction is orthogonal to the rows. Averaged over targets. Source: Hanin,
+    Zlokapa 2023; theory/regions-and-random-matrices#bayesian-interpolation.
     """
 
     label: ClassVar[str] = "E‖θ_⊥‖²"

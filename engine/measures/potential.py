@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Potential(Measure, frozen=True, tag="potential"):
-    """Q(w), the function that is least at the solution that a learner `tends_to`, at the learner's weights.
+    """Q(w) at the learner's weights w; the solution that the learner `tends_to` minimises this function Q.
 
-    For `min-q` of depth 2, it is Q_α(w) = Σ_i α_i² q(w_i/α_i²), q(b) = 2 − √(4 + b²) + b asinh(b/2); for
-    other solvers it is their norm. Averaged over targets. Unit: that of the function. Source: WGL20;
-    theory/implicit-bias#shaped-start.
+    For `min-q` of depth 2, it is Q_α(w) = Σ_i α_i² q(w_i/α_i²), q(b) = 2 − √(4 + b²) + b asinh(b/2). For
+    other solvers, Q is the norm that they minimise. Averaged over targets. Unit: that of the function.
+    Source: WGL20; theory/implicit-bias#shaped-start.
     """
 
     label: ClassVar[str] = "potential Q(w)"

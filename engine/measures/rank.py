@@ -1,4 +1,4 @@
-"""The numerical rank of a learner's weight matrix across targets."""
+"""The numerical rank of the matrix of a learner's weights for all targets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rank(Measure, frozen=True, tag="rank"):
-    """The numerical rank of the weights across targets: the number of singular values above rounding.
+    """Numerical rank of the matrix of all targets' weights: the number of singular values above rounding.
 
     Source: WKA21 Thm 9; theory/hadamard#all-targets, theory/conventions#diagnostics.
     """

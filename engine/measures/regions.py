@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 class Regions(Measure, frozen=True, tag="regions"):
     """Number of cells of the plane of inputs s e₁ + t e₂; in the interior of a cell, no unit switches.
 
-    All other entries are 0. Cells are counted exactly on the whole plane, up to rounding at 10⁻¹². The units
-    of a layer are linear on the cells of the layers below, and cut them by straight lines. σ bends at 0
-    alone. Averaged over targets. Source: Zaslavsky 1975; theory/regions-and-random-matrices#regions.
+    All other entries of the input are 0. Cells are counted exactly on the whole plane, up to rounding at
+    10⁻¹². The units of a layer are linear on the cells of the layers below, and cut them by straight lines. σ
+    must bend only at 0. Averaged over targets. Source: Zaslavsky 1975;
+    theory/regions-and-random-matrices#regions.
     """
 
     label: ClassVar[str] = "cells of the plane"

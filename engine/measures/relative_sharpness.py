@@ -12,8 +12,8 @@ from engine.measures.sharpness import Sharpness
 class RelativeSharpness(Measure, frozen=True, tag="relative-sharpness"):
     """S/S₀: the sharpness of each replica, relative to its value at the start.
 
-    For a rate η = c/S₀, c S/S₀ = ηS. Steps of plain gradient descent are stable if ηS is below 2. Source:
-    Lewkowycz et al. 2020; theory/curvature#catapult.
+    At the rate η = c/S₀, ηS is c times this ratio. Steps of plain gradient descent are stable if ηS is below
+    2. Source: Lewkowycz et al. 2020; theory/curvature#catapult.
     """
 
     label: ClassVar[str] = "sharpness / sharpness at the start"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.problems.problem import Problem
 
 TOGETHER = 1 << 20
-"""Number of entries of the gradients that are computed together."""
+"""Number of entries of gradients that are computed at the same time."""
 
 
 class RowGradients(Measure, frozen=True, tag="row-gradients"):
@@ -27,8 +27,9 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
     averaged over nets. A seen row counts as often as it was seen; with the protocol `steps`, all training
     rows count. ‖∇L‖² is the part that rows share, and the rest is the trace of the covariance of the gradient
     of a random row. With labels `coins`, the labels are ±1 with probability ½ each, independent of the true
-    labels: this is the gradient of the junk run. Unit: that of a loss over a parameter, squared. Source:
-    Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state, theory/parities-and-noise#parities.
+    labels. This is the gradient of the junk run, which trains on coin flips. Unit: that of a loss over a
+    parameter, squared. Source: Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state,
+    theory/parities-and-noise#parities.
     """
 
     labels: Annotated[
@@ -63,7 +64,10 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
 
 
 def _kernel_diagonal(architecture: Architecture, tensors: Params, rows: torch.Tensor) -> torch.Tensor:
-    """Return ‖∇ŷ_j‖² [B, n] at every row x_j [R, n, d], with each row as a separate member of the batch."""
+    """Return ‖∇ŷ_j‖² [B, n] at every row x_j [R, n, d].
+
+    Each row is computed as a separate member of a batch.
+    """
     replicas, _, d = rows.shape
     nets = len(next(iter(tensors.values())))
     parameters = sum(tensors[name][0].numel() for name in architecture.layers)

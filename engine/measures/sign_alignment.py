@@ -1,4 +1,4 @@
-"""The cosine of weights with the first direction of sign descent."""
+"""The cosine between the weights and the first step of sign descent."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from engine.core.lazy import torch
 from engine.measures import Measure, MeasureNeeds, Probe
 
 ROUNDING = 64
-"""Largest entry that counts as 0, with the sign 0, in rounding units of the largest entry of all."""
+"""Entries up to this many rounding units of the largest entry count as 0, and have the sign 0."""
 
 
 class SignAlignment(Measure, frozen=True, tag="sign-alignment"):
-    """cos∠(w, sign(Σ_j y_j x_j)), the sum over the rows seen, averaged over targets; no value for w = 0.
+    """cos∠(w, sign(Σ_j y_j x_j)) with the sum over the rows seen, averaged over targets.
 
     From weights 0, the first step of sign descent, Adam, RMSProp and AdaGrad on the square loss is along
-    these signs. The weights are in the coordinates that learners see. Source: Wilson, Roelofs, Stern, Srebro,
-    Recht 2017; theory/automatic-descent#adaptive-fail.
+    these signs. The weights are in the coordinates that learners see. For w = 0, there is no value. Source:
+    Wilson, Roelofs, Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
     """
 
     label: ClassVar[str] = "cos∠(w, sign(Xᵀy))"

@@ -1,4 +1,4 @@
-"""The singular values of a learner's weight matrix across targets."""
+"""The singular values of the matrix of a learner's weights for all targets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SingularValues(Measure, frozen=True, tag="spectrum"):
-    """Singular values of the weights across targets, largest first.
+    """Singular values of the matrix of all targets' weights, largest first.
 
     Values that rounding alone can produce are 0. Source: WKA21 Thm 9; theory/hadamard#all-targets,
     theory/conventions#diagnostics.

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class TangentNorm(Measure, frozen=True, tag="tangent-norm"):
     """Θ(x, x) = ‖∂ŷ(x)/∂θ‖², the tangent kernel of an instance with itself; averaged over the rows and nets.
 
-    θ are all trained parameters, as the parametrisation of the net scales them, or those of one tensor, as by
-    `of = "W2"` or `"b1"`. For a layer z = W a with b = ∂ŷ/∂z, the gradient is ∂ŷ/∂W = b aᵀ, so Θ is the sum
-    of ‖a‖² ‖b‖² over layers. Unit: that of a prediction over that of a weight, squared. Source: JGH18;
+    θ are all trained parameters, in the scale of the net's parametrisation. With `of = "W2"` or `"b1"`, θ is
+    this tensor alone. For a layer z = W a with b = ∂ŷ/∂z, the gradient is ∂ŷ/∂W = b aᵀ, so Θ is the sum of
+    ‖a‖² ‖b‖² over layers. Unit: that of a prediction over that of a weight, squared. Source: JGH18;
     theory/wide-nets#kernel-regime, theory/regions-and-random-matrices#paths.
     """
 

@@ -23,14 +23,14 @@ FORMULAS = {
 
 
 class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
-    """C = sup_{E h² = 1} E_g(E_x f(gx) h(x))²: the best average correlation of one h with the images of f.
+    """C = sup_{E h² = 1} E_g(E_x f(gx) h(x))²: best mean squared correlation of one h with the images of f.
 
     f gives the labels on the cube {±1}ⁿ, scaled to E f² = 1, and g is a random element of the group. For sign
-    flips, C = max_S f̂(S)². For permutations, C is computed by enumerating the images, and has no value for
-    more than 2048 of them. For both together, C = max_k W_k/(n choose k). On the sphere in d ≥ 3 dimensions,
-    the group is the rotations, for labels xᵀw* or their signs: C = max_k W_k/dim H_k. C depends on the
-    problem alone, and is the same for every learner at any time. It limits the correlation of f with noisy
-    gradients of a learner without preferences under the group. Source: Abbe, Boix-Adserà 2022;
+    flips, C = max_S f̂(S)². For permutations, C is computed by enumerating the images, and has no value if
+    there are more than 2048. For both together, C = max_k W_k/(n choose k). On the sphere in d ≥ 3
+    dimensions, the group is the rotations, and the labels are xᵀw* or their signs: C = max_k W_k/dim H_k. C
+    depends on the problem alone, and is the same for every learner at any time. It limits the correlation of
+    f with noisy gradients of a learner that is invariant under the group. Source: Abbe, Boix-Adserà 2022;
     theory/symmetry#alignment.
     """
 
@@ -61,7 +61,7 @@ class TargetAlignment(Measure, frozen=True, tag="target-alignment"):
 
 
 def _off_sphere(problem: Problem) -> str | None:
-    """Return the reason why no formula gives the alignment under rotations; None if a formula does."""
+    """Return the reason why no formula gives the alignment under rotations, or None if one does."""
     target, matrix = problem.target, problem.matrix
     is_linear = target.structure(matrix).has_w_star and target.columns(matrix) == 1 and problem.noise == 0
     high_sphere = matrix.structure().on_sphere and matrix.shape()[1] >= 3

@@ -18,10 +18,27 @@ from engine.core.memory import free_bytes, in_words
 from engine.core.parts import MOST, BadField, BadInput, Values
 from engine.core.texts import cut, listed
 from engine.problems.data_files import DataReport, LeftOut, TableSettings, Version, version_of
-from engine.problems.formats import LEAST, PIECE, Content, Format, NotATable, TooLarge, refuse_settings
+from engine.problems.formats import (
+    LEAST,
+    PIECE,
+    Content,
+    Format,
+    MissingCell,
+    NotATable,
+    TooLarge,
+    refuse_settings,
+)
 
 MOST_CLASSES = 1000
 """Largest number of classes: each is a target."""
+
+
+class MixedTable(BadInput):
+    """A table with words, dates or missing cells where numbers are needed."""
+
+
+class WordColumn(BadField):
+    """A feature holds words or dates."""
 
 
 class LabelClasses(NamedTuple):
@@ -230,7 +247,7 @@ def _check_words(features: Sequence[int], content: Content, is_target: bool, has
     if is_target:
         raise BadField("columns", f"{holds}; choose one column of words, or columns of numbers")
     if has_label:
-        raise BadField("columns", f"{holds}; choose the columns of numbers")
+        raise WordColumn("columns", f"{holds}; choose the columns of numbers")
     choice = repr(content.names[column]) if content.names and content.names[column] else str(column)
     raise BadField(
         "label", f"{holds}; set label = {choice} if these are the labels, or leave it out by `columns`"
@@ -296,7 +313,8 @@ def read(request: Request, where: str) -> Table:
         where: the place of the matrix or the target in the preset.
 
     Raises: BadInput, at the faulty field, for a file that is missing, not a regular file, unreadable, empty,
-    too large or without a table of finite numbers, and for an ambiguous file.
+    too large or without a table of finite numbers, and for an ambiguous file. It is a MixedTable if the file
+    has missing cells, or words or dates beside a column of labels.
     """
     key = version_of(request.path, f"{where}.path", "a table of numbers"), request
     if (held := _held.get(key)) is None:
@@ -306,7 +324,7 @@ def read(request: Request, where: str) -> Table:
         for oldest in list(_held)[:-HELD]:
             _held.pop(oldest, None)
     if isinstance(held, BadInput):
-        raise BadInput(held.where, held.fault)
+        raise type(held)(held.where, held.fault)
     return held
 
 
@@ -341,9 +359,11 @@ def _read_or_refused(key: Key, where: str) -> Table | BadInput:
     except TooLarge as error:
         raise BadInput(f"{where}.path", f"{file.name} {error}") from error
     except NotATable as error:
-        return BadInput(f"{where}.path", f"{prefix}: {error}" if str(error) else prefix)
+        refusal = MixedTable if isinstance(error, MissingCell) else BadInput
+        return refusal(f"{where}.path", f"{prefix}: {error}" if str(error) else prefix)
     except BadField as error:
-        return BadInput(f"{where}.{error.field}", error.fault)
+        refusal = MixedTable if isinstance(error, WordColumn) else BadInput
+        return refusal(f"{where}.{error.field}", error.fault)
     except OSError as error:
         raise BadInput(f"{where}.path", f"{prefix}: {files.reason(error)}") from error
 

@@ -1,4 +1,7 @@
-"""Protocols: the order of the examples, and the records of a training run."""
+"""Protocols: the order in which learners see examples, and when a training run is measured.
+
+A record is one measurement of a training run: the clocks and all measures at this time.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +46,9 @@ CLOCKS = {
     "time": "time",
     "evaluations": "evaluations of the gradient",
 }
-"""Clocks of the progress of training: their names, and their labels on an x-axis.
+"""Names of the clocks that count the progress of training, with their labels on an x-axis.
 
-`time` is the sum of the rates of all steps, for update rules that have a rate, or that of a flow.
+`time` is the sum of the rates of all steps, for update rules that have a rate, or the time of a flow.
 """
 
 Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
@@ -88,11 +91,13 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{quantity} {sign} {threshold:g}"
 
     def passed(self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """Return whether the value was passed at each record, for each replica [S, R] or for all [S, 1].
+        """Return whether each replica is past the value at each record, [S, R].
+
+        If a clock is the same for all replicas, the shape is [S, 1].
 
         Args:
-            clocks: by name, [S], or [S, R] where replicas differ.
-            measures: by name, [S, R]; NaN does not count as passed.
+            clocks: clocks by name, [S], or [S, R] if replicas differ.
+            measures: measures by name, [S, R]. NaN does not count as passed.
         """
         if self.clock is not None:
             series = clocks.get(self.clock)
@@ -108,7 +113,7 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OnlineLearner(Interface):
-    """A learner that takes examples one at a time, in the order of a pass."""
+    """Learner that takes examples one at a time, in the order of a pass."""
 
     @property
     def hypothesis(self) -> Weighted:
@@ -119,33 +124,33 @@ class OnlineLearner(Interface):
         """Recorder of the run."""
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example number k, counted from 1; yield between pieces of work."""
+        """Learn example number k, counted from 1. Yield between pieces of work."""
 
 
 BeginOnline = Callable[[TrainingInputs, "torch.Tensor | None", int], OnlineLearner]
-"""Function that puts a learner at its start.
+"""Function that creates a learner at its start.
 
-Its arguments are the training inputs, the row indices in training order [R, n] (None: the stored order), and
-the number of records, including the start.
+Its arguments are the training inputs, the row numbers in training order [R, n] (None for the stored order),
+and the number of records, including the start.
 """
 
 
 class ModelGroup(Interface):
-    """Models for consecutive k that are trained side by side."""
+    """Models for consecutive k, one per k, that are trained side by side."""
 
     @property
     def hypothesis(self) -> Descent:
-        """Current models as one hypothesis."""
+        """All current models as one hypothesis."""
 
     @property
     def training(self) -> bool:
         """Whether a model is still training."""
 
     def steps(self, limit: int, tolerance: float, drawn: NDArray[np.int64] | None = None) -> int:
-        """Update the models whose training loss was above the tolerance before their last step.
+        """Make at most `limit` steps, and return their number.
 
-        Gradients are taken on the rows `drawn` [R, K, batch], or on all training rows. Make at most `limit`
-        steps, and return their number.
+        A step moves the models whose training loss was above the tolerance before their last step. Gradients
+        are taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is None.
         """
 
     def finish(self) -> Block:
@@ -153,14 +158,17 @@ class ModelGroup(Interface):
 
 
 BeginGroup = Callable[[Floats, TrainingInputs, "Params"], ModelGroup]
-"""Function that puts the models for given k at their start, using the tensors of every replica."""
+"""Function that creates the models for given k at their start.
+
+Its last argument has the starting tensors of every replica.
+"""
 
 
 class Batches(NamedTuple):
-    """Mini-batches that are drawn independently of all earlier ones."""
+    """Mini-batches, each drawn independently of all earlier ones."""
 
     size: int | None
-    """Rows of a mini-batch; None for the number of training rows."""
+    """Rows per mini-batch, or None for the number of training rows."""
 
     replacement: bool
     """Whether the rows of a mini-batch are drawn with replacement."""
@@ -172,16 +180,19 @@ class Batches(NamedTuple):
 
 
 class ProtocolSchedule(NamedTuple):
-    """Declared properties of the steps and records of a protocol. With the defaults, no theorem applies."""
+    """Properties of a protocol's steps and records, as declared by the protocol.
+
+    With the defaults, no theorem applies.
+    """
 
     single: bool = False
     """Whether every gradient belongs to a single example."""
 
     online: bool = False
-    """Whether the protocol is one pass of updates by single examples, with a record after each."""
+    """Whether the protocol is a single pass with an update and a record for every example."""
 
     full_batch: bool = False
-    """Whether every gradient is taken over the same rows, for rules without mini-batches."""
+    """Whether rules without mini-batches take all gradients over the same rows."""
 
     flows: bool = False
     """Whether rules follow their gradient flow in the clock `time` instead of taking steps."""
@@ -193,19 +204,19 @@ class ProtocolSchedule(NamedTuple):
     """Whether every example is drawn from all rows, independently of earlier ones."""
 
     in_data_order: bool = False
-    """Whether the rows seen are the first k rows of the data, for the k that bounds use."""
+    """Whether the rows seen are the first k rows of the data, for the k from `examples_seen`."""
 
     shuffles: bool = False
     """Whether the rows seen are a uniformly random subset of at most k training rows."""
 
     batches: Batches | None = None
-    """Drawing of mini-batches; None without mini-batches, or if they depend on one another."""
+    """Drawing of mini-batches. None if there are no mini-batches, or if they depend on earlier ones."""
 
     averages_hypotheses: bool = False
-    """Whether the loss after k examples is the mean over the k hypotheses that predicted them."""
+    """Whether the loss after k examples is the mean over the hypotheses that predicted these examples."""
 
     clips_at: float | None = None
-    """Y if predictions are clipped to [0, Y]; None if they are not."""
+    """Upper limit Y if predictions are clipped to [0, Y], or None if they are not."""
 
     of_logarithm: bool = False
     """Whether steps follow gradients of the logarithm of the loss."""
@@ -214,10 +225,13 @@ class ProtocolSchedule(NamedTuple):
     """Whether the number of steps before every record does not depend on the labels."""
 
     ends_early: Until | None = None
-    """Condition for an early end of a curve; None if it always runs to the last record."""
+    """Condition for an early end of a curve, or None if every curve runs to the last record."""
 
     fresh_steps: int | None = None
-    """Largest number of steps of a new model for every k, on the first k rows; None without such models."""
+    """Maximum number of steps per model, if a new model is trained on the first k rows for every k.
+
+    None for other protocols.
+    """
 
     draws_by_name: bool = False
     """Whether the random numbers of a learner depend on its name, so that renaming changes its run."""
@@ -226,7 +240,7 @@ class ProtocolSchedule(NamedTuple):
     """Whether training could continue from the last record to the last row, example by example."""
 
     logarithmic: bool = False
-    """Whether the x-axis is best drawn logarithmically."""
+    """Whether charts should use a logarithmic x-axis."""
 
     in_double_precision: bool = False
     """Whether the protocol always computes in float64."""
@@ -236,7 +250,7 @@ class Extent(NamedTuple):
     """Length of a training run over n instances."""
 
     last: float
-    """Place of the last record on the x-axis; the first is at 0."""
+    """Position of the last record on the x-axis. The first record is at 0."""
 
     records: int
     """Number of records."""
@@ -245,7 +259,7 @@ class Extent(NamedTuple):
     """Number of training rows, which are the first rows of the data."""
 
     most_examples: int
-    """Largest number of different examples seen: the last k that bounds use."""
+    """Largest number of different examples that are seen. It is the last k that bounds use."""
 
     examples_given: int
     """Largest number of examples that a solver is given."""
@@ -258,7 +272,7 @@ class Extent(NamedTuple):
 
 
 class Protocol(Part, frozen=True):
-    """A schedule of training and of records that all learners of an experiment share."""
+    """Schedule of training and of records that all learners of an experiment share."""
 
     clock: ClassVar[str] = "k"
     """Clock of the x-axis: the first of `clocks`."""
@@ -272,26 +286,27 @@ class Protocol(Part, frozen=True):
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return the reason why `measure` at k is not that of a hypothesis learned from k different rows.
+        """Return None if `measure` at k is that of a hypothesis that has learned from k different rows.
 
-        None if it is, with unchanged predictions. Rows are those shown to a learner with an update rule, or
-        given to a solver.
+        Otherwise, return the reason why not. The predictions of the hypothesis must also be unchanged, and
+        not clipped, for example. The k rows are those shown to a learner with an update rule, or given to a
+        solver.
         """
         return f"protocol {self.kind} does not say which rows those are"
 
     def refuses(self, learner: Learner) -> str | None:
-        """Return the reason why the protocol cannot train this learner; None if it can."""
+        """Return the reason why the protocol cannot train this learner, or None if it can."""
         return None
 
     def check(self, n: int, labels: Values) -> None:
         """Check that the protocol fits n instances with these labels. Raises: BadInput."""
 
     def extent(self, n: int) -> Extent:
-        """Return the length of a training run over n instances; by default one record per row."""
+        """Return the length of a training run over n instances. By default, there is one record per row."""
         return Extent(last=n, records=n + 1, rows=n, most_examples=n, examples_given=n)
 
     def place(self, number: Any, n: int) -> NDArray[Any]:
-        """Return the places on the x-axis of records by number, counted from the start."""
+        """Return the positions of records on the x-axis, given their numbers. Record 0 is the start."""
         return np.asarray(np.minimum(np.asarray(number), self.extent(n).last))
 
     def clocks(self, n: int) -> dict[str, Floats]:
@@ -302,7 +317,7 @@ class Protocol(Part, frozen=True):
         return {"k": places(self, n)}
 
     def measured_clocks(self, learner: Learner) -> tuple[str, ...]:
-        """Return the names of further clocks that the training run of a learner reports."""
+        """Return the names of further clocks that the training run of this learner measures."""
         return ()
 
     def examples_seen(self, n: int) -> Floats:
@@ -313,19 +328,22 @@ class Protocol(Part, frozen=True):
         return self.clocks(n)["k"]
 
     def order(self, n: int, streams: Streams) -> NDArray[np.int64] | None:
-        """Return the numbers [R, K] of the rows that are seen first, second, … in every replica.
+        """Return the row numbers [R, K] in the order in which each replica sees the rows.
 
-        None if rows are seen in stored order.
+        None stands for the stored order.
         """
         return None
 
     def rows_seen(self, n: int, k: int, streams: Streams, solver: bool = False) -> NDArray[np.bool_]:
-        """Return whether each of n rows [n] was shown to the first replica, or given to a solver, by k."""
+        """Return a mask [n] of the rows that the first replica has seen after k examples.
+
+        With `solver`, the mask marks the rows that a solver has been given.
+        """
         order = self.order(n, streams)
         return np.arange(n) < k if order is None else np.isin(np.arange(n), order[0, :k])
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes that the protocol takes besides a learner with parameters."""
+        """Return the memory in bytes that the protocol needs in addition to a learner with parameters."""
         return 0
 
     def training_run(
@@ -334,19 +352,19 @@ class Protocol(Part, frozen=True):
         """Return the training run of a learner from its start, with the measures along it.
 
         Args:
-            begin: a faster way to start the learner, for schedules that are online or have `fresh_steps`;
-                None for the protocol's own.
+            begin: function of a faster backend that creates the learner, for schedules that are online or
+                have `fresh_steps`. If it is None, the protocol creates the learner.
         """
         raise NotImplementedError
 
 
 def places(protocol: Protocol, n: int) -> Floats:
-    """Return the places on the x-axis of all records of a training run over n instances."""
+    """Return the positions of all records on the x-axis, for a training run over n instances."""
     return protocol.place(np.arange(protocol.extent(n).records), n).astype(float)
 
 
 def nearest(protocol: Protocol, x: float, n: int) -> float:
-    """Return the place of the record nearest to x; ties go to the first."""
+    """Return the x position of the record nearest to x. Of two equally near records, the first counts."""
     count = protocol.extent(n).records
     after = bisect_left(range(count), x, key=lambda number: float(protocol.place(number, n)))
     around = range(max(0, after - 1), min(after + 1, count))
@@ -354,13 +372,13 @@ def nearest(protocol: Protocol, x: float, n: int) -> float:
 
 
 def bytes_of_rows(rows: int, sizes: Sizes) -> int:
-    """Return the bytes of a copy of this number of rows for a step."""
+    """Return the memory in bytes that a step needs to copy this number of rows."""
     drawn = sizes.replicas * (sizes.d * sizes.item + 2 * 8) + sizes.batch * (8 + sizes.item)
     return rows * drawn
 
 
 class EarlyEnd:
-    """Replicas of a curve that have passed the value at which its run may end."""
+    """Tracker of the replicas of a curve that have passed the value for an early end."""
 
     def __init__(self, until: Until, replicas: int) -> None:
         self._until = until
@@ -370,15 +388,15 @@ class EarlyEnd:
     def length(
         self, clocks: Mapping[str, Floats], measures: Mapping[str, Floats], sound: NDArray[np.intp]
     ) -> int:
-        """Return the number of the next records that belong to the curve.
+        """Return how many of the next records belong to the curve.
 
-        The curve ends at the record by which all replicas have passed the value or diverged, and at least one
-        has passed.
+        The curve ends at the first record by which all replicas have passed the value or diverged, and at
+        least one replica has passed it.
 
         Args:
-            clocks: [S] by name, or [S, R] where replicas differ.
-            measures: [S, R] by name.
-            sound: number of the records that every replica has before it diverges, [R].
+            clocks: clocks by name, [S], or [S, R] if replicas differ.
+            measures: measures by name, [S, R].
+            sound: number of these records that each replica has before it diverges, [R].
         """
         records = np.arange(len(next(iter(clocks.values()))))[:, None]
         now = self._until.passed(clocks, measures) & (records < sound)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class AtInit(Protocol, frozen=True, tag="at-init"):
     """No steps: all measures are taken once, at the start, and solvers are fitted to all n rows.
 
-    The training loss of a learner is the loss over all rows. An update rule is not needed. Bounds use k = n,
+    The training loss of a learner is the loss over all rows. Learners need no update rule. Bounds use k = n,
     because solvers know all examples. Source: theory/wide-nets#conventions-of-the-lectures,
     theory/wide-nets#criticality.
     """

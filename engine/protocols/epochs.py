@@ -22,10 +22,10 @@ from engine.training.training_run import InPieces, learning
 class Epochs(Protocol, frozen=True, tag="epochs"):
     """Passes over the first `train` rows, and the average loss over all n rows after 0, 1, 2, … epochs.
 
-    An epoch is one step along the mean gradient of all training rows. Rules with a mini-batch size (sgd) take
-    this number of rows at a time, in stored order or, with `reshuffle`, in a new random order for every pass.
-    Each replica draws its own orders; rates and targets share them. Bounds use k = `train` examples. Source:
-    theory/conventions#protocols.
+    An epoch is one step along the mean gradient of all training rows. For rules with a mini-batch size (sgd),
+    it is one step per mini-batch, in stored order or, with `reshuffle`, in a new random order for every pass.
+    Each replica draws its own orders; its rates and targets share them. Bounds use k = `train` examples.
+    Source: theory/conventions#protocols.
     """
 
     clock: ClassVar[str] = "epoch"
@@ -95,7 +95,10 @@ class Passes(InPieces):
             yield
 
     def _examples(self, selected: slice, order: NDArray[np.int64] | None) -> tuple[Instances, torch.Tensor]:
-        """Return selected training rows and their labels, by positions in an order [R, rows] if given."""
+        """Return the training rows at these positions of `order` [R, rows], and their labels.
+
+        If `order` is None, the positions are those of the stored order.
+        """
         if order is None:
             return self._data.instances.at(selected), self._data.labels[:, selected]
         numbers = torch.from_numpy(np.ascontiguousarray(order[:, selected]))

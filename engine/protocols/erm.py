@@ -1,4 +1,4 @@
-"""A new model for every number of examples, trained to the end. All models train together, as one batch."""
+"""Protocol that trains a new model for every number of examples. All models train together, as one batch."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from engine.training.recorder import Block, Recorder, nothing_measured
 from engine.training.training_run import InPieces, TrainingRun, learning
 
 Drawn = NDArray[np.int64]
-"""Numbers of rows, [R, K, batch]."""
+"""Row numbers of mini-batches, [R, K, batch]."""
 
 NUMBERS = 1 << 18
-"""Maximum number of weights of the models in one batch, so that they stay in the cache."""
+"""Maximum number of weights of the models in one batch, so that they fit into the cache."""
 
 
 class ERM(Protocol, frozen=True, tag="erm"):
     """For every k, a fresh model, trained on the first k rows by up to `steps` full-batch steps.
 
-    Training ends once the training loss is at most `tolerance`. The models for k = 0, `every`, 2·`every`, …,
-    n (or up to `examples`) are trained side by side as one batch. Rules with a mini-batch size (sgd) draw
-    this number of the k examples at each step. Source: WKA21 §6; theory/conventions#protocols.
+    Training ends once the training loss is at most `tolerance`. The models for k = 0, `every`, 2·`every`, …
+    are trained side by side, up to k = n or k = `examples`. Rules with a mini-batch size (sgd) draw this
+    number of the k examples at each step. Source: WKA21 §6; theory/conventions#protocols.
     """
 
     every: Annotated[Count, Meta(title="every", description="distance from one k to the next")] = 4
@@ -66,7 +66,10 @@ class ERM(Protocol, frozen=True, tag="erm"):
 
 
 class FreshModels(InPieces):
-    """A model per k, trained side by side in groups; all records are complete at the end."""
+    """Training run with one model per k.
+
+    Groups of models train side by side, and all records are complete at the end.
+    """
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs, begin: BeginGroup) -> None:
         super().__init__()
@@ -134,16 +137,16 @@ class Models(NamedTuple):
         return torch.cat([model.predict(instances) for model in self.models])
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace every start by the corresponding start for instances U x."""
+        """Replace the start of every model by the corresponding start for instances U x."""
         for model in self.models:
             model.rotate(rotation)
 
 
 class BatchedModels:
-    """The models for consecutive k as one batch, restricted to the rows on which any of them trains."""
+    """Models for consecutive k as one batch, with only the rows on which at least one of them trains."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
-        """Start from the tensors `start` of every replica."""
+        """Start all models from the tensors `start` of every replica."""
         data = inputs.data
         self._grid, self._loss = grid, inputs.loss
         self._data_of_one_k, self._data = data, data.with_variants(len(grid))
@@ -160,7 +163,7 @@ class BatchedModels:
             self._instances = narrowed
             self.hypothesis.narrow(narrowed.d)
         k = torch.from_numpy(grid).to(data.labels.device).repeat_interleave(data.variants * data.targets)
-        k = k.repeat(data.replicas)[:, None]  # of every member of the batch, [B, 1]
+        k = k.repeat(data.replicas)[:, None]  # k of every member of the batch, [B, 1]
         rows = torch.arange(last, device=k.device)
         self._shares = ((rows < k) / k.clamp(min=1)).to(data.labels.dtype)  # 1/k on the first k rows, [B, k]
         self._seen, self._active = k, self.hypothesis.of_nets(k[:, 0]) > 0
@@ -169,7 +172,7 @@ class BatchedModels:
     def steps(self, limit: int, tolerance: float, drawn: Drawn | None = None) -> int:
         """Make one step with the models whose training loss was above the tolerance before the previous step.
 
-        Gradients are taken on the rows `drawn` [R, K, batch], or on all training rows.
+        Gradients are taken on the rows `drawn` [R, K, batch], or on all training rows if `drawn` is None.
         """
         shares = self._shares if drawn is None else self._shares_of(drawn)
         predictions = self.hypothesis.descend(self._instances, self._labels, shares, self._active)
@@ -179,7 +182,7 @@ class BatchedModels:
         return 1
 
     def _shares_of(self, drawn: Drawn) -> torch.Tensor:
-        """Return the share of every row in the gradient of a mini-batch."""
+        """Return the weight of every row in the gradient of a mini-batch."""
         batch, members = drawn.shape[-1], self._data_of_one_k.variants * self._data_of_one_k.targets
         rows = torch.from_numpy(drawn).to(self._shares.device).repeat_interleave(members, 1).view(-1, batch)
         ones = torch.full_like(rows, 1 / batch, dtype=self._shares.dtype)
@@ -208,12 +211,12 @@ class BatchedModels:
 
 
 def _apart(values: Floats, k: int) -> Floats:
-    """Return measures of the models for every k [R, K V, …] as [R, K, V, …]."""
+    """Return measures [R, K V, …] of the models for all k, reshaped to [R, K, V, …]."""
     return values.reshape(len(values), k, -1, *values.shape[2:])
 
 
 def _joined(blocks: list[Block]) -> Block:
-    """Join the blocks of all groups, with the weights of the records that a curve keeps."""
+    """Join the blocks of all groups. Only some records keep their weights, as for any curve."""
     weights = [vector for block in blocks for vector in block.weights.values()]
     records = kept_records(len(weights), weights[0].shape[-1], weights[0].itemsize) if weights else ()
     arrays = {
@@ -232,7 +235,10 @@ def _joined(blocks: list[Block]) -> Block:
 
 
 class SolverFits(InPieces):
-    """A solver that is given the examples one by one, with records at the same k as the fresh models."""
+    """Training run of a solver with records at the same k as for fresh models.
+
+    The solver is given new examples before each record.
+    """
 
     def __init__(self, protocol: ERM, inputs: TrainingInputs) -> None:
         super().__init__()

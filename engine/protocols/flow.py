@@ -31,26 +31,28 @@ if TYPE_CHECKING:
 Time = Annotated[float, Meta(ge=1e-30, le=1e30)]
 
 DECADES = 4
-"""Powers of ten between the beginning and the end of a logarithmic grid of times."""
+"""Default number of powers of ten between the first and the last time of a logarithmic grid."""
 
 
 class Flow(Protocol, frozen=True, tag="flow"):
     """Gradient flow dθ/dt = −∂L/∂w on the mean loss L of the first `train` rows, measured over all n rows.
 
-    It is the limit of steps with a rate η → 0, in the time t = η · step. So only the rate factors of single
-    layers matter. For gd and sgd, θ are the weights w themselves. Mirror descent follows the flow of its dual
-    weights: for egu, θ = ln w, so dw/dt = −w ⊙ ∂L/∂w; for hypentropy, w = β sinh θ; for eg, w = U softmax θ.
-    Other rules have no flow.
+    The flow is the limit of steps with a rate η → 0, in the time t = η · step. Only the ratios of the rates
+    of different layers therefore matter. For gd and sgd, θ are the weights w themselves. Mirror descent
+    follows the flow of its dual weights. For egu, θ = ln w, so dw/dt = −w ⊙ ∂L/∂w. For hypentropy, w = β sinh
+    θ, and for eg, w = U softmax θ. Other rules have no flow.
 
     An adaptive method solves every replica and target separately in float64, with local errors below rtol ·
-    |θ| + atol. Targets that share a net, or that a loss such as cross-entropy couples, are solved together.
-    Explicit methods are dop853 and rk45. Stiff flows, where some directions have come to rest while others
-    hardly move, need bdf or radau. A flow may amplify errors. A second solution with other tolerances detects
-    this, and the curve ends where weights are wrong by 0.2 %. `records` are taken after the start, from
-    `first` on by equal factors or at equal distances, and each takes all measures. `until` ends a run early,
-    as in steps. The clocks are `time`; `k`, the training rows; and `evaluations` of the gradient, the largest
-    number for any replica and target, without those of the second solution. The field `evaluations` limits
-    this number. Solvers are fitted to the training rows at once. Source:
+    |θ| + atol. Targets are solved together if they share a net, or if a loss such as cross-entropy couples
+    them. Explicit methods are dop853 and rk45. Stiff flows, where some directions have come to rest while
+    others hardly move, need bdf or radau. A flow may amplify errors. A second solution with other tolerances
+    detects this, and the curve ends where weights are wrong by 0.2 %.
+
+    `records` is the number of records after the start. Their times grow by equal factors from `first` on, or
+    they are at equal distances. Each record takes all measures. `until` ends a run early, as in the protocol
+    steps. The clocks are `time`; `k`, the training rows; and `evaluations` of the gradient. The clock
+    `evaluations` shows the largest number of any replica and target, without those of the second solution.
+    The field `evaluations` limits this number. Solvers are fitted to the training rows at once. Source:
     theory/implicit-bias#kernel-and-rich; Hairer, Wanner 1996.
     """
 
@@ -131,7 +133,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     @property
     def accuracy(self) -> Accuracy:
-        """Method and tolerances of a solution."""
+        """Method, tolerances and maximum number of evaluations of a solution."""
         return Accuracy(self.method, self.rtol, self.atol, self.evaluations)
 
     def rows(self, n: int) -> int:
@@ -144,7 +146,10 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return DERIVED * sizes.nets // together * numbers
 
     def together(self, targets: int, outputs: int) -> int:
-        """Return the number of nets that flow together: all nets of a replica if the loss couples them."""
+        """Return the number of nets that are solved together.
+
+        These are all nets of a replica if the loss couples them, and otherwise single nets.
+        """
         loss: Loss = make("losses", self.loss)
         return max(1, targets // outputs) if loss.joint else 1
 
@@ -153,7 +158,10 @@ class Flow(Protocol, frozen=True, tag="flow"):
         return Extent(self.time, self.records + 1, rows, most_examples=rows, examples_given=rows)
 
     def place(self, number: Any, n: int) -> NDArray[np.float64]:
-        """Return the times of records, rounded to 12 digits between the ends for readability."""
+        """Return the times of records, given their numbers.
+
+        For readability, all times but the first and the last are rounded to 12 digits.
+        """
         number = np.asarray(number, float)
         if self.grid == "linear":
             times = self.time * (number / self.records)
@@ -228,7 +236,7 @@ class Flowing(InPieces):
             yield
 
     def _fields(self, descent: Descent) -> Iterator[GradientField]:
-        """Yield the gradient field of every net, or group of coupled nets, at their current weights."""
+        """Yield the gradient field of every net, or every group of coupled nets, at the current weights."""
         update = self._learner.trained.update
         assert update.mirror is not None, "refuses() admits no other rule"
         dual, tensors = update.mirror.dual(descent.params, descent.state), descent.tensors
@@ -250,7 +258,7 @@ class Flowing(InPieces):
             )
 
     def _too_few(self, time: float) -> BadInput:
-        """Return the error for a flow that has used up its evaluations at this time."""
+        """Return the error for a flow that has reached the limit of evaluations at this time."""
         protocol, learner = self._protocol, self._learner.name
         progress = f"{learner} has come to time {time:.3g} of {protocol.time:g} with so many"
         stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"

@@ -1,4 +1,4 @@
-"""A number of steps on a fixed training set, by the full gradient or by mini-batches."""
+"""Protocol with a number of steps on a fixed training set, by the full gradient or by mini-batches."""
 
 from __future__ import annotations
 
@@ -25,32 +25,36 @@ if TYPE_CHECKING:
     from engine.learners.learner import Learner
 
 ROUNDING = 1e-9
-"""Relative rounding by which a number of steps may exceed the intended integer."""
+"""Relative rounding error by which a number of steps may exceed the intended integer."""
 
 
 AHEAD = 64
-"""Number of mini-batches with replacement that are drawn in one call; it does not affect the draws."""
+"""Number of mini-batches with replacement that are drawn in one call.
+
+It does not affect which rows are drawn.
+"""
 
 
 class Steps(Protocol, frozen=True, tag="steps"):
-    """A number of steps on the first `train` rows, measured after some of them, on average over all n rows.
+    """A number of steps on the first `train` rows, with measures over all n rows after some of the steps.
 
     A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows. By default,
-    mini-batches are the next rows in passes through the rows, each pass in a new order. With `fresh`, each
-    mini-batch is a subset drawn independently of earlier ones, and with `replacement`, its rows are
-    independent draws. A mini-batch may continue in the next pass; with `drop_last`, the rest of a pass is
-    dropped instead. Replicas draw different mini-batches. Rates and targets share them, and learners do, too,
-    unless `own_batches` is set. The mini-batch size of an update rule (sgd) is not used.
+    mini-batches are the next rows in passes through the training rows, where each pass has a new random
+    order. With `fresh`, each mini-batch is a subset drawn independently of earlier ones. With `replacement`,
+    its rows are independent draws. A mini-batch may continue in the next pass; with `drop_last`, the rest of
+    a pass is dropped instead. Replicas draw different mini-batches. All rates and targets of a replica share
+    them. All learners share them too, unless `own_batches` is set. The mini-batch size of an update rule
+    (sgd) is not used.
 
-    `records` are taken after the start, at equal distances or, with `grid = "log"`, by equal factors. Each
-    takes all measures, including expensive ones. `until` ends a run early: a curve is complete at the first
-    record by which a clock (step, k, time) or a measure has passed a value in each of its replicas. The
-    clocks are `step`; `k`, the examples seen, batch · step; and, for rules with a rate η, `time`, the sum of
-    the rates of all steps. `time` is η · step without a schedule, and differs between replicas with the
-    schedule per-loss. Solvers are fitted to the training rows in the first step. With `log_loss`, gradients
-    are those of the logarithm of the mean loss: the same directions, with rates that grow as the loss falls.
-    Source: theory/wide-nets#conventions-of-the-lectures, theory/curvature#edge-of-stability,
-    theory/curvature#catapult.
+    After the start, `records` are taken at equal distances or, with `grid = "log"`, at steps that grow by
+    equal factors. Each record takes all measures, including expensive ones. `until` ends a run early: a curve
+    is complete at the first record by which a clock (step, k, time) or a measure has passed a value in each
+    replica. The clocks are `step`; `k` = batch · step, the examples seen; and, for rules with a rate η,
+    `time`, the sum of the rates of all steps. Without a schedule, `time` is η · step. With the schedule
+    per-loss, `time` differs between replicas. Solvers are fitted to the training rows in the first step. With
+    `log_loss`, gradients are those of the logarithm of the mean loss. They have the same directions, with
+    rates that grow as the loss falls. Source: theory/wide-nets#conventions-of-the-lectures,
+    theory/curvature#edge-of-stability, theory/curvature#catapult.
     """
 
     clock: ClassVar[str] = "step"
@@ -132,7 +136,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return self.train or n
 
     def drawn_rows(self, n: int) -> int:
-        """Return the number of rows that a step copies."""
+        """Return the number of rows that a step copies, which is 0 for full-batch steps."""
         return 0 if self._is_full else self.batch or self.rows(n)
 
     @property
@@ -155,9 +159,10 @@ class Steps(Protocol, frozen=True, tag="steps"):
         return bytes_of_rows(self.drawn_rows(sizes.n), sizes)
 
     def place(self, number: Any, n: int) -> NDArray[np.int64]:
-        """Return the number of steps before each record, given by its number.
+        """Return the number of steps before each record, given the number of the record.
 
-        On a logarithmic grid, they start at 1 and grow by 1 until a constant factor is the larger growth.
+        On a logarithmic grid, the first record is at step 1. Records are one step apart until growth by a
+        constant factor is larger.
         """
         extent = self.extent(n)
         count, last = extent.records - 1, int(extent.last)
@@ -249,7 +254,7 @@ class Stepping(InPieces):
         return clocks
 
     def _factor(self) -> float | Floats:
-        """Return the factor of the rates in the last step: a number, or by replica and variant [R, V]."""
+        """Return the factor of the rates in the last step: a number, or [R, V] for replicas and variants."""
         factor = self.hypothesis.factor if isinstance(self.hypothesis, Descent) else 1.0
         if isinstance(factor, float):
             return factor
@@ -267,7 +272,7 @@ class Stepping(InPieces):
 
 
 class MiniBatches:
-    """Draws of mini-batches, for every replica."""
+    """Random mini-batches for every replica."""
 
     def __init__(
         self,
@@ -292,7 +297,10 @@ class MiniBatches:
         return torch.from_numpy(np.ascontiguousarray(drawn))
 
     def _more(self) -> NDArray[np.int64]:
-        """Return the numbers of further rows, [R, m]: for many mini-batches, for one, or for a pass."""
+        """Return the numbers of further rows, [R, m].
+
+        They are enough for AHEAD mini-batches with replacement, for one fresh mini-batch, or for one pass.
+        """
         if self._replacement:
             return self._draws.integers(self._rows, AHEAD * self._batch)
         order = self._draws.permutation(self._rows)

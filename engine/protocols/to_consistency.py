@@ -1,4 +1,4 @@
-"""Training until all examples so far are consistent, after each new example."""
+"""Protocol that trains on all examples so far after each new example, until they are consistent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.training.training_run import InPieces, TrainingRun
 class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
     """After each new example, passes over the first k examples until their mean loss is at most `tolerance`.
 
-    A pass takes the k examples one by one in order, with one update each; at most `passes` passes follow a
+    A pass takes the k examples one by one in order, with one update each. At most `passes` passes follow a
     new example. Solvers always fit all their examples. Source: AW20 Fig. 3; theory/conventions#protocols.
     """
 
@@ -41,7 +41,7 @@ class ToConsistency(Protocol, frozen=True, tag="to-consistency"):
 
 
 class Rounds(InPieces):
-    """A learner that trains on all its examples again after each new one."""
+    """Training run of a learner that trains again on all examples so far after each new example."""
 
     def __init__(self, protocol: ToConsistency, inputs: TrainingInputs) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class Rounds(InPieces):
         return self._recorder.block()
 
     def _round(self, k: int) -> Iterator[None]:
-        """Train on the first k examples; nets that fit them do not move."""
+        """Train on the first k examples. Nets that fit these examples do not move."""
         seen, labels = self._data.instances.at(slice(0, k)), self._data.labels[:, :k]
         active = torch.ones_like(self.hypothesis.of_nets(labels[:, 0]), dtype=torch.bool)
         for _ in range(self._protocol.passes):

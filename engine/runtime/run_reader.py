@@ -21,7 +21,7 @@ from engine.measures import Measure
 from engine.results.results import Results
 from engine.results.trace import Along, Curve, Statement, TheoryLine, Trace, settle
 from engine.runtime.run_writer import GROWING
-from engine.runtime.store import StoredRun
+from engine.runtime.stored_run import StoredRun
 from engine.spec import documents, presets
 from engine.spec.sweep import Sweep
 

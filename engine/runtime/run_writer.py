@@ -24,8 +24,9 @@ from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.results.results import Results
 from engine.results.trace import Along, Curve, TheoryLine, Trace
-from engine.runtime import store
-from engine.runtime.store import MB, StoredRun
+from engine.runtime import curve_keys
+from engine.runtime.store import MB, Store
+from engine.runtime.stored_run import StoredRun, id_of
 from engine.spec.document_expressions import as_document
 from engine.spec.sweep import Sweep
 
@@ -46,7 +47,7 @@ class RunWriter:
 
     def __init__(
         self,
-        of: store.Store,
+        of: Store,
         document: Raw | None = None,
         preset: str | None = None,
         reuse: bool = True,
@@ -93,7 +94,9 @@ class RunWriter:
         """Begin the file of a run."""
         self._sweep, self._grown_at = sweep, time.monotonic()
         document = as_document(sweep.experiment) if self._document is None else self._document
-        words = msgspec.json.encode([document, store.code(), outside.digest(), self._preset], order="sorted")
+        words = msgspec.json.encode(
+            [document, curve_keys.code(), outside.digest(), self._preset], order="sorted"
+        )
         self._digest = hashlib.sha256(words).hexdigest()
         run = StoredRun(
             id=self.run,
@@ -103,7 +106,7 @@ class RunWriter:
             document=document,
             preset=self._preset,
             resolved=self._digest,
-            code=store.code(),
+            code=curve_keys.code(),
             host=socket.gethostname(),
             process=os.getpid(),
             detached=self._detached,
@@ -137,8 +140,8 @@ class RunWriter:
         """
         if not self._reuse:
             return False
-        key = store.key_of(planned.experiment, planned.learner)
-        recorded, by_replica = store.names_of(planned), self._by_replica(planned, curves)
+        key = curve_keys.key_of(planned.experiment, planned.learner)
+        recorded, by_replica = curve_keys.names_of(planned), self._by_replica(planned, curves)
         for place in self._store.find(key):
             with suppress(OSError, ValueError, KeyError, IndexError, msgspec.MsgspecError):
                 frame = journal.frame_at(place.path, place.start)
@@ -158,13 +161,13 @@ class RunWriter:
 
     def has(self, planned: LearnerPlan) -> bool:
         """Return whether the store has curves of a learner, which may be broken or lack a measure."""
-        key = store.key_of(planned.experiment, planned.learner)
+        key = curve_keys.key_of(planned.experiment, planned.learner)
         return self._reuse and next(self._store.find(key), None) is not None
 
     def take_over(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool) -> None:
         """Keep the finished curves of a learner that other processes computed, once their trace begins."""
         self._computed = True
-        key = store.key_of(planned.experiment, planned.learner)
+        key = curve_keys.key_of(planned.experiment, planned.learner)
         self._restored.append((planned, curves, key, is_side_run))
 
     def begun(self, trace: Trace) -> None:
@@ -217,7 +220,7 @@ class RunWriter:
                 if not so_far.ended and so_far.length > start:
                     arrays = {
                         name: array if name in ("divergences", "inaccurate", "backends") else array[start:]
-                        for name, array in store.reduced(so_far, (), with_weights=False).items()
+                        for name, array in curve_keys.reduced(so_far, (), with_weights=False).items()
                         if name.partition("/")[0] in ("divergences", "inaccurate", "backends", *GROWING)
                     }
                     self._lengths[number] = start + len(arrays[next(iter(_clock_names(arrays)))])
@@ -241,7 +244,9 @@ class RunWriter:
         Return None for later failures and for success.
         """
         self._computed = True
-        self._append_curves(planned, curves, store.key_of(planned.experiment, planned.learner), is_side_run)
+        self._append_curves(
+            planned, curves, curve_keys.key_of(planned.experiment, planned.learner), is_side_run
+        )
         return self.new_fault()
 
     def new_fault(self) -> str | None:
@@ -277,15 +282,19 @@ class RunWriter:
         if state != "finished" and (trace := ended.traces.get(self._point)) and not trace.ended:
             for number, curve in enumerate(trace.curves):
                 if curve.length and not curve.ended:
-                    arrays = store.reduced(curve, curve.measures, with_weights=False)
+                    arrays = curve_keys.reduced(curve, curve.measures, with_weights=False)
                     self._append_growth([{"curve": number, "start": 0, "arrays": arrays}])
-        if state == "finished" and not self._computed and (earlier := self._same_run(path.name)) is not None:
+        if (
+            state == "finished"
+            and not self._computed
+            and (earlier := self._store.finished_as(self._digest, path.name))
+        ):
             self._journal.close()
             with suppress(OSError):
                 path.unlink()
             self._store.observe(path)
             self._store.touch(earlier)
-            self._journal, self.run = None, store.id_of(Path(earlier))
+            self._journal, self.run = None, id_of(Path(earlier))
             return
         self._try("end ", {"state": state, "time": time.time()})
         with suppress(OSError):
@@ -297,20 +306,18 @@ class RunWriter:
         self._store.observe(path)
         self._make_room()
 
-    def _same_run(self, file_name: str) -> str | None:
-        """Return the file of another finished run of the same experiment; None without one."""
-        for run in self._store.runs(documents=False):
-            if run.resolved == self._digest and run.state == "finished" and not run.path.endswith(file_name):
-                return os.path.basename(run.path)
-        return None
+    def stop_at_once(self) -> None:
+        """Append that the run was stopped, from another thread, before the process ends."""
+        if self._journal is not None:
+            self._try("end ", {"state": "stopped", "time": time.time()})
 
     def _by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
         """Return the measures that are stored for every replica: those that are read; of small runs all."""
         assert self._sweep is not None, "a run begins before its learners"
         records = sum(curve.capacity for curve in curves)
         size = 8 * records * planned.experiment.run.replicas * len(planned.measures)
-        if not self._sweep.axes and size <= store.MOST_BYTES_BY_REPLICA:
-            return store.names_of(planned)
+        if not self._sweep.axes and size <= curve_keys.MOST_BYTES_BY_REPLICA:
+            return curve_keys.names_of(planned)
         return planned.by_replica
 
     def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> None:
@@ -327,11 +334,12 @@ class RunWriter:
             "learner": planned.learner.name,
             "is_side_run": is_side_run,
             "of": key,
-            "measures": sorted(store.names_of(planned)),
+            "measures": sorted(curve_keys.names_of(planned)),
             "by_replica": sorted(by_replica),
             "described": [_described(curve) for curve in curves],
             "curves": [
-                store.reduced(curve, by_replica, weight_bytes <= store.MOST_WEIGHT_BYTES) for curve in curves
+                curve_keys.reduced(curve, by_replica, weight_bytes <= curve_keys.MOST_WEIGHT_BYTES)
+                for curve in curves
             ],
         }
         start = self._try("curv", content)

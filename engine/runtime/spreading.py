@@ -32,7 +32,7 @@ from engine.planning.run_plan import LearnerPlan, RunPlan, plan_run
 from engine.results.measure_series import MeasureSeries, replicas_kept
 from engine.results.results import Results
 from engine.results.trace import Curve, Trace
-from engine.runtime import store
+from engine.runtime import curve_keys
 from engine.runtime.drawn_data import DrawnData
 from engine.runtime.run import MOST, Keeper, run
 from engine.spec.experiment import Experiment, Run
@@ -101,7 +101,7 @@ class Collector:
         pass
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        key = store.key_of(planned.experiment, planned.learner)
+        key = curve_keys.key_of(planned.experiment, planned.learner)
         self.curves.append((key, [curve.as_arrays() for curve in curves]))
         return None
 
@@ -274,7 +274,7 @@ class SpreadKeeper:
 
 def _key(planned: LearnerPlan, run: Run | None = None) -> bytes:
     setup = planned.experiment
-    return store.key_of(setup if run is None else replace(setup, run=run), planned.learner)
+    return curve_keys.key_of(setup if run is None else replace(setup, run=run), planned.learner)
 
 
 def groups(plan: RunPlan, count: int) -> list[Run]:

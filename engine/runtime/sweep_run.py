@@ -20,7 +20,7 @@ from engine.runtime.run import MOST, Finished, Gate, Loaded, NotKept, run
 from engine.runtime.run import Event as RunEvent
 from engine.runtime.run_writer import RunWriter
 from engine.runtime.spreading import Begin, Spread
-from engine.runtime.store import StoredRun
+from engine.runtime.stored_run import StoredRun
 from engine.spec.sweep import Sweep
 
 

@@ -1,6 +1,6 @@
 """Solvers: learners that fit all examples seen so far, without a rate.
 
-The solution on the rows that a learner has seen may be the limit of that learner.
+The solution on the rows seen may also be the limit of another learner.
 """
 
 from __future__ import annotations
@@ -25,61 +25,63 @@ from engine.problems.instances import Instances
 Floats = NDArray[np.float64]
 
 QUICK = 1 << 12
-"""Largest number of entries solved in the same thread; a larger problem gets its own thread, which a stop
-abandons."""
+"""Largest number of matrix entries that are solved in the current thread.
+
+A larger problem gets a thread of its own, which is abandoned if the run stops.
+"""
 
 
 class SolverStructure(NamedTuple):
-    """Properties that a solver declares of its solutions, for theorems, backends and charts."""
+    """Properties of a solver's solutions, as declared by the solver for theorems, backends and charts."""
 
     learner_kind: LearnerKind = "other"
     """Kind of the learner."""
 
     labels: Values = "any"
-    """Labels that the solver requires."""
+    """Label values that the solver requires."""
 
     linear_in_instance: bool = True
-    """Whether predictions are xᵀw for every choice of its fields; then the hypothesis returns w."""
+    """Whether predictions are xᵀw for all values of the solver's fields. The hypothesis then returns w."""
 
     linear_in_labels: bool = False
     """Whether predictions are linear in the labels seen: ŷ = A y, where A [n, k] depends on instances only.
 
-    Predictions of m targets are then the matrix A Y, whose rank is at most k, as `svd` bounds require.
+    Predictions of m targets are then the matrix A Y, whose rank is at most k, as the SVD bounds require.
     """
 
     projects: bool = False
-    """Whether w starts at 0, and every instance orthogonal to the earlier ones projects w onto xᵀw = y."""
+    """Whether w starts at 0, and an instance orthogonal to earlier ones projects w onto the plane xᵀw = y."""
 
     by_products: bool = False
-    """Whether the solver uses only inner products and single rows, so that instances may be an operator."""
+    """Whether the solver uses only inner products and single rows. Instances may then be an operator."""
 
     of_kernel: bool = False
-    """Whether the fit is an element of the Hilbert space of a kernel, and so has a norm there."""
+    """Whether the fit is a function in the Hilbert space of a kernel, and so has a norm there."""
 
     of_margins: bool = False
     """Whether the solver constrains the margins of the examples instead of fitting their labels."""
 
     names_norm: bool = False
-    """Whether solutions have the least `norm`, which may also be another function of the weights."""
+    """Whether solutions minimise `norm`, which may also be another function of the weights."""
 
     from_start: bool = False
     """Whether the solution nearest to a start w₀ is w₀ plus the solution for the labels y − Xw₀."""
 
     prior_noise: float | None = None
-    """Noise variance λ of the Gaussian process whose mean the solver predicts; its covariance is `values`.
+    """Noise variance λ of a Gaussian process whose posterior mean the solver predicts.
 
-    None for other solvers.
+    The covariance of the process is `values`. None for other solvers.
     """
 
     has_posterior: bool = False
-    """Whether its hypothesis is the mean of a posterior of weights, whose spread and evidence are known."""
+    """Whether the hypothesis is the mean of a posterior over weights with known spread and evidence."""
 
     continuous: bool = True
     """Whether small changes of the examples, such as rounding, change predictions only a little."""
 
 
 class Solver(Part, frozen=True):
-    """A learner without a rate that fits all examples seen so far."""
+    """Learner without a rate that fits all examples seen so far."""
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "norm", "invariance"))
 
@@ -88,40 +90,46 @@ class Solver(Part, frozen=True):
         return SolverStructure()
 
     def norm(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the norm, or potential, [B] of weights [B, d] that solutions minimise, in float64."""
+        """Return the norm or potential that solutions minimise, [B] in float64, for weights [B, d]."""
         raise NotImplementedError
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
-        """Return the kernel K [R, n, k] between rows [R, n, d] and rows [R, k, d], for kernel solvers."""
+        """Return the kernel K [R, n, k] between `rows` [R, n, d] and `other_rows` [R, k, d].
+
+        Only kernel solvers implement this method.
+        """
         raise NotImplementedError
 
     def refuses(self, d: int) -> str | None:
-        """Return the reason why the solver cannot learn from d features; None if it can."""
+        """Return the reason why the solver cannot learn from d features, or None if it can."""
         return None
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
         """Return the hypothesis before the first example, for every replica and target of `data`.
 
-        It may use all instances of `data`, but never its labels.
+        The hypothesis may use all instances of `data`, but never the labels.
 
         Args:
-            streams: random streams for a solver that draws numbers; None for the streams of seeds 0, 1, …
+            data: the data with all replicas and targets.
+            streams: random streams for a solver that draws numbers. None stands for the streams of seeds 0,
+                1, …
         """
         raise NotImplementedError
 
     def operations(self, sizes: Sizes) -> float:
-        """Return the rough number of multiplications of a run that refits with every example; 0 if few."""
+        """Return roughly how many multiplications a run with a refit for every example needs, or 0 if few."""
         return 0.0
 
     def size(self, n: int, d: int) -> int:
-        """Return the number of float64 values stored per replica of n instances [n, d], besides d per target.
+        """Return how many float64 numbers the solver stores per replica of n instances [n, d].
 
-        The default is the need of a kernel plus that of a linear program on all features.
+        The d weights of each target are not counted. The default is enough for a kernel and a linear program
+        on all features.
         """
         return 8 * n * d + 3 * n * n + 50 * d * d
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes that the solver takes, including temporaries."""
+        """Return the memory in bytes that the solver needs, including temporaries."""
         return DERIVED * (2 * sizes.replicas * self.size(sizes.n, sizes.d) + sizes.batch * sizes.d)
 
     def invariance(self) -> Verdict:
@@ -143,13 +151,16 @@ def one_by_one(instances: Instances, labels: torch.Tensor) -> Iterator[tuple[tor
 
 
 class SolvedWeights:
-    """Linear predictions by weights that are solved for at their first use."""
+    """Linear predictions by weights that are computed when they are first needed."""
 
     _w: torch.Tensor | None
-    """Weights [B, d]; None if examples were added since they were solved for."""
+    """Weights [B, d], or None if examples were added after the last solution."""
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights if examples were added; yield between members. Raises: Stopped."""
+        """Solve for the weights if examples were added.
+
+        Yield between members of the batch. Raises: Stopped.
+        """
         raise NotImplementedError
 
     def predict(self, instances: Instances) -> torch.Tensor:
@@ -165,11 +176,11 @@ class SolvedWeights:
 
 
 class Refit(SolvedWeights):
-    """Store the examples, and solve for the weights of every replica and target anew at their next use.
+    """Hypothesis that stores the examples, and solves for all weights anew when they are next needed.
 
-    `solve` maps instances X [k, d] and labels y [k] to weights [d]; it is only called with k > 0.
-    If `memoised`, the weights for all rows of the data are stored with the data, so that other runs of a
-    sweep can use them. This requires a `solve` without hyperparameters.
+    `solve` maps instances X [k, d] and labels y [k] to the weights [d] of one replica and target. It is only
+    called with k > 0. If `memoised`, the weights for all rows of the data are stored with the data, so that
+    other runs of a sweep can use them. This requires a `solve` without hyperparameters.
     """
 
     def __init__(self, data: Data, solve: Callable[[Floats, Floats], Floats], memoised: bool = False) -> None:
@@ -185,7 +196,10 @@ class Refit(SolvedWeights):
         self._w = None
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights if examples were added; yield between members. Raises: Stopped."""
+        """Solve for the weights if examples were added.
+
+        Yield between members of the batch. Raises: Stopped.
+        """
         if self._w is not None:
             return
         self._rows, self._labels = [torch.cat(self._rows, 1)], [torch.cat(self._labels, 1)]
@@ -204,7 +218,7 @@ class Refit(SolvedWeights):
         memo[key] = self._w
 
     def _memo(self) -> dict[Any, torch.Tensor]:
-        """Return the memo of the data if the examples are all its rows in order, otherwise an empty dict."""
+        """Return the memo of the data if the examples are all rows of the data in order, or an empty dict."""
         drawn, (rows,), (labels,) = self._data, self._rows, self._labels
         if drawn is None or labels.shape != drawn.labels.shape or not torch.equal(labels, drawn.labels):
             return {}
@@ -219,7 +233,10 @@ class Refit(SolvedWeights):
 
 
 class Limit:
-    """The weights of a solver on the rows seen, for every member of the batch, computed once."""
+    """Weights of a solver on the rows that a learner has seen, for every member of the batch.
+
+    They are computed only once.
+    """
 
     def __init__(self, solver: Solver, data: Data) -> None:
         self.solver, self._data = solver, data
@@ -227,9 +244,13 @@ class Limit:
         self._weights: torch.Tensor | None = None
 
     def __call__(self, counts: torch.Tensor, start: torch.Tensor) -> torch.Tensor:
-        """Return the weights [B, d] for counts of the rows seen [B or 1, n] and weights [B, d] at the start.
+        """Return the solved weights [B, d] for the rows that a learner has seen.
 
-        NaN before the first example.
+        They are NaN before the first example.
+
+        Args:
+            counts: how often each row was seen, [B or 1, n].
+            start: the learner's starting weights, [B, d].
         """
         seen = counts > 0
         if self._weights is None or self._seen is None or not torch.equal(seen, self._seen):
@@ -252,7 +273,7 @@ class Limit:
 
 
 def _numbers(seen: torch.Tensor) -> torch.Tensor:
-    """Return the indices of the rows seen [R, k]; if a replica has seen fewer, its first row repeats.
+    """Return the numbers of the rows seen, [R, k]. If a replica has seen fewer rows, its first row repeats.
 
     A repeated example changes no solution that fits, and no margin.
     """

@@ -13,15 +13,16 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-10
-"""Tolerance of the linear program for a label of size 1: the smallest that HiGHS accepts."""
+"""Tolerance of the linear program for labels of size 1. HiGHS accepts no smaller tolerance."""
 
 
 class BasisPursuit(Solver, frozen=True, tag="basis-pursuit"):
     """Basis pursuit: the w of least ‖w‖₁ = Σ_i |w_i| among all w with Xw = y on the examples so far.
 
-    HiGHS solves it as a linear program in w₊, w₋ ≥ 0, w = w₊ − w₋, anew for every k. If several w are
-    shortest, HiGHS chooses one. If no w fits the labels, the least-squares fit replaces them. Source: Chen,
-    Donoho, Saunders 1998; theory/conventions#update-rules.
+    HiGHS solves the problem anew for every k, as a linear program in w₊, w₋ ≥ 0 with w = w₊ − w₋. If several
+    w have the least norm, HiGHS chooses one of them. If no w fits the labels, the solution fits the
+    predictions of least squares instead. Source: Chen, Donoho, Saunders 1998;
+    theory/conventions#update-rules.
     """
 
     def structure(self) -> SolverStructure:
@@ -62,6 +63,9 @@ def shortest(X: Floats, y: Floats) -> Floats:
 
 
 def _scale(numbers: Floats) -> float:
-    """Return the power of two that scales the largest to about 1, because HiGHS has an absolute tolerance."""
+    """Return a power of two near the largest of the numbers, to divide them by.
+
+    HiGHS has an absolute tolerance, so the largest number should be about 1.
+    """
     _, exponent = np.frexp(np.abs(numbers).max())
     return float(np.ldexp(1.0, int(exponent) - 1))

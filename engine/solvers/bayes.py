@@ -48,7 +48,7 @@ class Bayes(Solver, frozen=True, tag="bayes"):
 
 
 class FeaturePosterior:
-    """The posterior over features given the examples it has seen, for every replica and target."""
+    """Posterior over features given the examples seen, for every replica and target."""
 
     def __init__(self, agreements: torch.Tensor, flip: float) -> None:
         """Start from the number of agreements of every feature, [R, m, d]."""

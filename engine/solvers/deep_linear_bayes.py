@@ -17,12 +17,13 @@ from engine.solvers.lls import LeastSquaresFit
 
 
 class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
-    """Posterior of a deep linear net θ = W^(L+1) … W¹ with Gaussian weights, given exact examples.
+    """Posterior of a deep linear net θ = W^(L+1) … W¹ with Gaussian weights, given examples without noise.
 
     Weights have variance σ²/fan-in, and L = 0 is a Gaussian prior N(0, σ²/d) of θ. Given the examples, θ is
-    the solution w of least norm plus a vector orthogonal to all instances, with a uniform direction. So w is
-    the posterior mean, and w predicts. The measures posterior-spread and log-evidence are about the
-    orthogonal part. Source: Hanin, Zlokapa 2023; theory/regions-and-random-matrices#bayesian-interpolation.
+    the solution w of least norm plus a vector orthogonal to all instances, with a uniform direction. The
+    posterior mean is therefore w, and predictions are xᵀw. The measures posterior-spread and log-evidence
+    describe the orthogonal part. Source: Hanin, Zlokapa 2023;
+    theory/regions-and-random-matrices#bayesian-interpolation.
     """
 
     depth: Annotated[int, Meta(ge=0, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 1
@@ -52,7 +53,7 @@ class DeepLinearBayes(Solver, frozen=True, tag="deep-linear-bayes"):
 
 
 class DeepLinearFit(LeastSquaresFit):
-    """The posterior given the examples seen, for every replica and target."""
+    """Posterior given the examples seen, for every replica and target."""
 
     def __init__(self, data: Data, prior: DeepPrior) -> None:
         super().__init__(data)

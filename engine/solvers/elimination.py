@@ -23,15 +23,15 @@ Bits = NDArray[np.bool_]
 class Elimination(Solver, frozen=True, tag="elimination"):
     """A product of entries that fits the stored examples, by Gaussian elimination over F₂.
 
-    A memory M starts at 0. Step t of SGD with rate 1 on the loss −(Σ_j M_tj x_j + M_t0 y) makes row t of M
-    the mean of (x, y) over the examples of the step. With `batch` 1, this is a copy of one example; with a
-    larger batch, a mean; and with `of = "population"`, the mean over all inputs, which is 0 for a product of
-    fair signs. The signs of the rows are then equations over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i);
-    the sign of 0 is a coin. They are solved in order, and equations that contradict earlier ones are left
-    out. If an instance is not a product of solved instances, its label is not determined: free unknowns are
-    then set to 0, or, with `abstain`, the prediction is 0. Memory and decoder are written by hand, not
-    learned. Source: AS20; theory/parities-and-noise#parities,
-    theory/parities-and-noise#one-example-or-a-mean.
+    Examples are stored in a memory M, which starts at 0. Step t of SGD with rate 1 on the loss
+    −(Σ_j M_tj x_j + M_t0 y) makes row t of M the mean of (x, y) over the examples of the step. With `batch`
+    1, this row is a copy of one example. With a larger batch, it is a mean. With `of = "population"`, it is
+    the mean over all inputs, which is 0 for a product of fair signs. The signs of the rows are then equations
+    over F₂ for the set S with y = ∏_{i ∈ S} sgn(x_i). The sign of 0 is chosen at random. Equations are added
+    in order, and equations that contradict earlier ones are left out. If an instance is not a product of
+    solved instances, its label is not determined. Free unknowns are then set to 0, or, with `abstain`, the
+    prediction is 0. Memory and decoder are written by hand, not learned. Source: AS20;
+    theory/parities-and-noise#parities, theory/parities-and-noise#one-example-or-a-mean.
     """
 
     batch: Annotated[
@@ -114,21 +114,21 @@ class Equations:
 
 
 class ReducedEquations:
-    """Equations over F₂ in d unknowns in reduced form: every pivot occurs in one equation only."""
+    """Equations over F₂ in d unknowns in reduced form: every pivot occurs in a single equation."""
 
     def __init__(self, d: int) -> None:
         self._rows, self._pivots = np.zeros((0, d + 1), bool), np.zeros(0, np.int64)
         self.chosen: Bits = np.zeros(d, bool)
-        """The solution with 0 for all unknowns without a pivot."""
+        """Solution in which all unknowns without a pivot are 0."""
 
     def settles(self, left_sides: Bits) -> Bits:
-        """Return whether the equations determine the right side, for each of n left sides [n, d]: [n]."""
+        """Return whether the equations determine the right side, for each left side [n, d], as a mask [n]."""
         follows = left_sides[:, self._pivots].astype(float) @ self._rows[:, :-1] % 2
         settled: Bits = (follows == left_sides).all(1)
         return settled
 
     def see(self, equation: Bits) -> None:
-        """Add an equation: its coefficients and its right side, [d + 1]."""
+        """Add an equation, given by its coefficients and its right side, [d + 1]."""
         reduced = equation ^ np.logical_xor.reduce(self._rows[equation[self._pivots]], axis=0)
         if not reduced[:-1].any():
             return

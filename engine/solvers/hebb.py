@@ -34,7 +34,7 @@ class Hebb(Solver, frozen=True, tag="hebb"):
 
 
 class Mean:
-    """The mean of y x over the examples it has seen, for every replica and target."""
+    """Mean of y x over the examples seen, for every replica and target."""
 
     def __init__(self, start: torch.Tensor) -> None:
         """Start from the mean 0, [R, m, d]."""

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     OfTwo = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 DEPENDENT = 1e-11
-"""Share of the diagonal entry up to which an example's pivot counts as 0, so that the example adds no
-rank."""
+"""Share of the diagonal entry up to which a pivot counts as 0. The example then adds no rank."""
 
 ALIGNED = 1e-13
 """Distance of a cosine from ±1 below which unit vectors count as equal or opposite.
@@ -43,22 +42,25 @@ MOST_DEGREE = 1023
 """Largest degree; with a higher one, even (1 + 1)^degree overflows float64."""
 
 MOST_BITS = 500
-"""Largest d of the xor-product kernel: it reaches 2^d, whose square must not overflow float64."""
+"""Largest d of the xor-product kernel. Its values reach 2^d, and their squares must not overflow float64."""
 
 
 class Kernel(Solver, frozen=True, tag="kernel"):
     """Kernel ridge regression: ŷ(x) = Σ_j a_j K(x_j, x) with a = (K + λI)⁻¹y over the examples so far.
 
-    With λ = `lam` = 0, it is minimum-norm interpolation, a = K⁺y. Examples that depend on earlier ones (up to
-    rounding) are then fitted by least squares. Kernels: linear xᵀx̃; polynomial (c + xᵀx̃)^p, c = `offset`, p
-    = `degree`; rbf exp(−‖x − x̃‖²/(2 s²)), s = `width`; xor-product Π_i (1 + x_i x̃_i), the inner product of
-    all 2^d products of bits; ntk, of an infinitely wide two-layer ReLU net with both layers trained, ‖x‖‖x̃‖
-    (u κ₀(u) + κ₁(u)) for the cosine u, with κ₀ = (π − arccos u)/π, κ₁ = (√(1 − u²) + u(π − arccos u))/π.
+    With λ = `lam` = 0, the fit is minimum-norm interpolation, a = K⁺y. Examples that depend on earlier ones
+    (up to rounding) are then fitted by least squares.
 
-    The Cholesky factor of K + λI grows by a row per example, in float64, along with its product with the
-    kernels of all rows: O(k² + n k + n d) per example, with n numbers stored for each example. With the
-    linear kernel, the weights are known too. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et
-    al. 2018 for ntk; WKA21 §2 for xor-product; theory/conventions#matrices, theory/conventions#update-rules.
+    The kernel linear is xᵀx̃. The kernel polynomial is (c + xᵀx̃)^p with c = `offset` and p = `degree`. The
+    kernel rbf is exp(−‖x − x̃‖²/(2 s²)) with s = `width`. The kernel xor-product is Π_i (1 + x_i x̃_i), the
+    inner product of all 2^d products of bits. The kernel ntk is that of an infinitely wide two-layer ReLU net
+    with both layers trained, ‖x‖‖x̃‖ (u κ₀(u) + κ₁(u)) for the cosine u. Here κ₀ = (π − arccos u)/π and κ₁ =
+    (√(1 − u²) + u(π − arccos u))/π.
+
+    The Cholesky factor of K + λI grows by one row per example, in float64. The coordinates of all n rows grow
+    with it, by n numbers per example. The k-th example costs O(k² + n k + n d). Weights are known for the
+    linear kernel only. Source: Saunders, Gammerman, Vovk 1998; Cho, Saul 2009, Jacot et al. 2018 for ntk;
+    WKA21 §2 for xor-product; theory/conventions#matrices, theory/conventions#update-rules.
     """
 
     kernel: Annotated[
@@ -140,34 +142,37 @@ def _ntk(rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
 
 
 class KernelStep(NamedTuple):
-    """The part of an update by an instance that does not depend on its labels."""
+    """Part of an update by an instance that does not depend on the labels."""
 
     x: torch.Tensor
-    """The instance, [R, 1, d]."""
+    """Instance, [R, 1, d]."""
 
     z: torch.Tensor
-    """Its coordinates z in the earlier examples, [R, k, 1]."""
+    """Coordinates z of the instance in the earlier examples, [R, k, 1]."""
 
     new: torch.Tensor
-    """Whether it is linearly independent of the earlier examples, [R, 1, 1]."""
+    """Whether the instance is linearly independent of the earlier examples, [R, 1, 1]."""
 
     root: torch.Tensor
-    """The root of its pivot, or 1 if the instance is not new, [R, 1, 1]."""
+    """Root of the instance's pivot, or 1 if the instance is not new, [R, 1, 1]."""
 
 
 class KernelFit:
-    """The kernel solution for the examples seen, for every replica and target.
+    """Kernel solution for the examples seen, for every replica and target.
 
-    With the Cholesky factor L of K + λI and z(x) = L⁻¹(K(x_j, x))_j, predictions are cᵀz(x), c = L⁻¹y. An
-    example has the pivot K(x, x) + λ − ‖z(x)‖². The root of the pivot is the next diagonal entry of L, and
-    z(x) is the rest of this row. If λ = 0 and the pivot is 0, the example gets a unit row instead, and c
+    L is the Cholesky factor of K + λI, and z(x) = L⁻¹(K(x_j, x))_j. Predictions are cᵀz(x) with c = L⁻¹y. The
+    pivot of an example is K(x, x) + λ − ‖z(x)‖². The root of the pivot is the next diagonal entry of L, and
+    z(x) is the rest of this row. If λ = 0 and the pivot is 0, the example gets a unit row instead. c then
     changes to the least-squares solution with the gain P z/(1 + zᵀP z). P = (Σ_j z_j z_jᵀ)⁻¹ is computed at
-    the first such example. The new entries of z of all rows do not depend on labels: if the examples are the
-    rows in their order, they are computed for several examples together.
+    the first such example. New entries of z do not depend on labels. If the examples are the rows of the data
+    in order, they are therefore computed for several examples together.
     """
 
     def __init__(self, data: Data, kernel: OfTwo, lam: float, weighs: bool = False) -> None:
-        """Store K, a function of rows [R, n, d] and [R, k, d]; with `weighs`, K = xᵀx̃, and weights exist."""
+        """Store the kernel, a function of rows [R, n, d] and [R, k, d].
+
+        With `weighs`, the kernel is xᵀx̃, and weights exist.
+        """
         self._values, self._lam, self._weighs = kernel, lam, weighs
         self._given = data.instances.rows
         self._rows = self._given.double()  # [R, n, d]
@@ -176,7 +181,7 @@ class KernelFit:
         self._seen = self._rows.new_zeros(replicas, 0, d)
         self._factor = self._rows.new_zeros(replicas, 0, 0)  # L
         self._real = self._rows.new_zeros(replicas, 0, 1)  # 1 where an example has a row of its own
-        self._z = GrowingRows(self._rows.new_empty(replicas, 0, n))  # of all rows, for the steps to come, too
+        self._z = GrowingRows(self._rows.new_empty(replicas, 0, n))  # of all rows, including steps to come
         self._to_come: deque[KernelStep] = deque()
         self._c = self._rows.new_zeros(replicas, len(data.labels) // replicas, 0)
         self._predictions = self._rows.new_zeros(replicas, len(data.labels) // replicas, n)  # of all rows
@@ -190,7 +195,10 @@ class KernelFit:
             self._add(self._to_come.popleft(), y)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the step of an instance [R, 1, d]. For the next row, add those of later rows."""
+        """Compute the step of an instance [R, 1, d].
+
+        If the instance is the next row of the data, also compute the steps of later rows.
+        """
         self._z.narrow(self._k)
         ahead = slice(self._k, self._k + AHEAD)
         instances = self._rows[:, ahead]
@@ -211,7 +219,8 @@ class KernelFit:
     def _factored(self, kernels: torch.Tensor, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the block [R, b, b] of L for b instances, and whether each instance is new [R, b, 1].
 
-        They follow from the kernels [R, b, b] and coordinates z. Instances that are not new get unit vectors.
+        The block follows from the kernels [R, b, b] and coordinates z of the instances. Instances that are
+        not new get unit rows.
         """
         least = (DEPENDENT if self._lam == 0 else 0.0) * kernels.diagonal(dim1=1, dim2=2)
         remaining = kernels - z.mT @ z
@@ -227,7 +236,7 @@ class KernelFit:
         return factor, new
 
     def _add(self, step: KernelStep, y: torch.Tensor) -> None:
-        """Add an example, given by its step and its labels y [R, m, 1]."""
+        """Add an example, given by its precomputed step and its labels y [R, m, 1]."""
         k, seen, added = self._k, slice(self._k), slice(self._k, self._k + 1)
         self._make_room()
         z, new, root = step.z, step.new > 0, step.root
@@ -245,14 +254,14 @@ class KernelFit:
         self._k += 1
 
     def _make_room(self) -> None:
-        """Double the allocated examples if there is no room for another one."""
+        """Double the allocated memory if there is no room for another example."""
         self._seen, self._real = (roomy(tensor, self._k, (1,)) for tensor in (self._seen, self._real))
         self._c, self._factor = roomy(self._c, self._k, (2,)), roomy(self._factor, self._k, (1, 2))
         if self._inverse is not None:
             self._inverse = roomy(self._inverse, self._k, (1, 2))
 
     def _made_inverse(self) -> torch.Tensor:
-        """Return P for the examples so far. No row of P is a unit row, and P has the size of L."""
+        """Return P for the examples so far, in a tensor with the size of L. No row of L is a unit row yet."""
         seen = slice(self._k)
         eye = torch.eye(self._k, dtype=self._factor.dtype, device=self._factor.device)
         inverse = torch.linalg.solve_triangular(self._factor[:, seen, seen], eye, upper=False)
@@ -261,7 +270,7 @@ class KernelFit:
         return padded
 
     def _follow(self, inverse: torch.Tensor, step: KernelStep, error: torch.Tensor) -> None:
-        """Update P by an example; if the example is not new, also update c to the least-squares solution."""
+        """Update P by an example. If the example is not new, also update c to the least-squares solution."""
         seen, added, new = slice(self._k), slice(self._k, self._k + 1), step.new > 0
         image = inverse[:, seen, seen] @ step.z  # P z
         stretch = 1 + (step.z * image).sum(1, keepdim=True)
@@ -284,7 +293,7 @@ class KernelFit:
         return z
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]; predictions for all rows of the data are already computed."""
+        """Return predictions [B, n]. Predictions for all rows of the data are already computed."""
         if instances.rows is self._given:
             predictions = self._predictions
         else:
@@ -292,13 +301,13 @@ class KernelFit:
         return predictions.to(self._given.dtype, copy=True).flatten(0, 1)
 
     def weights(self) -> torch.Tensor | None:
-        """Return w = Σ_j a_j x_j [B, d] of the linear kernel; None for other kernels."""
+        """Return w = Σ_j a_j x_j [B, d] for the linear kernel, or None for other kernels."""
         if not self._weighs:
             return None
         return (self._dual().mT @ self._seen[:, : self._k]).to(self._given.dtype).flatten(0, 1)
 
     def squared_norm(self) -> torch.Tensor:
-        """Return ‖f‖² = aᵀKa [B] in the space of the kernel, as ‖c‖² − λ‖a‖²."""
+        """Return ‖f‖² = aᵀKa [B] in the space of the kernel, computed as ‖c‖² − λ‖a‖²."""
         c = self._c[:, :, : self._k]
         return (c.square().sum(2) - self._lam * self._dual().square().sum(1)).flatten()
 
@@ -311,7 +320,7 @@ class KernelFit:
 
 
 def bytes_of_fit(sizes: Sizes, squares: int) -> int:
-    """Return the bytes of a fit, dominated by L and P."""
+    """Return the memory in bytes of a fit. L and P need most of it, and `squares` is their number."""
     k, n, d = sizes.examples, sizes.n, sizes.d
     ahead = 3 * min(k, AHEAD) * n
     numbers = n * d + k * n + ahead + 2 * k * d + 2 * squares * k * k
@@ -321,17 +330,18 @@ def bytes_of_fit(sizes: Sizes, squares: int) -> int:
 def operations_of_fit(sizes: Sizes) -> float:
     """Return the number of multiplications of a fit: n (k + d) for the k-th example, and n per target.
 
-    The k-th example needs its kernels with n rows, and its row of the Cholesky factor combines k rows of n.
+    The k-th example needs its kernels with n rows. Its row of the Cholesky factor combines k rows of length
+    n.
     """
     k, n = float(sizes.examples), float(sizes.n)
     return sizes.replicas * k * n * (k / 2 + sizes.d) + sizes.batch * k * n
 
 
 class GrowingRows:
-    """A stack of rows [R, k, n], stored in chunks that are never copied."""
+    """Stack of rows [R, k, n], stored in chunks that are never copied."""
 
     def __init__(self, nothing: torch.Tensor) -> None:
-        """Start without rows, with the type and the n of a tensor [R, 0, n]."""
+        """Start without rows. `nothing` [R, 0, n] determines R, n and the dtype."""
         self._nothing, self._chunks, self._count = nothing, list[torch.Tensor](), 0
 
     def append(self, rows: torch.Tensor) -> None:
@@ -384,7 +394,7 @@ class GrowingRows:
         return combinations
 
     def _parts(self) -> Iterator[tuple[slice, torch.Tensor]]:
-        """Yield the rows of every chunk, with the numbers of these rows."""
+        """Yield the numbers of the rows of every chunk, as a slice, and the rows."""
         for number, chunk in enumerate(self._chunks):
             rows = slice(number * CHUNK, min(self._count, (number + 1) * CHUNK))
             yield rows, chunk[:, : rows.stop - rows.start]

@@ -15,22 +15,27 @@ from engine.solvers import Floats, Refit, Solver, SolverStructure
 from engine.solvers.l2_logistic import C, Strength, check_range, chosen, logistic, slopes, strengths
 
 TOLERANCE = 1e-3
-"""Largest violation of optimality, relative to the slope of the penalty or of the loss at w = 0."""
+"""Largest violation of the optimality conditions.
+
+It is relative to the slope of the penalty, or to that of the loss at w = 0 if that is larger.
+"""
 
 ITERATIONS = 300
-"""Maximum number of liblinear's iterations; about a hundred suffice, but rounding can keep it from
-stopping."""
+"""Maximum number of liblinear's iterations.
+
+About a hundred suffice, but rounding can keep it from stopping.
+"""
 
 
 class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     """L1-regularised logistic regression: w minimises C Σ_j ln(1 + e^(−y_j x_jᵀw)) + ‖w‖₁.
 
-    Labels are ±1, and the model has no bias. Every minimiser under the constraint ‖w‖₁ ≤ B is the minimiser
-    for some penalty 1/C. If `C` is not set, the strengths 10^i and 3·10^i from `least` to `most` are tried.
-    Each is fitted to the first 70 % of the examples. The strength with the fewest mistakes on the others (the
-    smallest, if there are several) is fitted to all. scikit-learn's liblinear solves it, anew for every k.
-    Raises ArithmeticError if the remaining slopes are above 1e-3 of the first ones. Source: Ng 2004;
-    theory/symmetry#half-spaces.
+    Labels are ±1, and the model has no bias. Every minimiser under a constraint ‖w‖₁ ≤ B is also the
+    minimiser for some penalty 1/C. If `C` is not set, the strengths 10^i and 3·10^i from `least` to `most`
+    are tried. Each is fitted to the first 70 % of the examples. The strength with the fewest mistakes on the
+    remaining 30 % is then fitted to all examples. Ties go to the smallest strength. scikit-learn's liblinear
+    solves the problem anew for every k. Raises ArithmeticError if the remaining slopes are above 1e-3 of the
+    first ones. Source: Ng 2004; theory/symmetry#half-spaces.
     """
 
     C: C = None
@@ -62,7 +67,7 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
 
 
 def fitted(Z: Floats, C: float) -> Floats:
-    """Return the w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ‖w‖₁ for rows z_j = y_j x_j."""
+    """Return the w that minimises C Σ_j ln(1 + e^(−z_jᵀw)) + ‖w‖₁ for rows z_j = y_j x_j."""
     steepest = C * abs(Z.sum(0)).max(initial=0.0) / 2
     if steepest <= 1:
         return np.zeros(Z.shape[1])

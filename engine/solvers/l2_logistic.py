@@ -17,13 +17,13 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 SHARE = 0.7
-"""Share of the examples that are fitted while the strength is chosen; the others are for validation."""
+"""Share of the examples that are fitted to choose the strength. The remaining examples are for validation."""
 
 TOLERANCE = 1e-4
 """Largest remaining slope, relative to the slope at w = 0."""
 
 ON_BOUNDARY = 2.0**-26
-"""Largest cosine with w at which an instance counts as orthogonal to w, because rounding decides its side."""
+"""Largest cosine with w at which an instance counts as orthogonal to w. Rounding would decide its side."""
 
 Strength = Annotated[float, Meta(ge=1e-6, le=1e6)]
 C = Annotated[
@@ -35,10 +35,11 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
     """L2-regularised logistic regression: w minimises C Σ_j ln(1 + e^(−y_j x_jᵀw)) + ½‖w‖₂².
 
     Labels are ±1, and the model has no bias. If `C` is not set, the powers of ten from `least` to `most` are
-    tried. Each is fitted to the first 70 % of the examples. The strength with the fewest mistakes on the
-    others (the smallest, if there are several) is fitted to all. scikit-learn's Newton method solves it in
-    the span of the examples, anew for every k. Raises ArithmeticError if more than 1e-4 of the slope at w = 0
-    is left. Source: Ng 2004; theory/symmetry#half-spaces.
+    tried as strengths. Each is fitted to the first 70 % of the examples. The strength with the fewest
+    mistakes on the remaining 30 % is then fitted to all examples. Ties go to the smallest strength.
+    scikit-learn's Newton method solves the problem in the span of the examples, anew for every k. Raises
+    ArithmeticError if more than 1e-4 of the slope at w = 0 is left. Source: Ng 2004;
+    theory/symmetry#half-spaces.
     """
 
     C: C = None
@@ -76,13 +77,16 @@ class L2Logistic(Solver, frozen=True, tag="l2-logistic"):
 
 
 def check_range(least: float, largest: float) -> None:
-    """Check that there is a strength from the least to the largest. Raises: BadField."""
+    """Check that `least` is at most `largest`. Raises: BadField."""
     if least > largest:
         raise BadField("least", f"{least:g} is more than the most, {largest:g}; take at most {largest:g}")
 
 
 def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[float]:
-    """Return the numbers a·10^i in this range, with leading digits a; if there are none, the least number."""
+    """Return the numbers a·10^i from `least` to `largest`, for the leading digits a.
+
+    If there are none, return `least` alone.
+    """
     powers = (float(f"{digit}e{exponent}") for exponent in range(-6, 7) for digit in leading)
     return [strength for strength in powers if least <= strength <= largest] or [least]
 
@@ -90,10 +94,11 @@ def strengths(least: float, largest: float, leading: tuple[int, ...]) -> list[fl
 def chosen(
     Z: Floats, C: float | None, strengths: list[float], fit: Callable[[Floats, float], Floats]
 ) -> Floats:
-    """Return the fit to the rows z_j = y_j x_j [k, d], with C if it is set, otherwise with the best strength.
+    """Return the fit to the rows z_j = y_j x_j [k, d], with C or, if it is None, with the best strength.
 
-    The best strength is fitted to the first 70 % of the rows and makes the fewest mistakes on the others. A
-    row on the boundary counts one half. Ties go to the smallest strength, which is the strongest penalty.
+    The best strength is the one whose fit to the first 70 % of the rows makes the fewest mistakes on the
+    remaining rows. A row on the boundary counts one half. Ties go to the smallest strength, which is the
+    strongest penalty.
     """
     if C is None:
         count = round(SHARE * len(Z))
@@ -108,14 +113,17 @@ def chosen(
 
 
 def _mistakes(Z: Floats, w: Floats) -> float:
-    """Return twice the mistakes: 2 for a row z_j = y_j x_j with z_jᵀw < 0, 1 for z_jᵀw ≈ 0 by rounding."""
+    """Return twice the number of mistakes on rows z_j = y_j x_j.
+
+    A row counts 2 if z_jᵀw < 0, and 1 if z_jᵀw is 0 up to rounding.
+    """
     margins = Z @ w
     boundary = ON_BOUNDARY * np.linalg.norm(Z, axis=1) * np.linalg.norm(w)
     return float((1 - np.sign(np.where(abs(margins) <= boundary, 0, margins))).sum())
 
 
 def fitted(Z: Floats, C: float) -> Floats:
-    """Return the w of least C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j."""
+    """Return the w that minimises C Σ_j ln(1 + e^(−z_jᵀw)) + ½‖w‖₂² for rows z_j = y_j x_j."""
     w = logistic(Z, C=C, l1_ratio=0.0, solver="newton-cholesky", tol=1e-10, max_iter=1000)
     slope = abs(C * slopes(Z, w) - w).max()
     if slope > TOLERANCE * C * abs(Z).sum(0).max(initial=0.0) / 2:
@@ -134,8 +142,8 @@ def slopes(Z: Floats, w: Floats) -> Floats:
 def logistic(Z: Floats, **settings: object) -> Floats:
     """Return the weights of scikit-learn's logistic regression for rows z_j = y_j x_j, without a bias.
 
-    All these rows have the label +1. scikit-learn requires two labels, so a row of zeros, which does not
-    change w, has the other label.
+    All rows have the label +1, but scikit-learn requires two labels. A row of zeros with the other label does
+    not change w.
     """
     from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
     from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]

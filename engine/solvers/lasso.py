@@ -21,7 +21,7 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, SolvedWeights, Solver, SolverStructure
 
 DEPENDENT = 1e-10
-"""Share of a feature's square length outside the active span below which the feature counts as dependent."""
+"""Share of a feature's squared length outside the active span below which the feature counts as dependent."""
 
 ROUNDING = 1e-12
 """Share of the largest slope at w = 0 by which rounding may raise a slope above the penalty."""
@@ -34,13 +34,13 @@ class Lasso(Solver, frozen=True, tag="lasso"):
     """The Lasso: w minimises (1/k) Σ_j (x_jᵀw − y_j)² + λ‖w‖₁ over the k examples so far.
 
     λ = `lam` is relative to the mean of the square loss, without ½. scikit-learn's `alpha` is relative to
-    half of it, and equals λ/2. An active-set method solves it in float64, without an intercept. The active
-    features are those with weights ≠ 0; given their signs, w solves linear equations. Weights that would
-    change their sign leave the set, and the feature with the steepest slope enters, until no slope is above
-    the penalty. The method begins with the active features of the previous solution, which an example seldom
-    changes. If several w are minimisers, the result depends on these features. As λ → 0, it becomes
-    `basis-pursuit`. Source: Tibshirani 1996; Lee et al. 2006 for signs and active sets;
-    theory/conventions#update-rules.
+    half of this mean, and so equals λ/2. An active-set method solves the problem in float64, without an
+    intercept. The active features are those with weights ≠ 0. Given their signs, w solves linear equations.
+    Weights that would change their sign leave the set, and the feature with the steepest slope enters, until
+    no slope is above the penalty. The method begins with the active features of the previous solution,
+    because one example seldom changes them. If several w are minimisers, the result depends on these
+    features. As λ → 0, the solution becomes that of `basis-pursuit`. Source: Tibshirani 1996; Lee et al. 2006
+    for signs and active sets; theory/conventions#update-rules.
     """
 
     lam: Annotated[float, Meta(gt=0, title="penalty λ", description="weight of ‖w‖₁")] = 0.1
@@ -52,7 +52,10 @@ class Lasso(Solver, frozen=True, tag="lasso"):
         return LassoFit(data, self.lam)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of instances and rows of XᵀX, allocated twofold, and of the active systems."""
+        """Return the memory in bytes of instances, rows of XᵀX and the systems of active features.
+
+        Instances and rows of XᵀX are allocated twofold.
+        """
         examples, d, active = sizes.examples, sizes.d, min(sizes.examples, sizes.d)
         numbers = 2 * examples * d + 2 * active * d + 2 * active * active
         return DERIVED * (sizes.replicas * numbers + sizes.batch * d)
@@ -62,13 +65,13 @@ class Lasso(Solver, frozen=True, tag="lasso"):
 
 
 class Gram:
-    """The rows of XᵀX of the features used so far, for instances that are added one by one."""
+    """Rows of XᵀX for the features used so far. Instances can be added at any time."""
 
     def __init__(self, d: int) -> None:
         self._d, self._count = d, 0
         self._instances = np.empty((0, d))
         self._features = np.empty(0, int)  # features whose rows of XᵀX are stored
-        self._place = np.full(d, -1)  # of the row of every feature, −1 if there is none
+        self._place = np.full(d, -1)  # position of each feature's row, −1 if there is none
         self._rows = np.empty((0, d))
 
     def add(self, instances: Floats) -> None:
@@ -96,7 +99,7 @@ class Gram:
     def _places(self, features: Numbers) -> Numbers:
         """Return the positions of the rows of these features, and compute missing rows.
 
-        Rows of other features are dropped if there would be more rows than instances.
+        If there would be more rows than instances, rows of other features are dropped.
         """
         new = features[self._place[features] < 0]
         if len(new):
@@ -143,7 +146,7 @@ class Minimiser:
             rejected = [] if steepest in self._active else [*rejected, steepest]
 
     def _settle(self, gram: Gram, b: Floats, penalty: float) -> None:
-        """Minimise over the weights of the active features; features whose weight reaches 0 leave the set."""
+        """Minimise over the weights of the active features. Features whose weight reaches 0 leave the set."""
         while len(self._active):
             change, ends = self._change(gram.among(self._active), b[self._active] - penalty * self._signs)
             leaving = (self._w + change) * self._signs <= 0 if ends else change * self._signs < 0
@@ -162,10 +165,10 @@ class Minimiser:
             )
 
     def _change(self, products: Floats, b: Floats) -> tuple[Floats, bool]:
-        """Return a change of the weights of the active features, and whether its end is the minimum.
+        """Return a change of the weights of the active features, and whether it ends at the minimum.
 
         The change leads to the solution of the linear equations. If a feature depends on earlier ones, the
-        change instead keeps all predictions and lowers ‖w‖₁ until a weight is 0; its end is then not the
+        change instead keeps all predictions, and lowers ‖w‖₁ until a weight is 0. It then does not end at the
         minimum.
         """
         from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
@@ -182,7 +185,10 @@ class Minimiser:
 
 
 class LassoFit(SolvedWeights):
-    """The Lasso's solution for every replica and target, computed at its next use from the previous one."""
+    """The Lasso's solution for every replica and target.
+
+    It is computed from the previous solution when it is next needed.
+    """
 
     def __init__(self, data: Data, lam: float) -> None:
         self._lam, self._seen, (self._replicas, d) = lam, 0, (data.replicas, data.instances.d)
@@ -204,7 +210,10 @@ class LassoFit(SolvedWeights):
         self._w = None
 
     def solving(self) -> Iterator[None]:
-        """Solve for the weights if examples were added; yields between members. Raises: Stopped."""
+        """Solve for the weights if examples were added.
+
+        Yield between members of the batch. Raises: Stopped.
+        """
         if self._w is not None:
             return
         for number, (member, b) in enumerate(zip(self._members, self._products, strict=True)):

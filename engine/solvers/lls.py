@@ -12,15 +12,15 @@ from engine.problems.instances import Instances
 from engine.solvers import Solver, SolverStructure, one_by_one
 
 DEPENDENT = 1e-9
-"""Share of a new instance's length outside the span of the earlier ones below which it adds no rank."""
+"""Share of an instance's length outside the span of earlier ones, below which the instance adds no rank."""
 
 
 class LLS(Solver, frozen=True, tag="lls"):
     """Minimum-norm least squares: w = X⁺y over the examples so far, with O(d²) work per example.
 
-    Greville's recursion updates, in float64, the projector P onto the span of the instances and M = (XᵀX)⁺. A
-    new instance x has the part c = x − P x outside the span. If c ≠ 0, then w ← w + c (y − xᵀw)/‖c‖²;
-    otherwise w ← w + M x (y − xᵀw)/(1 + xᵀM x). M is computed when the first dependent instance needs it.
+    Greville's recursion updates, in float64, the projector P onto the span of the instances and M = (XᵀX)⁺.
+    The part of a new instance x outside the span is c = x − P x. If c ≠ 0, then w ← w + c (y − xᵀw)/‖c‖².
+    Otherwise w ← w + M x (y − xᵀw)/(1 + xᵀM x). M is computed when the first dependent instance needs it.
     Source: Greville 1960; theory/conventions#update-rules.
     """
 
@@ -45,14 +45,14 @@ class LLS(Solver, frozen=True, tag="lls"):
 
 
 class LeastSquaresFit:
-    """The least-squares solution for the examples seen, for every replica and target."""
+    """Least-squares solution for the examples seen, for every replica and target."""
 
     def __init__(self, data: Data) -> None:
         rows = data.instances.rows
         shape = (data.replicas, data.instances.d, data.instances.d)
         self._projector = torch.zeros(shape, dtype=torch.float64, device=rows.device)
         self._inverse: torch.Tensor | None = None  # M, from the first dependent instance on
-        self._seen: list[torch.Tensor] = []  # the instances before it
+        self._seen: list[torch.Tensor] = []  # instances before the first dependent one
         self._w = torch.zeros(
             (data.replicas, data.targets, shape[-1]), dtype=torch.float64, device=rows.device
         )
@@ -67,7 +67,7 @@ class LeastSquaresFit:
     def _add(self, x: torch.Tensor, y: torch.Tensor) -> None:
         """Add an example: an instance x [R, d, 1] and its labels y [R, m, 1]."""
         outside = torch.baddbmm(x, self._projector, x, alpha=-1)
-        # A second projection makes it orthogonal up to rounding.
+        # A second projection makes `outside` orthogonal to the span, up to rounding.
         outside = torch.baddbmm(outside, self._projector, outside, alpha=-1)
         length = torch.bmm(outside.mT, outside)
         new = length > DEPENDENT**2 * torch.bmm(x.mT, x)
@@ -112,5 +112,5 @@ class LeastSquaresFit:
         return instances.products(self._solution)
 
     def weights(self) -> torch.Tensor | None:
-        """Return the solution [B, d]; later examples do not change the tensor."""
+        """Return the solution [B, d]. Later examples do not change this tensor."""
         return self._solution

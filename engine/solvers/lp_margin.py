@@ -24,17 +24,16 @@ OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 
 """Smallest tolerances that HiGHS accepts."""
 
 GAP = 1e-9
-"""Largest relative gap between Σ|c_f| of the solution and the optimum of the program with cuts, a lower
-bound."""
+"""Largest relative gap between Σ|c_f| of the solution and its lower bound, the optimum of the program."""
 
 ACCEPTED = 1e-4
-"""Largest relative gap after all ROUNDS; with many minimisers, the gap closes slowly."""
+"""Largest relative gap that is accepted after all ROUNDS. With many minimisers, the gap closes slowly."""
 
 SMALL = 0.1
-"""Share of the mean gap below which a coefficient gets no further cut."""
+"""Share of the mean allowed gap per coefficient, below which a coefficient gets no further cut."""
 
 ROUNDS = 20
-"""Maximum number of programs to close the gap; 10 are usual."""
+"""Maximum number of linear programs to close the gap. Usually, 10 suffice."""
 
 INFEASIBLE = 2
 """Status of scipy for a program that has no solution."""
@@ -45,11 +44,11 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 
     Its direction has the largest margin min_j y_j x_jᵀw/‖w‖, which is 1/‖w‖. Labels are ±1, and the model has
     no bias. ‖w‖ is ‖w‖₁ = Σ|w_i|, ‖w‖_∞ = max|w_i|, or Σ_f |c_f| over the coefficients c of the unitary
-    discrete Fourier transform. The first two need one linear program. For the third, every |c_f| is the
-    largest of Re(e^(−ia) c_f) over angles a. Programs with more and more angles are solved until their
-    optimum, a lower bound, agrees with Σ|c_f| up to 1e-9. Raises ArithmeticError if a relative gap of 1e-4 is
-    left in the end. HiGHS solves the programs, anew for every k. Once no w separates the examples, w is NaN,
-    and the learner has diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b;
+    discrete Fourier transform. The first two norms need one linear program. For the third norm, every |c_f|
+    is the largest of Re(e^(−ia) c_f) over angles a. Programs with more and more angles are solved until their
+    optimum, a lower bound, agrees with Σ|c_f| up to 1e-9. Raises ArithmeticError if the last relative gap is
+    above 1e-4. HiGHS solves the programs, anew for every k. Once no w separates the examples, w is NaN, and
+    the learner counts as diverged. Source: Mangasarian 1999; Kelley 1960; GLSS18b;
     theory/implicit-bias#optimisation-geometry.
     """
 
@@ -75,7 +74,7 @@ class LPMargin(Solver, frozen=True, tag="lp-margin"):
 
 
 def shortest(X: Floats, y: Floats, norm: str) -> Floats:
-    """Return the w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if none exists.
+    """Return the w of least norm with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1, or NaN if none exists.
 
     Raises: ArithmeticError if HiGHS cannot solve a program, or the gap stays open.
     """
@@ -87,14 +86,14 @@ def shortest(X: Floats, y: Floats, norm: str) -> Floats:
 
 
 def _least_sum(Z: Floats) -> Floats | None:
-    """Return w = w₊ − w₋ of least Σ(w₊ + w₋)."""
+    """Return w = w₊ − w₋ of least Σ(w₊ + w₋), or None if no w exists."""
     d = Z.shape[1]
     solution = _program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
     return None if solution is None else solution[:d] - solution[d:]
 
 
 def _least_maximum(Z: Floats) -> Floats | None:
-    """Return the w of least t with |w_i| ≤ t."""
+    """Return the w of least t with |w_i| ≤ t, or None if no w exists."""
     n, d = Z.shape
     identity, above = np.eye(d), np.full((d, 1), -1.0)
     bounded = np.block([[identity, above], [-identity, above], [-Z, np.zeros((n, 1))]])
@@ -103,10 +102,11 @@ def _least_maximum(Z: Floats) -> Floats | None:
 
 
 def _least_spectrum(Z: Floats) -> Floats | None:
-    """Return the w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f, adding angles a until the gap is closed.
+    """Return the w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f, or None if no w exists.
 
-    If |c_f| is above t_f, c_f lies about halfway between two angles. Its angle is added with two more,
-    halfway to the nearest angles, so that a program divides an interval by 4 and not by 2.
+    Angles a are added until the gap is closed. If |c_f| is above t_f, c_f lies about halfway between two
+    angles. Its angle is added with two more angles, halfway to the nearest angles. A program thus divides an
+    interval by 4 and not by 2.
     """
     n, d = Z.shape
     transform = np.fft.rfft(np.eye(d), axis=0) / np.sqrt(d)  # [h, d]
@@ -154,7 +154,7 @@ def _nearest(angles: Floats, to: float) -> float:
 def _program(
     cost: Floats, rows: Floats, sides: Floats, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Floats | None:
-    """Return the solution of least cost with rows · w ≤ sides; None if there is none.
+    """Return the solution of least cost with rows · w ≤ sides, or None if there is none.
 
     Raises: ArithmeticError if HiGHS fails.
     """

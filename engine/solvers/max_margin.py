@@ -1,4 +1,4 @@
-"""The largest margin: the hard-margin support vector machine without a bias."""
+"""Solver for the largest margin: the hard-margin support vector machine without a bias."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 TOLERANCE = 1e-8
-"""Largest relative distance of a margin below 1, and of ‖w‖ above its dual bound."""
+"""Largest relative amount by which a margin may be below 1, and ‖w‖ above its lower bound from the dual."""
 
 NONE = 1e-9
 """Margin below which examples of length at most 1 count as not separable."""
@@ -22,10 +22,10 @@ NONE = 1e-9
 class MaxMargin(Solver, frozen=True, tag="max-margin"):
     """The hard-margin support vector machine: the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 on the examples so far.
 
-    Its direction has the largest margin min_j y_j x_jᵀw/‖w‖₂, which is 1/‖w‖₂. Labels are ±1, and the model
-    has no bias. It is computed by Lawson and Hanson's non-negative least squares, anew for every k. Once no w
-    separates the examples, w is NaN, and the learner has diverged. Source: Vapnik 1982; Lawson, Hanson 1974
-    ch. 23; theory/symmetry#half-spaces.
+    The direction of w has the largest margin min_j y_j x_jᵀw/‖w‖₂, which is 1/‖w‖₂. Labels are ±1, and the
+    model has no bias. Lawson and Hanson's non-negative least squares computes w anew for every k. Once no w
+    separates the examples, w is NaN, and the learner counts as diverged. Source: Vapnik 1982; Lawson, Hanson
+    1974 ch. 23; theory/symmetry#half-spaces.
     """
 
     def structure(self) -> SolverStructure:
@@ -48,11 +48,11 @@ class MaxMargin(Solver, frozen=True, tag="max-margin"):
 
 
 def widest(X: Floats, y: Floats) -> Floats:
-    """Return the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1; NaN if none exists.
+    """Return the w of least ‖w‖₂ with y_j x_jᵀw ≥ 1 for X [k, d] and y [k] of ±1, or NaN if none exists.
 
-    Let z_j = y_j x_j be the rows of Z, and a ≥ 0 minimise ‖Zᵀa‖² + (Σ_j a_j − 1)². Then a is 0 except for
-    support vectors, whose margins are 1, and the root of the minimum is 0 if and only if no w exists. Any a ≥
-    0 bounds ‖w‖ ≥ Σ_j a_j/‖Zᵀa‖ from below.
+    Let z_j = y_j x_j be the rows of Z, and let a ≥ 0 minimise ‖Zᵀa‖² + (Σ_j a_j − 1)². Then a is 0 except for
+    support vectors, whose margins are 1. The root of the minimum is 0 if and only if no w exists. Every a ≥ 0
+    gives the lower bound ‖w‖ ≥ Σ_j a_j/‖Zᵀa‖.
 
     Raises: ArithmeticError if a margin is below 1, or ‖w‖ above this bound, by more than a share of 1e-8.
     """

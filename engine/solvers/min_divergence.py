@@ -1,4 +1,4 @@
-"""The interpolation with the least Bregman divergence to the start of mirror descent."""
+"""Solver for the interpolation with the least Bregman divergence to the start of mirror descent."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-9
-"""Largest error for a label of size 1, in coordinates where the instances are orthonormal."""
+"""Largest error for labels of size 1, in coordinates where the instances are orthonormal."""
 
 DEPENDENT = 1e-12
 """Singular values below this share of the largest count as 0."""
 
 
 class MinDivergence(Solver, frozen=True, tag="min-divergence"):
-    """The w of least Bregman divergence D_Ψ(w, w₀) among those with Xw = y on the examples so far.
+    """The w of least Bregman divergence D_Ψ(w, w₀) among all w with Xw = y on the examples so far.
 
-    Mirror descent with the potential Ψ tends to it from w₀ for any step size, because ∇Ψ(w) − ∇Ψ(w₀) stays in
-    the span of the instances. For the entropy Ψ = Σ w_i ln w_i − w_i and w₀ = `w0` for every weight (default
-    1/d), it is w = w₀ exp(Xᵀν), the limit of `egu`; only w ≥ 0 are possible. For Ψ = ½‖w‖_q², 1/p + 1/q = 1,
-    and w₀ = 0, it is the w of least ‖w‖_q, the limit of `p-norm`; the default is p = 2 ln d. scipy's
-    trust-region Newton method solves the dual, anew for every k. Raises ArithmeticError if a label is missed
-    by more than a share of 1e-9. If no such w fits the labels, the least-squares fit by such w replaces them.
-    Source: GLSS18a; theory/implicit-bias#optimisation-geometry.
+    Mirror descent with the potential Ψ tends to this w from w₀ for any step size, because ∇Ψ(w) − ∇Ψ(w₀)
+    stays in the span of the instances. For the entropy Ψ = Σ w_i ln w_i − w_i, every weight starts at w₀ =
+    `w0` (default 1/d). The solution is then w = w₀ exp(Xᵀν), the limit of `egu`, and only w ≥ 0 are possible.
+    For Ψ = ½‖w‖_q² with 1/p + 1/q = 1, the start is w₀ = 0. The solution is then the w of least ‖w‖_q, the
+    limit of `p-norm`; the default is p = 2 ln d. scipy's trust-region Newton method solves the dual, anew for
+    every k. If no possible w fits the labels, a least-squares fit by possible w replaces the labels. Raises
+    ArithmeticError if a label is missed by more than a share of 1e-9. Source: GLSS18a;
+    theory/implicit-bias#optimisation-geometry.
     """
 
     potential: Annotated[
@@ -78,38 +79,38 @@ class MinDivergence(Solver, frozen=True, tag="min-divergence"):
 
 
 class Entropy:
-    """Ψ*(θ) = w₀ Σ e^θ_i, with its gradient w and its Hessian."""
+    """Dual Ψ*(θ) = w₀ Σ e^θ_i of the entropy, with its gradient w and its Hessian."""
 
     def __init__(self, start: float) -> None:
         self._start = start
 
     def value(self, theta: Floats) -> float:
-        """Return Ψ*."""
+        """Return Ψ*(θ)."""
         return float(self.weights(theta).sum())
 
     def weights(self, theta: Floats) -> Floats:
-        """Return ∇Ψ*."""
+        """Return w = ∇Ψ*(θ)."""
         with np.errstate(over="ignore"):
             return np.asarray(self._start * np.exp(theta))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return a and b of ∇²Ψ* = diag a − b bᵀ."""
+        """Return a and b of the Hessian ∇²Ψ*(θ) = diag a − b bᵀ."""
         w = self.weights(theta)
         return w, np.zeros_like(w)
 
 
 class Power:
-    """Ψ*(θ) = ½‖θ‖_p², of Ψ = ½‖w‖_q²."""
+    """Dual Ψ*(θ) = ½‖θ‖_p² of Ψ = ½‖w‖_q², with its gradient w and its Hessian."""
 
     def __init__(self, p: float) -> None:
         self._p = p
 
     def value(self, theta: Floats) -> float:
-        """Return Ψ*."""
+        """Return Ψ*(θ)."""
         return 0.5 * float(np.linalg.norm(theta, self._p)) ** 2
 
     def weights(self, theta: Floats) -> Floats:
-        """Return ∇Ψ*."""
+        """Return w = ∇Ψ*(θ)."""
         norm = float(np.linalg.norm(theta, self._p))
         if norm == 0:
             return np.zeros_like(theta)
@@ -117,7 +118,7 @@ class Power:
         return np.asarray(norm * np.sign(part) * np.abs(part) ** (self._p - 1))
 
     def curvature(self, theta: Floats) -> tuple[Floats, Floats]:
-        """Return a and b of ∇²Ψ* = diag a − b bᵀ."""
+        """Return a and b of the Hessian ∇²Ψ*(θ) = diag a − b bᵀ."""
         norm = float(np.linalg.norm(theta, self._p)) or 1.0
         part = np.abs(theta) / norm
         along = np.sign(theta) * part ** (self._p - 1)
@@ -125,11 +126,11 @@ class Power:
 
 
 def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
-    """Return w = ∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k]; if none fits, the w with Xw nearest to y.
+    """Return w = ∇Ψ*(Xᵀν) with Xw = y for X [k, d] and y [k], or with Xw nearest to y if none fits.
 
     ν minimises Ψ*(Aᵀν) − ν·b, for orthonormal rows A and labels b with the same solutions.
 
-    Raises: ArithmeticError if w does not fit.
+    Raises: ArithmeticError if the search ends at a w that does not fit.
     """
     from scipy.optimize import minimize, nnls  # type: ignore[import-untyped]
 
@@ -146,7 +147,7 @@ def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
         other = A @ across
         return np.asarray((A * diagonal) @ A.T - np.outer(other, other))
 
-    # p-norms are flat at 0: the start is where least squares would end.
+    # p-norms are flat at 0, so the search starts at the solution of least squares.
     start = b.copy() if isinstance(dual, Power) else np.zeros(rank)
     solved = minimize(
         lambda nu: dual.value(nu @ A) - nu @ b,
@@ -162,7 +163,7 @@ def nearest(X: Floats, y: Floats, dual: Entropy | Power) -> Floats:
     def missed(nu: Floats) -> float:
         return float(np.abs(A @ dual.weights(nu @ A) - b).max(initial=0.0))
 
-    for _ in range(3):  # the trust region stops when values lose digits; gradients are still exact
+    for _ in range(3):  # the search stops when values lose digits, but gradients are still exact
         further = nu - np.linalg.lstsq(hessian(nu), A @ dual.weights(nu @ A) - b)[0]
         if missed(further) < missed(nu):
             nu = further

@@ -1,4 +1,4 @@
-"""The interpolation of least maximum norm."""
+"""Solver for the interpolation of least maximum norm."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from engine.solvers.basis_pursuit import TOLERANCE
 class MinInfinity(Solver, frozen=True, tag="min-infinity"):
     """The w of least ‖w‖∞ = max_i |w_i| among all w with Xw = y on the examples so far.
 
-    HiGHS solves it as a linear program in w and t, −t ≤ w_i ≤ t, anew for every k. If several w are shortest,
-    HiGHS chooses one. If no w fits the labels, the least-squares fit replaces them. Rules with equal steps
-    along all axes, such as sign descent and Adam, end near this solution. Source:
-    theory/symmetry#modern-optimizers.
+    HiGHS solves the problem anew for every k, as a linear program in w and t with −t ≤ w_i ≤ t. If several w
+    have the least norm, HiGHS chooses one of them. If no w fits the labels, the solution fits the predictions
+    of least squares instead. Rules with equal steps along all axes, such as sign descent and Adam, end near
+    this solution. Source: theory/symmetry#modern-optimizers.
     """
 
     def structure(self) -> SolverStructure:

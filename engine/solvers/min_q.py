@@ -1,4 +1,4 @@
-"""The minimiser of Q_α: where gradient flow on a diagonal net ends."""
+"""Solver for the minimiser of Q_α, at which gradient flow on a diagonal net ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.problems.data import Data
 from engine.solvers import Floats, Refit, Solver, SolverStructure
 
 RESIDUAL = 1e-10
-"""Largest error for a label of size 1, in coordinates where the instances are orthonormal."""
+"""Largest error for labels of size 1, in coordinates where the instances are orthonormal."""
 
 GAP = 1e-9
 """Largest duality gap of a solution, relative to the dual objective."""
@@ -27,34 +27,37 @@ DEPENDENT = 1e-12
 """Singular values below this share of the largest count as 0."""
 
 STEPS = 200
-"""Maximum number of Newton steps at one scale; 0 to 11 are usual."""
+"""Maximum number of Newton steps at one scale. Usually, 0 to 11 suffice."""
 
 EASY = 100.0
-"""Scale c = α^D, for solutions of size 1, at which the search begins: Q is quadratic there, up to 1e-5."""
+"""Scale c = α^D at which the search begins, for solutions of size 1. There Q is quadratic up to 1e-5."""
 
 NEAREST = 0.05
-"""Least share of the distance of a z_i to ±1 that remains after a step (D ≥ 3)."""
+"""Smallest share of the distance from z_i to ±1 that remains after a step (D ≥ 3)."""
 
 FARTHEST = 4.0
-"""Largest change of a z_i in a step (D = 2)."""
+"""Largest change of any z_i in a step (D = 2)."""
 
 
 Point = tuple[Floats, Floats, Floats, Floats]
-"""ν, z, 1 − z and 1 + z."""
+"""Variables of the dual problem: ν, z, 1 − z and 1 + z."""
 
 
 class MinQ(Solver, frozen=True, tag="min-q"):
     """The minimiser of Q_α, which is the limit of gradient flow on a diagonal net, w = u^D − v^D.
 
     If the flow on square loss fits the examples from the start u = v = α θ, it ends at the w of least Q_α(w)
-    = Σ_i α_i² q(w_i/α_i^D), α_i = α θ_i, among all w with Xw = y. For D = 2, q(b) = 2 − √(4 + b²) + b
-    asinh(b/2) and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1 − z)^(−p) − (1 + z)^(−p), p = D/(D −
-    2). As α → ∞, it becomes the w of least Σ_i w_i²/θ_i^(2D−2), for θ = 1 that of `lls`. As α → 0, it becomes
-    the w of least Σ_i |w_i|/θ_i^(D−2), for θ = 1 or D = 2 that of `basis-pursuit`. Newton's method solves the
-    dual from a large α down to this α, anew for every k, until Xw = y up to 1e-10 and the duality gap is
-    below 1e-9 of the objective; otherwise it raises ArithmeticError. If no w fits the labels, the
-    least-squares fit replaces them. α has the unit of the weights of the net. Source: WGL20 Thm 1;
-    theory/implicit-bias#kernel-and-rich; theory/implicit-bias#shaped-start.
+    among all w with Xw = y. Here Q_α(w) = Σ_i α_i² q(w_i/α_i^D) with α_i = α θ_i. For D = 2, q(b) = 2 − √(4 +
+    b²) + b asinh(b/2) and q′(b) = asinh(b/2). For D ≥ 3, q′ = h⁻¹ with h(z) = (1 − z)^(−p) − (1 + z)^(−p) and
+    p = D/(D − 2).
+
+    As α → ∞, the solution becomes the w of least Σ_i w_i²/θ_i^(2D−2), which for θ = 1 is the solution of
+    `lls`. As α → 0, it becomes the w of least Σ_i |w_i|/θ_i^(D−2), which for θ = 1 or D = 2 is a solution of
+    `basis-pursuit`. Newton's method solves the dual, from a large α down to this α, anew for every k. It ends
+    when Xw = y up to 1e-10 and the duality gap is below 1e-9 of the objective. Otherwise, the solver raises
+    ArithmeticError. If no w fits the labels, the solution fits the predictions of least squares instead. α
+    has the unit of the weights of the net. Source: WGL20 Thm 1; theory/implicit-bias#kernel-and-rich;
+    theory/implicit-bias#shaped-start.
     """
 
     alpha: Annotated[
@@ -97,10 +100,10 @@ class MinQ(Solver, frozen=True, tag="min-q"):
 
 
 class Path:
-    """The minimisers of Q_α for fixed examples along α.
+    """Minimisers of Q_α for fixed examples, as a function of α.
 
-    Points on the path to one α are reused for the next. These points do not depend on the order in which
-    values of α are requested.
+    The search for one α passes through solutions at larger scales, which the search for the next α reuses.
+    These solutions do not depend on the order in which values of α are requested.
     """
 
     def __init__(self, X: Floats, y: Floats, depth: int, shape: Floats) -> None:
@@ -115,7 +118,10 @@ class Path:
         self._unit = float(abs(self._shortest).max(initial=0.0))
         self._is_only = self._unit == 0 or rank == X.shape[1]
         self._passed: list[tuple[float, Point]] = []
-        """Scales, falling by equal factors from the first, easy one, and the solutions there."""
+        """Scales with their solutions.
+
+        The first scale is an easy one, and each next scale is smaller by the same factor.
+        """
 
     def is_of(self, X: Floats, y: Floats) -> bool:
         """Return whether this path belongs to these examples."""
@@ -142,7 +148,7 @@ class Path:
         return w
 
     def _pass_to(self, scale: float, search: Dual) -> None:
-        """Solve at further scales above `scale`, and store the points."""
+        """Solve at further scales above `scale`, and store the solutions."""
         ratio = _ratio(self._depth)
         if not self._passed:
             search.solve()
@@ -156,20 +162,21 @@ class Path:
 
 
 def _ratio(depth: int) -> float:
-    """Return the ratio of a scale to the previous one."""
+    """Return the ratio of each scale to the previous one."""
     return float(10**-0.5 if depth == 2 else 10 ** (-0.1 * depth))
 
 
 class Dual:
     """Newton's method on G(ν) = ν·b − c Σ_i θ_i² H(z_i), z_i = θ_i^(D−2) (Aᵀν)_i, A [r, d] orthonormal.
 
-    Its gradient is b − Aw for w_i = c θ_i^D h(z_i), H′ = h, and its maximum is the least Q over all w with Aw
-    = b. For D ≥ 3, every z_i lies in (−1, 1). Near the ends, the distances 1 − z and 1 + z matter, and z
-    alone is not exact enough for them. So both are stored, too, and moved by the same steps.
+    The gradient of G is b − Aw for w_i = c θ_i^D h(z_i), where H′ = h. Its maximum is the least Q over all w
+    with Aw = b. For D ≥ 3, every z_i lies in (−1, 1). Near ±1, the distances 1 − z and 1 + z matter, and z
+    alone is not exact enough to compute them. Both distances are therefore stored too, and changed by the
+    same steps.
     """
 
     def __init__(self, rows: Floats, labels: Floats, scale: float, depth: int, shape: Floats) -> None:
-        """Start at a scale c so large that h is linear, and w = c θ^D h′(0) z fits the labels."""
+        """Start at a scale c so large that h is linear. Then w = c θ^D h′(0) z fits the labels."""
         self.scale = scale
         self._rows, self._labels = rows, labels
         self._power = 0.0 if depth == 2 else depth / (depth - 2)
@@ -201,7 +208,7 @@ class Dual:
         return self._nu, self._z, self._below, self._above
 
     def solve(self) -> None:
-        """Make Newton steps until the labels are fitted, or rounding ends the progress."""
+        """Make Newton steps until the labels are fitted, or until rounding ends the progress."""
         for _ in range(STEPS):
             go_on()
             if self._missed <= RESIDUAL / 100 or not self._step():
@@ -225,7 +232,10 @@ class Dual:
         return float(abs(self._residual).max() / abs(self._labels).max())
 
     def _step(self) -> bool:
-        """Step to a larger G, or a smaller residual if rounding hides G; return whether a step was found."""
+        """Step to a larger G, or to a smaller residual if rounding hides G.
+
+        Return whether there is such a step.
+        """
         half = self._rows * np.sqrt(self._slopes * self._factors)
         direction, gain = self._direction(half @ half.T)  # symmetric: half the cost of a general product
         change = self._factors * (direction @ self._rows)
@@ -243,7 +253,7 @@ class Dual:
         return False
 
     def _direction(self, hessian: Floats) -> tuple[Floats, float]:
-        """Return the Newton step, and twice its predicted gain."""
+        """Return the Newton step, and twice the gain of G that it predicts."""
         from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
 
         ridge, more = 0.0, np.finfo(float).eps * float(hessian.trace())
@@ -277,7 +287,7 @@ class Dual:
             total = self._slopes.sum()
         else:
             up, down = self._below**-p, self._above**-p
-            near = np.clip(z, -0.5, 0.5)  # up − down loses digits there
+            near = np.clip(z, -0.5, 0.5)  # up − down loses digits for small z
             without_loss = 2 * (1 - near**2) ** (-p / 2) * np.sinh(p * np.arctanh(near))
             self._w = c * np.where(near == z, without_loss, up - down)
             self._slopes = c * p * (up / self._below + down / self._above)

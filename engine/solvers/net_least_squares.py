@@ -1,4 +1,4 @@
-"""Least squares with a net of one hidden layer."""
+"""Least-squares fit of a net with one hidden layer."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ TOLERANCE = 1e-15
 """Relative change of loss, parameters and gradient at which a search ends."""
 
 FITTED = 1e-24
-"""Loss, as a share of the squared labels, below which all labels count as fitted and no further start is
-tried."""
+"""Share of the squared labels below which a loss counts as 0. No further start is then tried."""
 
 EVALUATIONS = 1000
 """Maximum number of evaluations of the loss in a search."""
@@ -31,10 +30,11 @@ EVALUATIONS = 1000
 class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
     """f(x) = Σ_j v_j ln(1 + e^(w_j·x)) with k hidden units and least Σ (f(x) − y)², the best of several fits.
 
-    Each fit is by Levenberg and Marquardt's method in a trust region, with the exact Jacobian, from a start
-    with entries N(0, s²), the same for all replicas. It may miss the global minimum. With fewer parameters
-    than labels, p = k (d + 1) < n, only a set of labels of measure 0 can be fitted. Raises ArithmeticError if
-    a search meets non-finite numbers. Source: theory/parities-and-noise#fitting-anything.
+    Each fit is by Levenberg and Marquardt's method in a trust region, with the exact Jacobian. It begins at a
+    random start with entries N(0, s²), which is the same for all replicas. The best fit may miss the global
+    minimum. With fewer parameters than labels, p = k (d + 1) < n, only a set of labels of measure 0 can be
+    fitted. Raises ArithmeticError if a search meets non-finite numbers. Source:
+    theory/parities-and-noise#fitting-anything.
     """
 
     units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4
@@ -88,7 +88,7 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
 
 
 class NetFits:
-    """The nets fitted to the examples seen, for every replica and target."""
+    """Nets fitted to the examples seen, for every replica and target."""
 
     def __init__(self, data: Data, solver: NetLeastSquares) -> None:
         self._nets, self._seen = Refit(data, solver.fit), False
@@ -99,11 +99,11 @@ class NetFits:
         self._seen |= instances.n > 0
 
     def solving(self) -> Iterator[None]:
-        """Fit the nets if examples were added; yield between members."""
+        """Fit the nets if examples were added. Yield between members of the batch."""
         return self._nets.solving()
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]; 0 before the first example."""
+        """Return predictions [B, n], which are 0 before the first example."""
         rows, nets = instances.rows.double().cpu().numpy(), self._nets.weights().double().cpu().numpy()
         members = len(nets) // len(rows)
         predictions = np.zeros((len(nets), instances.n))
@@ -124,7 +124,7 @@ def outputs(net: Floats, X: Floats) -> Floats:
 
 
 def jacobian(net: Floats, X: Floats) -> Floats:
-    """Return the derivatives of `outputs` by the parameters, [n, k (d + 1)]."""
+    """Return the derivatives of `outputs` with respect to the parameters, [n, k (d + 1)]."""
     from scipy.special import expit  # type: ignore[import-untyped]
 
     units = net.reshape(-1, X.shape[1] + 1)

@@ -1,4 +1,4 @@
-"""The fitting matrix of least nuclear norm."""
+"""Solver for the fitting matrix of least nuclear norm."""
 
 from __future__ import annotations
 
@@ -19,23 +19,24 @@ GAP = 1e-6
 """Largest relative gap between ‖W‖_* and its dual bound."""
 
 ACCEPTED = 1e-3
-"""Largest relative gap after all ITERATIONS; with many minimisers, the gap closes slowly."""
+"""Largest relative gap that is accepted after all ITERATIONS. With many minimisers, the gap closes slowly."""
 
 ITERATIONS = 1500
 
 EVERY = 20
-"""Iterations between two computations of the gap."""
+"""Number of iterations between two computations of the gap."""
 
 
 class Nuclear(Solver, frozen=True, tag="nuclear"):
     """The W of least nuclear norm ‖W‖_* = Σ_i s_i(W) with x_tᵀWz_t = y_t on the examples so far.
 
-    Instances are x zᵀ, entry by entry along the rows of W, which has `factors` rows and columns. The solver
-    is Douglas and Rachford's alternation between the W that fit and shrunken singular values. It begins anew
-    for every k, from the shortest W that fits. Of several minimisers, the solution is the limit of this
-    alternation, which rotates with the instances. The dual gives a lower bound on ‖W‖_* throughout. If no W
-    fits the labels, the least-squares fit replaces them. Raises ArithmeticError if the final gap is above a
-    thousandth. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956; theory/hadamard#factors.
+    W has `factors` rows and columns. Instances are matrices x zᵀ of the same shape, stored row by row. The
+    solver is the Douglas–Rachford method. It alternates between the nearest W that fits the labels, and
+    smaller singular values. It begins anew for every k, from the W of least Frobenius norm that fits. Of
+    several minimisers, the solution is the limit of this alternation, which rotates with the instances. The
+    dual gives a lower bound on ‖W‖_* throughout. If no W fits the labels, the solution fits the predictions
+    of least squares instead. Raises ArithmeticError if the final gap is above a thousandth. Source: Fazel
+    2002; Candès, Recht 2009; Douglas, Rachford 1956; theory/hadamard#factors.
     """
 
     factors: Pair = None
@@ -76,7 +77,7 @@ def least(X: Floats, y: Floats, shape: tuple[int, int]) -> Floats:
     step = float(np.linalg.norm(shortest.reshape(shape), 2))
 
     def fitted(w: Floats) -> Floats:
-        """Return the fitting w that is nearest to the given one."""
+        """Return the w nearest to the given one that fits the labels."""
         nearest: Floats = w - basis.T @ (basis @ w) + shortest
         return nearest
 
@@ -104,7 +105,7 @@ def _row_space(X: Floats) -> Floats:
 
 
 def _shrunk(w: Floats, by: float, shape: tuple[int, int]) -> Floats:
-    """Return w with the singular values of its matrix soft-thresholded by a number."""
+    """Return w after the singular values of its matrix are soft-thresholded by the number `by`."""
     left_vectors, singular_values, right_vectors = np.linalg.svd(w.reshape(shape), full_matrices=False)
     shrunk: Floats = ((left_vectors * np.maximum(singular_values - by, 0)) @ right_vectors).ravel()
     return shrunk

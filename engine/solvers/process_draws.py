@@ -22,17 +22,17 @@ NEGLIGIBLE = 1e-10
 """Eigenvalues of K below this share of the largest count as 0: their roots would magnify rounding errors."""
 
 TOGETHER = 1 << 20
-"""Numbers that are drawn together."""
+"""Largest number of random numbers that are drawn together."""
 
 
 class ProcessDraws(Solver, frozen=True, tag="process-draws"):
     """The mean of S draws of f ~ GP(0, K), each conditioned on the examples: f + k(K + λI)⁻¹(y − f(X) − ε).
 
-    K is the rbf kernel of the `width` s, and ε ~ N(0, λI). Each draw is one of the posterior of a Gaussian
-    process after labels with noise of variance λ, and the mean of many tends to kernel ridge regression with
-    the penalty λ, with an error of √(posterior variance/S). All rows of one prediction belong to the same
-    draws. Solved with the eigenvectors of K on the examples and the rows predicted, in float64. Source:
-    Rasmussen, Williams 2006; theory/kernels-and-entropy#kernels.
+    K is the rbf kernel of the `width` s, and ε ~ N(0, λI). Each conditioned draw is one from the posterior of
+    a Gaussian process, given labels with noise of variance λ. The mean of many draws tends to kernel ridge
+    regression with the penalty λ, with an error of √(posterior variance/S). All rows of one prediction belong
+    to the same draws. Draws are computed with the eigenvectors of K on the examples and the predicted rows,
+    in float64. Source: Rasmussen, Williams 2006; theory/kernels-and-entropy#kernels.
     """
 
     draws: Annotated[Count, Meta(title="draws S", description="functions that are averaged")] = 100
@@ -43,7 +43,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
         return SolverStructure(learner_kind="exact", linear_in_instance=False)
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Begin with draws of `streams`; by default those of seeds 0, 1 and so on."""
+        """Begin with draws from `streams`, or from the streams of seeds 0, 1, … if it is None."""
         return ConditionedDraws(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -59,7 +59,7 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
 
 
 class ConditionedDraws:
-    """The examples so far, and the mean of draws that fit them up to their noise."""
+    """Examples so far, with the mean of draws that fit them up to their noise."""
 
     def __init__(self, dataset: Data, solver: ProcessDraws, streams: Streams) -> None:
         self._solver, self._streams = solver, streams
@@ -93,12 +93,12 @@ class ConditionedDraws:
         return predictions.to(self._dtype).flatten(0, 1)
 
     def weights(self) -> None:
-        """Return None, as predictions are not linear in x."""
+        """Return None, because predictions are not linear in x."""
 
     def _mean_normal(self, count: int) -> torch.Tensor:
-        """Return the means [R, count] of S independent N(0, 1) numbers each.
+        """Return numbers [R, count], each of them the mean of S independent N(0, 1) numbers.
 
-        Conditioning is affine, so that conditioning the mean of draws is the mean of conditioned draws.
+        Conditioning is affine, so the conditioned mean of the draws equals the mean of conditioned draws.
         """
         stream = self._streams("process")
         total: Floats = np.zeros((stream.replicas, count))

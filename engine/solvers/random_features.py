@@ -21,10 +21,10 @@ from engine.solvers.kernel import KernelFit, bytes_of_fit, operations_of_fit
 class RandomFeatures(Solver, frozen=True, tag="random-features"):
     """Ridge regression on D random features φ(x) = √(2/D) cos(ωᵀx + b): least Σ(y − θᵀφ)² + λ‖θ‖².
 
-    ω ~ N(0, I/s²) and b uniform on [0, 2π), one draw per replica. φ(x)ᵀφ(x̃) has the mean exp(−‖x −
-    x̃‖²/(2s²)) and deviates from it by about 1/√D. So the fit tends to kernel ridge regression with the rbf
-    kernel as D grows. It is solved in its dual form by the kernel φᵀφ̃, in float64. λ must be above 0,
-    because D features fit no more than D examples. Source: Rahimi, Recht 2007;
+    ω ~ N(0, I/s²) and b uniform on [0, 2π) are drawn once per replica. φ(x)ᵀφ(x̃) has the mean
+    exp(−‖x − x̃‖²/(2s²)) and deviates from it by about 1/√D. As D grows, the fit therefore tends to kernel
+    ridge regression with the rbf kernel. The problem is solved in its dual form by the kernel φᵀφ̃, in
+    float64. λ must be above 0, because D features fit no more than D examples. Source: Rahimi, Recht 2007;
     theory/kernels-and-entropy#kernels.
     """
 
@@ -38,7 +38,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Begin with features drawn from `streams`; by default from those of seeds 0, 1 and so on."""
+        """Begin with features drawn from `streams`, or from the streams of seeds 0, 1, … if it is None."""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -53,7 +53,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
 
 
 class Features(KernelFit):
-    """The fit by the kernel of random features, which differ between replicas."""
+    """Kernel fit with the kernel of random features, which differ between replicas."""
 
     def __init__(self, dataset: Data, solver: RandomFeatures, streams: Streams) -> None:
         super().__init__(dataset, self.values, solver.lam)
@@ -64,7 +64,7 @@ class Features(KernelFit):
         self._phases = torch.from_numpy(2 * math.pi * phases).to(dataset.labels.device)  # b [R, 1, D]
 
     def values(self, rows: torch.Tensor, other_rows: torch.Tensor) -> torch.Tensor:
-        """Return φᵀφ̃ of every row of [R, n, d] with every row of [R, k, d], [R, n, k]."""
+        """Return φᵀφ̃ for every row of [R, n, d] and every row of [R, k, d], as [R, n, k]."""
         return self._of(rows) @ (self._of_all if other_rows is self._rows else self._of(other_rows)).mT
 
     @cached_property

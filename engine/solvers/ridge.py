@@ -19,9 +19,10 @@ class Ridge(Solver, frozen=True, tag="ridge"):
     """Ridge regression: w minimises Σ_j (x_jᵀw − y_j)² + λ‖w‖² over the examples so far.
 
     λ = `lam` is relative to the sum over examples, not to their mean. Recursive least squares in float64,
-    with O(d²) work per example, updates a square root S of P = (XᵀX + λI)⁻¹ = S Sᵀ, from S = I/√λ. With φ =
-    Sᵀx and s = 1 + ‖φ‖², w ← w + S φ (y − xᵀw)/s and S ← S − S φ φᵀ/(s + √s). As λ → 0, it becomes `lls`.
-    Source: Hoerl, Kennard 1970; Potter 1963 for the square root; theory/conventions#update-rules.
+    with O(d²) work per example, updates a square root S of P = (XᵀX + λI)⁻¹ = S Sᵀ, from S = I/√λ. With
+    φ = Sᵀx and s = 1 + ‖φ‖², the updates are w ← w + S φ (y − xᵀw)/s and S ← S − S φ φᵀ/(s + √s). As λ → 0,
+    the solution becomes that of `lls`. Source: Hoerl, Kennard 1970; Potter 1963 for the square root;
+    theory/conventions#update-rules.
     """
 
     lam: Annotated[float, Meta(ge=1e-12, title="penalty λ", description="above 0; lls has λ = 0")] = 1.0
@@ -40,7 +41,7 @@ class Ridge(Solver, frozen=True, tag="ridge"):
 
 
 class Root:
-    """The root S of P = (XᵀX + λI)⁻¹ for every replica, updated instance by instance."""
+    """Root S of P = (XᵀX + λI)⁻¹ for every replica, updated instance by instance."""
 
     def __init__(self, root: torch.Tensor) -> None:
         """Store S [R, d, d], which updates change in place."""
@@ -57,10 +58,10 @@ class Root:
         return Root(self._root.clone())
 
     def add(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Add instances [R, b, d] one by one; return P x [R, d, b] and s = 1 + xᵀP x [R, 1, b] of each.
+        """Add instances [R, b, d] one by one. Return P x [R, d, b] and s = 1 + xᵀP x [R, 1, b] for each.
 
         P is the matrix before each instance. With φ = SᵀXᵀ and L Lᵀ = I + φᵀφ, the diagonal of L has the
-        roots of s, the columns of Sφ L⁻ᵀ are P x/√s, and S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews
+        roots of s, and the columns of Sφ L⁻ᵀ are P x/√s. S becomes S − Sφ L⁻ᵀ(L + I)⁻¹φᵀ. Source: Andrews
         1968; for one instance Potter 1963.
         """
         phi = self._root.mT @ rows.mT  # [R, d, b]
@@ -79,7 +80,7 @@ class Root:
 
 
 class RidgeFit:
-    """The ridge solution w for every replica and target, updated example by example."""
+    """Ridge solution w for every replica and target, updated example by example."""
 
     def __init__(self, data: Data, lam: float) -> None:
         self._root = Root.of_penalty(data, lam)

@@ -24,7 +24,7 @@ from engine.problems.instances import Instances
 from engine.solvers import Floats, Solver, SolverStructure
 
 MOST_SEEDS = 2**31
-"""Number of seeds that every estimator accepts."""
+"""Number of seeds that every estimator accepts: 0 to MOST_SEEDS − 1."""
 
 Option = bool | int | float | str | None
 
@@ -32,11 +32,11 @@ Option = bool | int | float | str | None
 class Estimator(Solver, frozen=True, tag="sklearn"):
     """A regressor or classifier of scikit-learn, fitted anew to all examples seen.
 
-    Any public estimator that scikit-learn lists is known by the name of its class, as in `name = "Lasso"`.
-    Regressors predict numbers. Classifiers need labels ±1 and predict ±1; from examples of one label alone
-    they predict that label. Predictions are 0 before the first fit. Random estimators get a seed from the
-    replica, unless `options` sets `random_state`. Fits use float64 and one thread. Source: Pedregosa et al.
-    2011.
+    `name` is the class of any public estimator that scikit-learn lists, as in `name = "Lasso"`. Regressors
+    predict numbers. Classifiers need labels ±1 and predict ±1. If all examples have the same label,
+    classifiers predict this label. Predictions are 0 before the first fit. Random estimators get a seed from
+    the replica, unless `options` sets `random_state`. Fits use float64 and one thread. Source: Pedregosa et
+    al. 2011.
     """
 
     experimental: ClassVar[bool] = True
@@ -86,7 +86,7 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
         return Fit(self, data, [int(seed) for seed in seeds])
 
     def estimator(self, seed: int) -> Any:
-        """Return the estimator before a fit. Raises: BadInput."""
+        """Return a new estimator that is not fitted yet. Raises: BadInput."""
         cls = _class_of(self.name)
         assert cls is not None, "an experiment with an unknown name is refused"
         options = dict(self.options)
@@ -98,12 +98,12 @@ class Estimator(Solver, frozen=True, tag="sklearn"):
             raise self.fault("cannot be made", error) from error
 
     def fault(self, summary: str, error: Exception) -> BadInput:
-        """Return the error of scikit-learn as one line."""
+        """Return the error for a failure of scikit-learn, in one line."""
         return BadInput(f"scikit-learn: {self.name}", f"{summary}: {reason_of(error)}")
 
 
 class Fit:
-    """An estimator for every replica and target, fitted when it is next used."""
+    """One estimator for every replica and target, fitted when it is next needed."""
 
     def __init__(self, solver: Estimator, dataset: Data, seeds: list[int]) -> None:
         self._solver, self._seeds = solver, seeds
@@ -119,7 +119,7 @@ class Fit:
         self._fitted = None
 
     def weights(self) -> None:
-        """Return None: predictions need not be linear in x."""
+        """Return None, because predictions need not be linear in x."""
 
     def predict(self, instances: Instances) -> torch.Tensor:
         """Return predictions [B, n]. Raises: BadInput, Stopped."""
@@ -131,7 +131,7 @@ class Fit:
         return torch.from_numpy(np.stack(predictions)).to(self._labels[0])
 
     def _predictions(self, fitted: Any, rows: Floats) -> Floats:
-        """Return the predictions [n] of an estimator, or of the only label seen."""
+        """Return the predictions [n] of an estimator, or of a number that stands for one."""
         if isinstance(fitted, float):
             return np.full(len(rows), fitted)
         try:
@@ -150,7 +150,7 @@ class Fit:
         return self._fitted
 
     def _fit(self, rows: Floats, labels: Floats, member: int) -> Any:
-        """Return the estimator fitted to rows [k, d] and labels [k], or the number that it predicts."""
+        """Return the estimator fitted to rows [k, d] and labels [k], or the number to predict instead."""
         if len(rows) < self._solver.least:
             return 0.0
         if _is_classifier(self._solver.name):
@@ -169,7 +169,7 @@ class Fit:
 
 @cache
 def _class_of(name: str) -> Any:
-    """Return the class of an estimator by name; None if scikit-learn offers none."""
+    """Return the class of an estimator by name, or None if scikit-learn offers none."""
     import sklearn  # type: ignore[import-untyped]
     from sklearn.base import (  # type: ignore[import-untyped]
         ClassifierMixin,
@@ -188,7 +188,7 @@ def _class_of(name: str) -> Any:
 
 
 def _is_classifier(name: str) -> bool:
-    """Return whether a name is that of a classifier."""
+    """Return whether this name is that of a classifier."""
     from sklearn.base import ClassifierMixin
 
     cls = _class_of(name)

@@ -1,4 +1,4 @@
-"""Least squares followed by the tanh that is optimal for labels ±1 on random signs."""
+"""Least squares followed by a tanh, which is optimal for labels ±1 on random signs."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from engine.solvers import Solver, SolverStructure
 from engine.solvers.lls import DEPENDENT, LeastSquaresFit
 
 SATURATED = 1e-8
-"""Smallest divisor 1 − k/d: small enough that tanh turns 1 into a sign, large enough that a rounded 0 stays
-near 0."""
+"""Smallest divisor 1 − k/d.
+
+It is small enough that tanh turns 1 into a sign, and large enough that a rounded 0 stays near 0.
+"""
 
 
 class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
     """tanh of least squares: ŷ = tanh(xᵀw/(1 − k/d)), w = X⁺y, on rows outside the span of the rows seen.
 
-    On rows inside the span, such as rows seen, it is xᵀw. On random signs, an unseen row with the label y =
-    ±1 has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)), ρ = k/d, and this tanh is the posterior mean of y given xᵀw alone. From
-    k = d on, it is a sign. It costs O(d²) per example, and O(n d²) per record. Source:
-    theory/hadamard#random-signs.
+    On rows inside the span, such as rows seen, the prediction is xᵀw. On random signs, an unseen row with the
+    label y = ±1 has xᵀw ≈ ρ y + N(0, ρ(1 − ρ)) with ρ = k/d. This tanh is then the posterior mean of y given
+    xᵀw alone. From k = d on, the prediction is a sign. The solver costs O(d²) per example, and O(n d²) per
+    record. Source: theory/hadamard#random-signs.
     """
 
     def structure(self) -> SolverStructure:
@@ -39,7 +41,7 @@ class TanhLLS(Solver, frozen=True, tag="tanh-lls"):
 
 
 class TanhFit(LeastSquaresFit):
-    """The least-squares solution for the examples seen, and their number."""
+    """Least-squares solution for the examples seen, with their number."""
 
     def __init__(self, data: Data) -> None:
         super().__init__(data)

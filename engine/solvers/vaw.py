@@ -19,8 +19,10 @@ from engine.solvers import Solver, SolverStructure, one_by_one
 from engine.solvers.ridge import Root
 
 AHEAD = 64
-"""Number of examples multiplied with all rows in one product, which takes a fifth of the time of single
-products."""
+"""Number of examples that are multiplied with all rows in one product.
+
+One product takes a fifth of the time of single products.
+"""
 
 SMALL = 1.0
 """Largest leverage whose changes may be rounded to float32 without loss in the predictions."""
@@ -29,19 +31,20 @@ PIECE = 1 << 10
 """Number of rows that are converted to float64 together."""
 
 LARGE = 1e4
-"""Largest leverage whose differences are exact enough; predictions divide by 1 + leverage."""
+"""Largest leverage whose differences are exact enough. Predictions divide by 1 + leverage."""
 
 
 class VAW(Solver, frozen=True, tag="vaw"):
     """The Vovk–Azoury–Warmuth forecaster: ridge regression that counts the instance to predict as seen.
 
-    After k examples, the prediction for a row x is ŷ = bᵀ(A + x xᵀ)⁻¹x with A = εI + Σ_{j≤k} x_j x_jᵀ and b =
-    Σ_{j≤k} y_j x_j. By Sherman and Morrison, this is xᵀw/(1 + xᵀA⁻¹x) with the ridge solution w for λ = ε =
-    `eps`, which is not linear in x. It is computed example by example in float64: x_k changes the products
-    xᵀw and the leverages xᵀA⁻¹x of all rows by multiples of xᵀA⁻¹x_k and of its square. If the examples are
-    the rows in their order, one product computes these changes for several examples, so that an example costs
-    O(d² + n d). Once all leverages are small, float32 data are multiplied in float32, because these products
-    only change sums in float64. Source: Azoury, Warmuth 2001; Vovk 2001; theory/conventions#update-rules.
+    After k examples, the prediction for a row x is ŷ = bᵀ(A + x xᵀ)⁻¹x. Here A = εI + Σ_{j≤k} x_j x_jᵀ and
+    b = Σ_{j≤k} y_j x_j. By Sherman and Morrison, the prediction equals xᵀw/(1 + xᵀA⁻¹x) with the ridge
+    solution w for λ = ε = `eps`, which is not linear in x. Predictions are computed example by example in
+    float64: x_k changes the products xᵀw and the leverages xᵀA⁻¹x of all rows by multiples of xᵀA⁻¹x_k and of
+    its square. If the examples are the rows in order, one product computes these changes for several
+    examples, so that an example costs O(d² + n d). Once all leverages are small, float32 data are multiplied
+    in float32, because these products only change sums in float64. Source: Azoury, Warmuth 2001; Vovk 2001;
+    theory/conventions#update-rules.
     """
 
     eps: Annotated[float, Meta(ge=1e-12, title="ε", description="A starts at εI")] = 1.0
@@ -63,7 +66,7 @@ class VAW(Solver, frozen=True, tag="vaw"):
 
 
 class VAWStep(NamedTuple):
-    """The part of an update by an instance x [R, d, 1] that does not depend on its labels."""
+    """Part of an update by an instance x [R, d, 1] that does not depend on the labels."""
 
     x: torch.Tensor
     image: torch.Tensor
@@ -73,25 +76,25 @@ class VAWStep(NamedTuple):
     """1 + xᵀP x, [R, 1, 1]."""
 
     products: torch.Tensor
-    """The products of all rows with P x, [R, 1, n]."""
+    """Products of all rows with P x, [R, 1, n]."""
 
 
 class Forecast:
-    """The products of the ridge solution w with all rows, and the rows' leverages, example by example."""
+    """Products of the ridge solution w with all rows, and the rows' leverages, example by example."""
 
     def __init__(self, data: Data, eps: float) -> None:
         self._rows = data.instances.rows  # [R, n, d]
         self._start = Root.of_penalty(data, eps)  # before the examples of `_taken`
-        self._ahead = self._start.copy()  # after those of `_to_come`
+        self._ahead = self._start.copy()  # after the examples of `_to_come`
         self._taken: list[torch.Tensor] = []
         self._to_come: deque[VAWStep] = deque()
         replicas, n, d = self._rows.shape
         targets = len(data.labels) // replicas
         self._w = self._rows.new_zeros(replicas, targets, d, dtype=torch.float64)
-        self._products = self._w.new_zeros(replicas, targets, n)  # of w
+        self._products = self._w.new_zeros(replicas, targets, n)  # xᵀw of all rows
         pieces = (piece.double().square().sum(2) for piece in torch.split(self._rows, PIECE, 1))
         self._leverages = torch.cat(list(pieces), 1) / eps  # [R, n]
-        self._computed = self._leverages.clone()  # their values when they were last computed from the root
+        self._computed = self._leverages.clone()  # leverages that were last computed from the root
         self._exact = False
         self._seen = 0
         self._see_exactness()
@@ -118,7 +121,7 @@ class Forecast:
         self._exact = bool(self._computed.amax() <= LARGE)
 
     def _look_ahead(self, x: torch.Tensor) -> None:
-        """Compute the step of an instance; if it is the next row, also the steps of the rows after it."""
+        """Compute the step of an instance. If it is the next row, also compute the steps of later rows."""
         self._start, self._taken = self._root(), []
         self._ahead = self._start.copy()
         count = AHEAD if self._exact else 1
@@ -143,7 +146,7 @@ class Forecast:
         return torch.cat([images @ piece.double().mT for piece in torch.split(self._rows, PIECE, 1)], 2)
 
     def _root(self) -> Root:
-        """Return the root after the examples seen."""
+        """Return the root S after the examples seen."""
         if not self._to_come:
             return self._ahead
         root = self._start.copy()
@@ -159,7 +162,7 @@ class Forecast:
             self._leverages[:, lost] = self._computed[:, lost] = self._root().leverages(rows)
 
     def predict(self, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n]; predictions for all rows of the data need no further products."""
+        """Return predictions [B, n]. Predictions for all rows of the data need no further products."""
         if instances.rows is self._rows:
             products, leverages = self._products, self._leverages
         else:

@@ -479,6 +479,7 @@ def check(experiment: Experiment) -> None:
     loss = experiment.loss
     _check_loss(loss, problem)
     experiment.protocol.check(n, problem.label_values)
+    _check_held_out(experiment, n)
     names: dict[str, Learner] = {}
     for number, learner in enumerate(experiment.learners):
         if learner.name in names:
@@ -500,6 +501,20 @@ def check(experiment: Experiment) -> None:
         check_pictures([experiment], list(names))
         check_claims(experiment, list(names))
         check_places(experiment)
+
+
+def _check_held_out(experiment: Experiment, n: int) -> None:
+    """Check that no learner trains on rows that the matrix holds out. Raises: BadInput."""
+    protocol, held_out = experiment.protocol, experiment.problem.matrix.structure().held_out
+    extent = protocol.extent(n)
+    first_rows = max(extent.most_examples, extent.examples_given)
+    learned_from = first_rows if protocol.schedule().in_data_order else extent.rows
+    if learned_from > n - held_out:
+        field = next((name for name in ("train", "examples") if name in protocol.__struct_fields__), None)
+        right = "take protocol steps" if field is None else f'set protocol.{field} = "training"'
+        where = "protocol" if field is None else f"protocol.{field}"
+        fault = f"learners see {learned_from} rows, and the last {held_out} of {n} are held out"
+        raise BadInput(where, f"{fault}; {right}")
 
 
 def _check_loss(loss: Loss, problem: Problem) -> None:

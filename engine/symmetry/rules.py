@@ -7,7 +7,7 @@ predictions stay the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -102,12 +102,20 @@ def magnified(precisions: Sequence[str]) -> float:
     return LOWER_MAGNIFIED if precisions else MAGNIFIED
 
 
-def symmetries(update: Update, groups: Sequence[str] = tuple(GROUPS), seed: int = 0) -> list[Symmetry]:
+def symmetries(
+    update: Update,
+    groups: Sequence[str] = tuple(GROUPS),
+    seed: int = 0,
+    going: Callable[[float], object] = lambda done: None,
+) -> list[Symmetry]:
     """Measure which groups of transformations of the inputs change nothing that a rule learns.
 
     A linear neuron and a net are trained in float64 with full batches, and with two random elements of every
     group. Random numbers of the rule are the same in all runs. Where it computes in a lower precision,
     rounding is that of this precision.
+
+    Args:
+        going: called repeatedly with the finished share; an exception ends the work.
 
     Raises: BadInput for a rule that trains no linear neuron, or that moves nothing; ValueError for an unknown
     group.
@@ -115,7 +123,11 @@ def symmetries(update: Update, groups: Sequence[str] = tuple(GROUPS), seed: int 
     if unknown := [group for group in groups if group not in GROUPS]:
         raise ValueError(f"there is no group {unknown[0]!r}; the groups are {listed(GROUPS)}")
     models = [_Model(setup) for setup in setups(update, seed)]
-    return [max((model.symmetry(group) for model in models), key=_severity) for group in groups]
+    measured = []
+    for number, group in enumerate(groups, start=1):
+        measured.append(max((model.symmetry(group) for model in models), key=_severity))
+        going(number / len(groups))
+    return measured
 
 
 def _severity(measured: Symmetry) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""Theory lines: statements about a measure for a combination of problem, protocol and learner."""
+"""Theory lines: statements about a measure, for a combination of problem, protocol and learner."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ Floats = NDArray[np.float64]
 Order = NDArray[np.int64]
 
 Direction = Literal["lower", "upper", "exact", "asymptotic", "shape", "conjecture", "reference"]
-"""Relation of a line to its measure: below it, above it, equal to it, equal in a limit that no run reaches,
-equal up to constants, below it if a conjecture is true, or only a value to compare with."""
+"""Relation of a line to its measure. A lower line is below the measure, an upper line above it, and an exact
+line equal to it. An asymptotic line is equal to it in a limit that no run reaches, and a shape is equal up to
+constants. A conjecture is below it if the conjecture is true. A reference is only a value to compare with.
+"""
 
 
 class RunData:
-    """Data of a run and quantities derived from them, each computed at its first use."""
+    """Data of a run and quantities derived from them, each computed when it is first used."""
 
     def __init__(
         self,
@@ -50,10 +52,11 @@ class RunData:
         """Store functions, so that nothing is drawn before its first use.
 
         Args:
-            begin: puts a learner with an update rule at its start.
-            order: the numbers of the rows in the order in which every replica sees them, [R, K]; None if they
-                are seen in stored order.
-            labels: the labels [R, m, n] as an array, if they are known without tensors.
+            draw: returns the data that the learners see.
+            begin: returns a learner with an update rule at its start, given the data.
+            order: returns the indices of the rows in the order in which every replica sees them, [R, K], or
+                None if they are seen in stored order.
+            labels: returns the labels [R, m, n] as an array; it is given if they are known without tensors.
         """
         self._draw, self._begin, self._order, self._given = draw, begin, order, labels
 
@@ -64,7 +67,7 @@ class RunData:
 
     @cached_property
     def labels(self) -> DrawnLabels:
-        """Drawn labels."""
+        """Labels of all rows and targets, as drawn for the run."""
         if self._given is not None:
             return DrawnLabels(self._given())
         return DrawnLabels(self.data.labels.view(self.data.replicas, self.data.targets, -1).cpu().numpy())
@@ -76,7 +79,7 @@ class RunData:
         return np.tile(np.arange(labels.n), (labels.replicas, 1)) if order is None else order
 
     def start(self, learner: Learner) -> Descent:
-        """Return a learner with an update rule before its first step."""
+        """Return the state of a learner with an update rule before its first step."""
         assert self._begin is not None, "runs have starts"
         return self._begin(self.data, learner)
 
@@ -86,9 +89,10 @@ Measured = Mapping[str, Floats]
 
 
 class OtherRun(NamedTuple):
-    """A second training run that a line is computed from, by the same protocol and seeds.
+    """A second training run, from whose measures a theory line is computed.
 
-    It draws the same random numbers, so that equal learners start from the same weights.
+    It has the same protocol and seeds. It draws the same random numbers, so that equal learners start from
+    the same weights.
     """
 
     learner: Learner
@@ -99,32 +103,32 @@ class OtherRun(NamedTuple):
 
 @dataclass(frozen=True)
 class At:
-    """Points at which a line is computed, and the data that it may use."""
+    """Records and indices at which a theory line is computed, and the data that it may use."""
 
     experiment: Setup
     drawn: RunData
-    """Data of the run, which all lines share; they are drawn at their first use."""
+    """Data of the run, which all theory lines share; they are drawn when they are first used."""
 
     clocks: Mapping[str, Floats]
-    """Clocks that the protocol plans, [S] each."""
+    """Values of each clock at the records that the protocol plans, [S], by the name of the clock."""
 
     indices: Mapping[str, Floats] = field(default_factory=dict)
-    """Coordinates of each index of the measure."""
+    """Values of each further dimension of the measure, by its name."""
 
     of_learner: Learner | None = None
-    """Learner of a line that is `per_learner`."""
+    """Learner for which a `per_learner` line is computed."""
 
     of_rate: float | None = None
-    """Rate of that learner."""
+    """Learning rate of this learner."""
 
     measured: Measured = field(default_factory=dict)
-    """Measures of the learner's run at the records so far, for a line that is `along_runs`."""
+    """Measures of the learner's run at the records so far, for an `along_runs` line."""
 
     runs: Mapping[str, Measured] = field(default_factory=dict)
-    """Measures of the other `runs` of such a line, by their names, at the same records."""
+    """Measures of the other training runs that the line names in `runs`, by the names of the runs."""
 
     beyond: bool = False
-    """Whether the clocks go on past the last record, as if training continued."""
+    """Whether the clocks continue past the last record, as if training went on."""
 
     @property
     def k(self) -> Floats:
@@ -136,7 +140,7 @@ class At:
 
     @property
     def labels(self) -> DrawnLabels:
-        """Drawn labels."""
+        """Labels of all rows and targets, as drawn for the run."""
         return self.drawn.labels
 
     @property
@@ -146,21 +150,21 @@ class At:
 
     @property
     def learner(self) -> Learner:
-        """The learner that the line binds. Raises: TypeError for a line that is not `per_learner`."""
+        """Learner for which the line is computed. Raises: TypeError if the line is not `per_learner`."""
         if self.of_learner is None:
             raise TypeError("only a line that is per_learner has a learner")
         return self.of_learner
 
     @property
     def rate(self) -> float:
-        """The rate of this learner. Raises: TypeError if it has none."""
+        """Learning rate of this learner. Raises: TypeError if the learner has none."""
         if self.of_rate is None:
             raise TypeError("only a line of a learner with a given rate has a rate")
         return self.of_rate
 
     @property
     def start(self) -> Descent:
-        """Learner at this rate, before its first step."""
+        """State of this learner, at this learning rate, before its first step."""
         update = self.learner.update
         if self.of_rate is not None and update is not None:
             update = msgspec.structs.replace(update, lr=self.of_rate)
@@ -168,48 +172,60 @@ class At:
 
 
 class LineStructure(NamedTuple):
-    """Properties of the statement of a line. The defaults describe a reference that promises nothing."""
+    """Properties of the statement of a theory line.
+
+    The defaults describe a reference, which promises nothing.
+    """
 
     direction: Direction = "reference"
 
     limit: str = ""
-    """Limit of an asymptotic line, in words, as in "for large d"."""
+    """Limit of an asymptotic line, in words, such as "for large d"."""
 
     group: Group | None = None
-    """Group of transformations of the instances: the line binds every learner whose own group contains it.
-    None for a line that binds learners for other reasons."""
+    """Group of transformations of the instances. The line applies to every learner that is invariant under
+    this group. It is None for a line that applies to learners for other reasons.
+    """
 
     in_expectation: bool = True
-    """Whether it is about the expectation, from which single runs deviate, or about every run."""
+    """Whether the line is about an expectation, from which single runs deviate, or about every run."""
 
     summary: Literal["mean", "median", "geometric", "relative-variance", "log-variance"] = "mean"
-    """Summary over replicas that the line is about, if it is `in_expectation`; "median" is a typical one."""
+    """Summary over replicas that the line is about, if it is `in_expectation`. Lines about a typical replica
+    use "median".
+    """
 
     per_learner: bool = False
-    """Whether its values differ between the learners that it binds."""
+    """Whether the values of the line differ between the learners to which it applies."""
 
     per_replica: bool = False
-    """Whether its values also differ between replicas, as they depend on the data or the start."""
+    """Whether the values also differ between replicas, because they depend on the data or the start."""
 
     along_runs: bool = False
-    """Whether it is computed record by record from measured values: those of the learner that `measures`
-    names, or those of the other training runs that `runs` names."""
+    """Whether the line is computed record by record from measured values. These are the values of the
+    learner's own run, named by `measures`, or the values of other training runs, named by `runs`.
+    """
 
     running: Literal["mean", "min", "max", "sum"] | None = None
-    """Summary over all evaluation points so far, for a line about such a summary; None for other lines."""
+    """Summary over all evaluation points so far that the line is about; None if it is about single points."""
 
     needs_k_rows: bool = True
-    """Whether it requires a hypothesis that has learned from exactly k different rows, measured unchanged.
+    """Whether the line requires a hypothesis that has learned from exactly k different rows, measured
+    unchanged.
 
-    False for references, for lower bounds that decrease with k, for upper bounds that grow with k, for lines
-    about the start, and for lines whose own conditions say which examples they need."""
+    It is False for references and for lines about the start. It is also False for lower bounds that decrease
+    with k, for upper bounds that grow with k, and for lines whose own conditions say which examples they
+    need.
+    """
 
     of: str = ""
-    """Words that follow a title shared by several lines, in lists of lines: "limit of ridge regression"."""
+    """Words that distinguish lines with the same title in lists, such as "ridge regression" in "limit of
+    ridge regression".
+    """
 
     @property
     def about(self) -> str | None:
-        """Summary over replicas that the line is about; None for a line that fits every summary.
+        """Summary over replicas that the line is about, or None if the line fits every summary.
 
         A line fits every summary if it holds in every run, has a value for every replica, or is a reference.
         """
@@ -218,12 +234,12 @@ class LineStructure(NamedTuple):
 
 
 class Line(Part, frozen=True):
-    """A statement of theory about a measure: its values, its conditions, and the learners that it binds.
+    """A statement of theory about a measure: its values, its conditions, and the learners it applies to.
 
     A line is about the hypothesis that has learned from exactly k different rows, unless its structure sets
-    `needs_k_rows` to False. Lower bounds that decrease with k set it to False, because they also hold for the
-    mean of the hypotheses up to k, for clipped predictions, and for examples drawn with replacement, of which
-    at most k are different.
+    `needs_k_rows` to False. Lower bounds that decrease with k set it to False. They also hold for the mean of
+    the hypotheses up to k, for clipped predictions, and for k examples drawn with replacement, because at
+    most k of these are different.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "holds", "binds"))
@@ -238,17 +254,17 @@ class Line(Part, frozen=True):
     source: ClassVar[str]
 
     def structure(self) -> LineStructure:
-        """Return the properties of its statement."""
+        """Return the properties of the statement."""
         return LineStructure()
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:
-        """Return all lines of this kind that are drawn: one, or the two edges of a band."""
+        """Return all lines of this kind that are drawn: a single line, or the two edges of a band."""
         return (cls(),)
 
     @property
     def name(self) -> str:
-        """Name that differs from those of the other lines of its kind that are drawn."""
+        """Name of the line, which no other drawn line of its kind has."""
         return self.kind
 
     @property
@@ -257,11 +273,11 @@ class Line(Part, frozen=True):
         return self.title or self.kind
 
     def group_in(self, experiment: Setup) -> Group | None:
-        """Return the group of the line in an experiment where it holds."""
+        """Return the group of the line, in an experiment where the line holds."""
         return self.structure().group
 
     def formula_in(self, experiment: Setup) -> str:
-        """Return the formula with the constants of an experiment where it holds."""
+        """Return the formula with the constants of an experiment where the line holds."""
         return self.formula
 
     def holds(self, experiment: Setup) -> Finding:
@@ -273,23 +289,31 @@ class Line(Part, frozen=True):
         return Finding(False, f"{self.kind} does not declare which learners it binds")
 
     def measures(self, learner: Learner, experiment: Setup) -> tuple[Measure, ...]:
-        """Return the measures of a bound learner that `value` reads from `at.measured`."""
+        """Return the measures that `value` reads from `at.measured`, if the line applies to the learner."""
         return ()
 
     def runs(self, learner: Learner, experiment: Setup) -> Mapping[str, OtherRun]:
-        """Return the other training runs that `value` reads from `at.runs`, for a learner at one rate."""
+        """Return the other training runs that `value` reads from `at.runs`, by name.
+
+        `learner` is the learner of one curve, with a single rate.
+        """
         return {}
 
     def value(self, at: At) -> Floats:
-        """Return the line at the planned clocks: [S, *index], or an array that broadcasts to it.
+        """Return the values of the line at the planned records.
 
-        A line that is `per_replica` returns [R, S, *index].
+        The array is [S, *index], or it broadcasts to this shape. A line that is `per_replica` returns [R, S,
+        *index].
         """
         raise NotImplementedError
 
 
 def on_problem(line: Line, setup: Setup) -> Finding:
-    """Return `holds`, but refuse hypotheses learned from other than k rows if the line requires k."""
+    """Return whether a line holds for problem and protocol, and the reason.
+
+    In addition to `holds`, hypotheses must have learned from exactly k different rows if the line requires
+    this.
+    """
     holds, structure = line.holds(setup), line.structure()
     if not holds.holds or not structure.needs_k_rows or structure.direction == "reference":
         return holds
@@ -300,7 +324,10 @@ def on_problem(line: Line, setup: Setup) -> Finding:
 
 
 def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
-    """Return `binds`, and refuse learners that know more than the k examples counted."""
+    """Return whether a line applies to a learner, and the reason.
+
+    In addition to `binds`, this refuses solvers that know more rows than the k examples that are counted.
+    """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
         reason = "knows all training rows from the first step on, and k counts those of mini-batches"
@@ -309,7 +336,10 @@ def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
 
 
 def statement(line: Line, experiment: Setup | None = None) -> Statement:
-    """Return the statement of a line, with the formula and the group of an experiment where it holds."""
+    """Return the statement of a line.
+
+    If an experiment is given, the line must hold for it; formula and group are then those of the experiment.
+    """
     structure = line.structure()
     return Statement(
         kind=line.kind,
@@ -330,8 +360,9 @@ def statement(line: Line, experiment: Setup | None = None) -> Statement:
 class RotationInvariant(Line, frozen=True):
     """Lower bound for every learner whose predictions do not change when all instances are rotated.
 
-    It bounds the expectation, which may include random choices of the learner. So it binds every learner on
-    data that are rotated at random: a learner that first rotates all instances at random is invariant.
+    The bound is on an expectation, which may include random choices of the learner. A learner that first
+    rotates all instances at random is invariant. So if the data are rotated at random, the bound applies to
+    every learner.
     """
 
     def structure(self) -> LineStructure:
@@ -352,10 +383,10 @@ class RotationInvariant(Line, frozen=True):
 
 
 def bound_by_turning(learner: Learner, predicate: str) -> Finding:
-    """Return the finding that randomly rotated data bind a learner to a rotation-invariant bound.
+    """Return the finding that a rotation-invariant bound applies, because the data are rotated at random.
 
-    On such data, a learner has the same law of results as the learner that first rotates all data at random,
-    and the latter is rotation invariant.
+    On such data, the results of a learner have the same distribution as if the learner first rotated all data
+    at random. A learner that does so is rotation invariant.
     """
     return Finding(
         True, f"{learner.name} {predicate}, yet it is bound, because the data are rotated at random"
@@ -363,12 +394,15 @@ def bound_by_turning(learner: Learner, predicate: str) -> Finding:
 
 
 def shares_layers(learner: Learner) -> bool:
-    """Return whether nets share layers, so that a target's predictions depend on other targets' labels."""
+    """Return whether targets share layers of a net, so that predictions depend on other targets' labels."""
     return learner.architecture is not None and learner.architecture.outputs > 1
 
 
 def about_one_target(learner: Learner) -> str:
-    """Return the refusal of learners whose targets share layers, for a theorem about one target at a time."""
+    """Return the reason why a theorem about one target at a time does not apply to a learner.
+
+    The targets of this learner share layers.
+    """
     return f"it requires a net for each target, and the outputs of {learner.name} share their hidden layers"
 
 
@@ -380,7 +414,10 @@ def loss_constant(setup: Setup) -> float:
 
 
 def times_constant(factor: str, setup: Setup) -> str:
-    """Return the formula of c times a factor in parentheses. It gives the value of c unless that is 1."""
+    """Return the product of c and `factor` as text; `factor` is in parentheses.
+
+    The formula shows the value of c, unless c = 1.
+    """
     constant = loss_constant(setup)
     if constant != 1:
         return f"{in_words(constant)}{factor}"
@@ -388,17 +425,18 @@ def times_constant(factor: str, setup: Setup) -> str:
 
 
 def in_words(constant: float) -> str:
-    """Return a constant as it is written before a parenthesis: ¼, ln 2 ·, or three digits."""
+    """Return a constant as text that can precede a parenthesis: ¼, ln 2 ·, or three digits."""
     symbols = {0.25: "¼", math.log(2.0): "ln 2 · "}
     return symbols.get(constant, f"{constant:.3g}")
 
 
 def fair_signs(setup: Setup, reason: str) -> Finding:
-    """Return whether an unknown sign of a row's label costs c on average over rows, with `reason` if it does.
+    """Return whether an unknown sign of a row's label costs c on average over rows.
 
-    The sign is unknown if the label is an independent fair coin, or changes sign with a row of unknown sign.
-    For labels ±1, it costs c. For square loss, it costs y²; the mean of y² over rows in random order is ‖w*‖²
-    = 1 on orthogonal rows of length √d. Label noise only raises the cost.
+    If it does, the finding gives `reason`. The sign is unknown if the label is an independent fair coin, or
+    if it changes sign with a row of unknown sign. For labels ±1, it costs c. For square loss, it costs y².
+    The mean of y² over rows in random order is ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only
+    raises the cost.
     """
     problem = setup.problem
     if problem.labels_are_coins:
@@ -422,7 +460,7 @@ def _labels_in_words(problem: Problem) -> str:
 
 
 def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
-    """Return the reason why labels of unseen rows enter the steps of a learner; None if they do not.
+    """Return the reason why labels of unseen rows influence the steps of a learner, or None if they do not.
 
     The sharpness of a square loss does not depend on labels if predictions are linear in the parameters.
     """
@@ -438,21 +476,21 @@ def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:
 
 
 def shown_once(setup: Setup) -> Finding | None:
-    """Return the refusal of an experiment that repeats its rows; None if every row comes once."""
+    """Return a negative finding if the experiment repeats its rows, or None if every row is seen once."""
     if setup.problem.matrix.repeat is None:
         return None
     return Finding(False, "requires rows that are seen once, and here they are repeated")
 
 
 def rows_in_order(setup: Setup) -> Finding | None:
-    """Return the reason why the examples seen are not the first k rows of the data; None if they are."""
+    """Return the reason why the examples seen are not the first k rows of the data, or None if they are."""
     if setup.protocol.schedule().in_data_order:
         return None
     return Finding(False, "requires examples in the order of the data, and here they are drawn at random")
 
 
 def whole_cube(setup: Setup) -> Finding | None:
-    """Return the reason why the rows are not all vectors of ±1; None if they are."""
+    """Return the reason why the rows are not all vectors of ±1, or None if they are."""
     matrix = setup.problem.matrix
     if matrix.structure().is_cube:
         return None
@@ -460,7 +498,7 @@ def whole_cube(setup: Setup) -> Finding | None:
 
 
 def along_every_step(setup: Setup) -> Finding | None:
-    """Return the reason why steps are not full-batch, with a record at every step; None if they are."""
+    """Return the reason why steps are not full-batch, with a record at every step, or None if they are."""
     protocol, n = setup.protocol, setup.n
     if not protocol.schedule().full_batch or protocol.clock != "step":
         return Finding(False, "requires steps along the gradient over all rows")
@@ -472,9 +510,10 @@ def along_every_step(setup: Setup) -> Finding | None:
 
 
 def signed_orthogonal(setup: Setup) -> Finding | None:
-    """Return the reason why rows are not orthogonal, equally long, randomly signed and seen once, or None.
+    """Return an unmet condition on the rows, or None if they meet all conditions.
 
-    Hadamard rows are such rows, and a rotation-invariant learner cannot tell any such rows from them.
+    Rows must be orthogonal and equally long, have independent random signs, and be seen once. Hadamard rows
+    are such rows, and a rotation-invariant learner cannot distinguish other such rows from them.
     """
     matrix = setup.problem.matrix
     if repeated := shown_once(setup):
@@ -491,7 +530,7 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
 
 
 def linear_labels(setup: Setup) -> Finding | None:
-    """Return the reason why labels are not xᵀw* with ‖w*‖ = 1, or the loss is not square loss; or None."""
+    """Return an unmet condition, or None if labels are xᵀw* with ‖w*‖ = 1 and the loss is square loss."""
     problem = setup.problem
     if problem.labels != "soft":
         return Finding(False, f"requires linear labels, and here they are {problem.labels}")
@@ -504,9 +543,9 @@ def linear_labels(setup: Setup) -> Finding | None:
 
 
 def without_direction(setup: Setup) -> Finding | None:
-    """Return the reason why rows are not independent draws, seen once, from a suitable law; or None.
+    """Return an unmet condition on the rows, or None if they meet all conditions.
 
-    The law must be rotation invariant with E xxᵀ = I.
+    Rows must be seen once, and be independent draws from a rotation-invariant distribution with E xxᵀ = I.
     """
     matrix = setup.problem.matrix
     if repeated := shown_once(setup):
@@ -520,21 +559,21 @@ def without_direction(setup: Setup) -> Finding | None:
 
 
 def only_square(setup: Setup) -> Finding | None:
-    """Return the refusal of a loss other than square loss; None for square loss."""
+    """Return a negative finding if the loss is not square loss, or None if it is."""
     loss = setup.loss
     return None if loss.is_square else Finding(False, f"requires square loss, and the loss is {loss.kind}")
 
 
 def only_numbers(setup: Setup) -> Finding | None:
-    """Return the refusal of instances with more than one entry; None for instances of one entry."""
+    """Return a negative finding if instances have more than one entry, or None if they have one."""
     d = setup.d
     return None if d == 1 else Finding(False, f"requires instances of one entry, and these have {d}")
 
 
 def descends(learner: Learner, setup: Setup) -> Finding | None:
-    """Return the reason why steps are not gradient descent, or momentum, on the whole loss; or None.
+    """Return an unmet condition on the steps of a learner, or None if they meet all conditions.
 
-    Their rate `lr` must be constant.
+    Steps must be gradient descent or momentum on the whole loss, with the constant rate `lr`.
     """
     name, update = learner.name, learner.update
     if update is None:
@@ -567,13 +606,16 @@ def descends_by_first_layer(learner: Learner, setup: Setup) -> Finding:
 
 
 def at_rate_lr(learner: Learner, setup: Setup) -> Finding | None:
-    """Return the reason why steps do not have one constant rate `lr` in all layers; None if they do."""
+    """Return the reason why steps do not have one constant rate `lr` in all layers, or None if they do."""
     reason = learner.departure_from_lr(setup.d)
     return None if reason is None else Finding(False, reason)
 
 
 def product_curve(at: At) -> Floats:
-    """Return (1 − k/n)(1 − k/d), 0 beyond k = d: the unseen share of rows times the cost of each."""
+    """Return (1 − k/n)(1 − k/d), and 0 beyond k = d.
+
+    It is the share of unseen rows times the cost of an unseen row.
+    """
     n, d = at.experiment.n, at.experiment.d
     return (1 - at.k / n) * np.maximum(0, 1 - at.k / d)
 
@@ -613,9 +655,10 @@ def largest_rank(setup: Setup) -> int:
 def stays_in_span(learner: Learner, setup: Setup, any_start: bool) -> Finding:
     """Return whether weights of a linear learner stay in the span of its start and the instances seen.
 
-    The orthogonal map that flips the complement of the instances seen leaves these unchanged, so the weights
-    of an invariant learner that starts at 0 have no component in the complement. Predictions that are linear
-    in the labels seen have the same rank, for every kernel.
+    Unless `any_start` is set, the weights must start at 0. An orthogonal map that flips the complement of the
+    instances seen leaves these instances unchanged. So the weights of an invariant learner that starts at 0
+    have no component in the complement. Predictions that are linear in the labels seen have the same rank,
+    for every kernel.
     """
     name, architecture = learner.name, learner.architecture
     if architecture is not None:

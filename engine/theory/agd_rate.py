@@ -15,9 +15,9 @@ class AGDRate(ByDerivation, frozen=True, tag="agd-rate"):
     """22 ℓ′/t: an upper bound on the least G² of the first t gradients; ℓ′ is the mean square at the start.
 
     For ℓ, half the mean square, it is 11 ℓ/t. If the assumptions of the derivation hold, every step lowers ℓ
-    by φ(G) ≥ G²/11 for G ≤ 2, and ℓ cannot fall below 0. The paper prints 11/t, which assumes ℓ ≤ 1: this
-    holds for a start that does not oppose the labels. With φ(G) ≥ G²/4.51, it would be 4.51 ℓ/t. Source:
-    Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    by φ(G) ≥ G²/11 for G ≤ 2, and ℓ cannot fall below 0. The paper prints 11/t, which assumes ℓ ≤ 1. This is
+    true if the predictions at the start do not oppose the labels. With φ(G) ≥ G²/4.51, the bound would be
+    4.51 ℓ/t. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     title: ClassVar[str] = "AGD convergence rate"

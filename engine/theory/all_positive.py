@@ -1,4 +1,4 @@
-"""The error of predicting +1 for every row that is never seen."""
+"""The error of a constant prediction +1 on rows that are never seen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class OfUnseen(Line, frozen=True):
-    """Base of lines about unseen rows with private entries, which hold for every draw of the labels."""
+    """Base class of theory lines about unseen rows of matrices whose rows have private entries.
+
+    The lines hold for every draw of the labels.
+    """
 
     def structure(self) -> LineStructure:
         return LineStructure(per_replica=True)
@@ -41,9 +44,9 @@ class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
     """The share of −1 among the rows never seen: the error of predicting +1 for all of them.
 
     On `wilson` with five private entries, X sign(Xᵀy) = 4y if most labels seen are +1. From weights 0,
-    AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move only along τ = sign(Xᵀy) and end at τ/4. There
-    an unseen row scores (y + 2)/4 > 0, so its prediction is +1. Source: Wilson, Roelofs, Stern, Srebro, Recht
-    2017; theory/automatic-descent#adaptive-fail.
+    AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move only along τ = sign(Xᵀy) and end at τ/4. For
+    these weights, the prediction for an unseen row is (y + 2)/4 > 0, so its class is +1. Source: Wilson,
+    Roelofs, Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
     """
 
     title: ClassVar[str] = "error of always +1"

@@ -17,26 +17,29 @@ from engine.theory import At, Floats, Line, LineStructure, descends, only_square
 
 
 class Beginning(NamedTuple):
-    """Quantities at the start that determine all later errors and kernels, of every replica [R]."""
+    """Quantities of every replica at the start, [R], which determine all later errors and kernels."""
 
     errors: Floats
-    """r = ŷ − y."""
+    """Errors r = ŷ − y."""
 
     kernels: Floats
-    """λ = ‖∇ŷ‖²."""
+    """Kernels λ = ‖∇ŷ‖²."""
 
     targets: Floats
-    """y."""
+    """Labels y."""
 
     shares: Floats
-    """q = ‖∂ŷ/∂W₁‖²/‖W₂‖², which is ‖x‖²/(md) in the NTK parametrisation."""
+    """Shares q = ‖∂ŷ/∂W₁‖²/‖W₂‖², which are ‖x‖²/(md) in the NTK parametrisation."""
 
     rates: Floats
-    """γ = 2η."""
+    """Rates γ = 2η."""
 
 
 class TwoLinearLayers(Line, frozen=True):
-    """Base of lines about gradient descent of two linear layers on one example, computed from the start."""
+    """Base class of theory lines about gradient descent on one example with two linear layers.
+
+    The lines are computed from the values at the start.
+    """
 
     def structure(self) -> LineStructure:
         return LineStructure(per_learner=True, per_replica=True)
@@ -63,7 +66,7 @@ class TwoLinearLayers(Line, frozen=True):
         return Finding(True, f"{name} is gradient descent on a net of two linear layers")
 
     def beginning(self, at: At) -> Beginning:
-        """Return the quantities of a learner at its start."""
+        """Return the quantities at the start for the learner of the line."""
         start, data = at.start, at.drawn.data
         tensors, (first, second) = start.tensors, start.architecture.layers
         with torch.no_grad():
@@ -83,7 +86,10 @@ class TwoLinearLayers(Line, frozen=True):
         return Beginning(*(torch.as_tensor(quantity).cpu().numpy() for quantity in quantities))
 
     def recursion(self, at: At, beginning: Beginning) -> catapult.Recursion:
-        """Return errors and kernels [S, R] at every record, NaN from the record where a replica diverged."""
+        """Return errors and kernels [S, R] at every record.
+
+        They are NaN from the record where a replica diverged.
+        """
         steps = at.clocks["step"].astype(int)
         errors, kernels = (
             trajectory[steps] for trajectory in catapult.recursion(*beginning, int(steps.max()))
@@ -96,9 +102,9 @@ class TwoLinearLayers(Line, frozen=True):
 class CatapultLoss(TwoLinearLayers, frozen=True, tag="catapult-loss"):
     """r², with r′ = r(1 − γλ + γ² q z r) and λ′ = λ + γq(γλr² − 4zr), γ = 2η, from the values at the start.
 
-    The recursion is exact for every replica, up to rounding. λ = ‖∇ŷ‖² is the kernel, z the prediction, and q
-    is 1/m for instances of length √d in the NTK parametrisation. Where γλ > 2, the loss rises until its large
-    λr² reduces λ to γλ < 2. Source: LBD20; theory/curvature#catapult.
+    The recursion is exact for every replica, up to rounding. λ = ‖∇ŷ‖² is the kernel, and z is the
+    prediction. In the NTK parametrisation, q = 1/m for instances of length √d. If γλ > 2, the loss rises
+    until its large λr² reduces λ to γλ < 2. Source: LBD20; theory/curvature#catapult.
     """
 
     title: ClassVar[str] = "loss recursion"

@@ -23,9 +23,9 @@ class CoinLabels(Line, frozen=True, tag="coin-labels"):
 
     The bound holds in expectation over the coins, for every matrix and every order of the rows. It holds for
     every loss with a constant c (1 for square, hinge and exponential loss, ln 2 for logistic loss). Given the
-    instances and the labels seen, the label of an unseen row is +1 or −1 with probability ½ each and costs at
-    least c on average; a seen row costs at least 0. After k examples, at least n − k rows are unseen. Source:
-    WKA21 §3; its proofs do not require invariance if labels are coins.
+    instances and the labels seen, the label of an unseen row is +1 or −1 with probability ½ each. So it costs
+    at least c on average, and a seen row costs at least 0. After k examples, at least n − k rows are unseen.
+    Source: WKA21 §3; its proofs do not require invariance if labels are coins.
     """
 
     title: ClassVar[str] = "bound on coins"

@@ -1,4 +1,4 @@
-"""The largest radius of a covering by farthest points, by packing."""
+"""An upper bound on the radius of a farthest-point covering, by packing."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from engine.theory import At, Floats, Line, LineStructure
 from engine.theory.covering_volume import in_ball
 
 LARGEST = 3.0
-"""r √K of a farthest-point covering of the disc by K = 2^b balls is at most this.
+"""Upper bound on r √K for a farthest-point covering of the disc by K = 2^b balls of radius r.
 
 For K ≥ 8, take K + 1 points at distances of at least r. The discs of radius r/2 around them are disjoint and
-lie in a disc of radius 1 + r/2, so that r ≤ 2/(√(K + 1) − 1). For fewer K, it follows from the largest
+lie in a disc of radius 1 + r/2, so that r ≤ 2/(√(K + 1) − 1). For smaller K, it follows from the largest
 distances of 2, 3 and 5 points of the disc, which are 2, √3 and 2 sin 36°.
 """
 
 
 class CoveringPacking(Line, frozen=True, tag="covering-packing"):
-    """3 · 2^(−b/2): the largest radius of a farthest-point covering of points of the unit disc by 2^b balls.
+    """3 · 2^(−b/2): upper bound on the radius of a farthest-point covering of points of the unit disc.
 
-    The centres and the farthest point are at distances of at least r from each other, so that discs of radius
-    r/2 around them are disjoint. Source: Cohen et al. 2021; theory/kernels-and-entropy#entropy.
+    The covering has 2^b balls. Their centres and the farthest point are at distances of at least r from each
+    other, so that discs of radius r/2 around them are disjoint. Source: Cohen et al. 2021;
+    theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "bound by packing"

@@ -16,9 +16,9 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at
 class DistortionLimit(JohnsonLindenstrauss, frozen=True, tag="distortion-limit"):
     """√(2 ln k/m): the worst relative change of a distance under a Gaussian map, for k Gaussian points.
 
-    The change of a pair is N(0, 1/(2m)) for large m, and k²/2 pairs, nearly independent, have the maximum √(2
-    ln k²)/√(2m). The convergence is slow. The limit requires a large k, and an m much larger than ln k.
-    Source: theory/kernels-and-entropy#entropy.
+    For large m, the change of a pair is N(0, 1/(2m)). The k²/2 pairs are nearly independent, and their
+    maximum is √(2 ln k²)/√(2m). The convergence is slow. The limit requires a large k, and an m much larger
+    than ln k. Source: theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "limit of many points"

@@ -24,17 +24,17 @@ class Duplicates(RotationInvariant, frozen=True, tag="duplicates"):
 
     With `repeat` q, every row comes 2q times in succession, q times with each sign. The first of these
     examples determines the labels of the others. The bound requires neither random signs nor a random order.
-    The rotation that flips an unseen row h leaves all seen rows unchanged, so the learner makes the same
+    A rotation that flips an unseen row h leaves all seen rows unchanged. So the learner makes the same
     prediction for h and −h, and their labels y and −y cost at least c on average. The bound holds for the
-    given rows, in expectation over the learner's start, noise and random labels. With mini-batches in random
-    order from T rows, t of which are copies of h, no copy has been drawn with probability at least C(T − t,
-    k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)).
+    given rows, in expectation over the learner's start, noise and random labels. Suppose that mini-batches
+    are drawn in random order from T rows, t of which are copies of h. Then no copy has been drawn with
+    probability at least C(T − t, k)/C(T, k) = ∏_(i<t) (1 − k/(T − i)).
 
-    With examples drawn independently (`replacement`), a row is still unseen with probability (1 − 1/d)^k. The
-    bound is then c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have only one
-    sign. The labels of a target of several features do not all have size 1; then both bounds hold for square
-    loss, in expectation over the order. For an invariant learner, all orthogonal rows of length √d are
-    equivalent to Hadamard rows. Least squares attains both. Source: WKA21 App. A.
+    If examples are drawn independently (`replacement`), a row is still unseen with probability (1 − 1/d)^k.
+    The bound is then c(1 − 1/d)^k, in expectation over the draws, and over random row signs if rows have only
+    one sign. The labels of a target of several features do not all have size 1. For such targets, both bounds
+    hold for square loss, in expectation over the order. For an invariant learner, all orthogonal rows of
+    length √d are equivalent to Hadamard rows. Least squares attains both bounds. Source: WKA21 App. A.
     """
 
     title: ClassVar[str] = "bound on duplicates"

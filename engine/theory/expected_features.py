@@ -15,9 +15,9 @@ from engine.theory import At, Floats, Line, LineStructure
 class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
     """E x_i, as the matrix declares it: for a walk on a ring, the stationary probability of site i.
 
-    If the step length σ depends on the site, the probability of a site is proportional to 1/σ². The half with
-    steps 1 has the share 4/5, and the half with steps 2 has 1/5. On d sites, a multiple of four, the first
-    share is 4d/(5d + 4). Source: theory/noise-of-sgd#valleys.
+    If the step length σ depends on the site, the probability of a site is proportional to 1/σ². The half of
+    the ring with steps 1 has the share 4/5, and the half with steps 2 has 1/5. On d sites, a multiple of
+    four, the first share is 4d/(5d + 4). Source: theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "stationary distribution"

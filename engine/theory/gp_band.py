@@ -18,8 +18,8 @@ class GPBand(Line, frozen=True, tag="gp-band"):
     """One standard deviation above and below the posterior mean of f ~ GP(0, K), given noisy labels.
 
     The noise has the variance λ. The mean k(K + λI)⁻¹y equals the prediction of kernel ridge regression with
-    the penalty λ, and the variance is K(x, x) − k(K + λI)⁻¹kᵀ, for the kernels k of x with the examples.
-    Source: theory/kernels-and-entropy#kernels.
+    the penalty λ, and the variance is K(x, x) − k(K + λI)⁻¹kᵀ. The row vector k contains the kernels of x
+    with the examples. Source: theory/kernels-and-entropy#kernels.
     """
 
     title: ClassVar[str] = "posterior edge"

@@ -1,4 +1,4 @@
-"""Bound on mistakes on new instances by the Jacobian at the start, up to constants."""
+"""Bound on mistakes on new instances from the Jacobian at the start, up to constants."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, descends_by_first_layer, only_square
 
 ROUNDING = 1e-12
-"""Eigenvalues of J Jᵀ below this share of the largest are 0."""
+"""Eigenvalues of J Jᵀ below this share of the largest count as 0."""
 
 
 class InformationBound(Line, frozen=True, tag="information-bound"):
     """min_s e^(−2ηλ_s²t/n) + ‖Π_s y‖/√n + 2ηλ_s√K·t/n with all constants 1: a shape, not a bound.
 
-    J = ∂(predictions of the n training rows)/∂W₁ at the start has the singular values λ_1 ≥ λ_2 ≥ …, and Π_s
-    projects the labels y, one-hot of K classes, on the complement of its first s left singular vectors. The
-    theorem: with an information space of the directions of λ ≥ √(nK)·ᾱ, after Γ/(2ηKᾱ²) steps a wide net
-    misclassifies e^(−Γ) + ‖Π y‖/√n + Γ/(ᾱ√n) of new instances, up to unknown constants. The space is a
-    choice: λ_s = √(nK)·ᾱ gives one for each s, and the line uses the best s at every step. Only the shape of
-    the line can be compared with curves, not its height. If labels are randomly corrupted, so are those of
-    the theorem's new instances; a learner that is better than chance makes fewer mistakes on the true labels.
-    Source: OFLS19; theory/parities-and-noise#nuisance-space.
+    λ_1 ≥ λ_2 ≥ … are the singular values of J = ∂(predictions of the n training rows)/∂W₁ at the start. Π_s
+    projects the one-hot labels y of K classes onto the complement of the first s left singular vectors of J.
+    In the theorem, the information space is spanned by the singular vectors with λ ≥ √(nK)·ᾱ. After Γ/(2ηKᾱ²)
+    steps, a wide net misclassifies e^(−Γ) + ‖Π y‖/√n + Γ/(ᾱ√n) of new instances, up to unknown constants. The
+    theorem leaves ᾱ open: λ_s = √(nK)·ᾱ gives an information space for each s, and the line uses the best s
+    at every step. Only the shape of the line can be compared with curves, not its height. If labels are
+    randomly corrupted, the labels of the theorem's new instances are corrupted too. A learner that is better
+    than chance makes fewer mistakes on the true labels. Source: OFLS19;
+    theory/parities-and-noise#nuisance-space.
     """
 
     title: ClassVar[str] = "shape of the Jacobian bound"
@@ -64,7 +65,7 @@ class InformationBound(Line, frozen=True, tag="information-bound"):
 
 
 def _shape(rate: float, labels: torch.Tensor, kernel: torch.Tensor, outputs: int, steps: Floats) -> Floats:
-    """Return the line of one net [S], from J Jᵀ [K·n, K·n] and the labels of the same predictions [K·n]."""
+    """Return the line of one net [S], from J Jᵀ [K·n, K·n] and the labels in the same order [K·n]."""
     n = len(labels) // outputs
     ascending, vectors = torch.linalg.eigh(kernel)
     eigenvalues: Floats = ascending.flip(0).cpu().numpy()

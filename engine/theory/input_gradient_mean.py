@@ -1,4 +1,4 @@
-"""The mean of the squared slope of a prediction by an entry of its instance, at the start."""
+"""The mean of the squared derivative of a prediction by an entry of its instance, at the start."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from engine.theory.layer_recursion import as_function, only_at_the_start, signal
 class InputGradientMean(Line, frozen=True, tag="input-gradient-mean"):
     """E (∂ŷ/∂x_p)² = (1/d) ∏_l C_w E σ′²: 2/d for ReLU at C_w = 2, at every width and depth.
 
-    It holds at the start, for positively homogeneous σ without biases. The product is over the L + 1 layers,
-    and the output has no σ′. For a single instance, a unit is on with probability ½, independently of even
-    functions of the weights. Source: HN20; theory/regions-and-random-matrices#paths.
+    The line holds at the start, for positively homogeneous σ without biases. The product is over the L + 1
+    layers, and the output has no σ′. For a single instance, a unit is on with probability ½, independently of
+    even functions of the weights. Source: HN20; theory/regions-and-random-matrices#paths.
     """
 
     title: ClassVar[str] = "exact mean of squared slopes"

@@ -15,7 +15,7 @@ from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 
 class OfOneNumber(Line, frozen=True):
-    """Base of lines about nets with one hidden layer of ReLU units and one input."""
+    """Base class of theory lines about nets with one hidden layer of ReLU units and one input."""
 
     source: ClassVar[str] = "SESS19; theory/implicit-bias#relu-interpolation"
 
@@ -41,9 +41,9 @@ class OfOneNumber(Line, frozen=True):
 
 
 def training_points(at: At) -> list[NDArray[np.float64]]:
-    """Return the training numbers in increasing order and their labels, [2, m] for every replica.
+    """Return the training inputs in increasing order and their labels, [2, m] for every replica.
 
-    A number that occurs several times is listed once, with the mean of its labels.
+    An input that occurs several times is listed once, with the mean of its labels.
     """
     data, rows = at.drawn.data, int(at.k.max(initial=0))
     x = data.instances.rows[:, :rows, 0].double().cpu().numpy()
@@ -59,7 +59,7 @@ class InterpolationNorm(OfOneNumber, frozen=True, tag="interpolation-norm"):
     """V* = max(S, (S + T)/2): the least Σ_j |a_j w_j| of all nets, of any width, that fit the training rows.
 
     S = Σ_i |s_{i+1} − s_i| and T = |s_1 + s_{m−1}| for the slopes s_i of the straight lines between the
-    points, ordered by x. Gradient descent comes near it from a small start, but not from a large one. If an
+    points, ordered by x. Gradient descent comes near V* from a small start, but not from a large one. If an
     instance occurs several times, the mean of its labels is used. Source: SESS19;
     theory/implicit-bias#relu-interpolation.
     """

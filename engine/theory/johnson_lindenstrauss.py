@@ -17,8 +17,8 @@ class JohnsonLindenstrauss(Line, frozen=True, tag="johnson-lindenstrauss"):
 
     For a pair, the length of the image is a function of Gaussians with Lipschitz constant 1/√m, and its mean
     is within 1/m of the pair's distance. A union bound over k(k − 1)/2 pairs bounds the mean of the worst
-    change by √(2 ln(k(k − 1))/m) + 1/m, which is less than √(8 ln k/m) for all k ≥ 2. It holds for every set
-    of points. Source: Johnson, Lindenstrauss 1984; theory/kernels-and-entropy#entropy.
+    change by √(2 ln(k(k − 1))/m) + 1/m. This is less than √(8 ln k/m) for all k ≥ 2. The bound holds for
+    every set of points. Source: Johnson, Lindenstrauss 1984; theory/kernels-and-entropy#entropy.
     """
 
     title: ClassVar[str] = "Johnson–Lindenstrauss bound"

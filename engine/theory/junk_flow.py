@@ -27,7 +27,7 @@ from engine.theory import (
 )
 
 JUNK = "junk"
-"""Name of the run on labels that are fair coins; for square loss, their mean is a run on labels 0."""
+"""Name of the run on labels that are fair coins. For square loss, its mean gradient is that on labels 0."""
 
 GRADIENTS = RowGradients(labels="coins")
 
@@ -35,12 +35,12 @@ GRADIENTS = RowGradients(labels="coins")
 class JunkFlow(Line, frozen=True, tag="junk-flow"):
     """½ − (1 + JF/σ)/(2√M): the least error of noisy gradient descent on one of M orthogonal targets.
 
-    JF = Σ_t η (E‖∇ℓ‖²)^½ along the junk run: the same learner, start and noise, on labels that are fair
-    coins. The mean gradient of the junk run is that on labels 0, so it does not depend on the target. The
+    JF = Σ_t η (E‖∇ℓ‖²)^½ is summed along the junk run. This run has the same learner, start and noise, but
+    its labels are fair coins. Its mean gradient is that on labels 0, so it does not depend on the target. The
     noise σ on every weight hides the distance between both runs. The bound holds in expectation over target,
-    start and noise, for steps along the full gradient of square loss on all vectors of ±1; every product of
-    bits is a target. The proof uses Pinsker's inequality for the two runs. Bessel's inequality replaces the
-    Cauchy–Schwarz inequality of the talk, which gives M^(−1/4). Source: AS20;
+    start and noise. Steps must follow the full gradient of square loss on all vectors of ±1, and every
+    product of bits is a possible target. The proof uses Pinsker's inequality for the two runs. Bessel's
+    inequality replaces the Cauchy–Schwarz inequality of the talk, which gives M^(−1/4). Source: AS20;
     theory/parities-and-noise#parities.
     """
 

@@ -1,4 +1,4 @@
-"""The lower bound for learners of products of many factors, by the rank of the products seen."""
+"""A lower bound on products of many factors, by the F₂-rank of the products seen."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from engine.theory.percolation import OfFactors
 class Ladder(OfFactors, frozen=True, tag="ladder"):
     """c × the share of tuples whose indicator vectors are outside the F₂-span of the indicator vectors seen.
 
-    It bounds learners of products x¹ ⊗ … ⊗ xʳ; for two factors it equals `percolation`. A label is the
-    product of one sign of every factor, and outside the span it is ±1 with probability ½ each. The bound is 0
-    once the rank has reached Σ(d_l − 1) + 1. With one factor, the bound is 1 − k/d (WKA21 Thm 3). Factors of
-    size 2 are log₂ D raw bits. The smaller the group under which a learner is invariant, the fewer examples
-    it needs. `path-rule` attains it for square loss. Derived here; no earlier statement is known to us.
-    Source: theory/hadamard#factors.
+    The bound applies to learners of products x¹ ⊗ … ⊗ xʳ. For two factors, it equals `percolation`. A label
+    is the product of one sign of every factor, and outside the span it is ±1 with probability ½ each. The
+    bound is 0 once the rank has reached Σ(d_l − 1) + 1. With one factor, the bound is 1 − k/d (WKA21 Thm 3).
+    Factors of size 2 are log₂ D raw bits. The smaller the group under which a learner is invariant, the fewer
+    examples it needs. `path-rule` attains the bound for square loss. Derived here; no earlier statement is
+    known to us. Source: theory/hadamard#factors.
     """
 
     title: ClassVar[str] = "F₂-span bound"

@@ -1,4 +1,4 @@
-"""The fluctuation over draws of the variance of layers at the start, at every width."""
+"""The relative variance of a layer's variance over random starts, at every width."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from engine.theory.layer_recursion_finite import HOMOGENEOUS
 class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
     """Var V_l/(E V_l)² = ∏(1 + 5/n_j) − 1 over layers j ≤ l for ReLU, ∏(1 + 2/n_j) − 1 for linear nets.
 
-    It holds for a single input of fixed length at the start, at every width. Each layer multiplies V by an
-    independent mean of n_j numbers σ(g)², whose variance is 5 or 2 times their squared mean. Given the last
-    layer, the output z is N(0, V_L), so this is also E z⁴/(3 (E z²)²) − 1, the distance from a Gaussian. The
-    line requires a positively homogeneous σ and no biases. Source: RYH ch. 4;
+    The line holds for a single input of fixed length at the start, at every width. Each layer multiplies V by
+    an independent mean of n_j numbers σ(g)². The variance of these numbers is 5 or 2 times their squared
+    mean. Given the last layer, the output z is N(0, V_L). So the line is also E z⁴/(3 (E z²)²) − 1, the
+    distance from a Gaussian. It requires a positively homogeneous σ and no biases. Source: RYH ch. 4;
     theory/wide-nets#infinite-width.
     """
 
@@ -45,7 +45,10 @@ class LayerFluctuation(Line, frozen=True, tag="layer-fluctuation"):
 
 
 def is_homogeneous(learner: Learner) -> Finding:
-    """Return whether a learner starts anew as a Gaussian net whose layers multiply the lengths of signals."""
+    """Return whether the layers of a net multiply the variance of signals by independent factors.
+
+    Replicas must draw Gaussian starts of their own.
+    """
     signals = signals_of(learner)
     if signals is None or signals.activation not in HOMOGENEOUS or any(signals.cb):
         needed = "a Gaussian start and relu, leaky_relu or identity without biases"
@@ -54,7 +57,10 @@ def is_homogeneous(learner: Learner) -> Finding:
 
 
 def has_homogeneous_weights(learner: Learner) -> Finding:
-    """Return whether a learner is such a net, and computes signals from weights instead of drawing them."""
+    """Return whether a learner satisfies `is_homogeneous` and has weights.
+
+    Some nets draw their signals at random instead of computing them from weights.
+    """
     finding, signals = is_homogeneous(learner), signals_of(learner)
     if signals is not None and signals.joint_inputs is not None:
         return Finding(False, f"it requires a net with weights, and {learner.name} draws signals")
@@ -62,7 +68,7 @@ def has_homogeneous_weights(learner: Learner) -> Finding:
 
 
 def of_one_input(setup: Setup) -> Finding:
-    """Return whether every replica has a single input, of the same length in all of them, and one net."""
+    """Return whether there is one target, and one input of the same length in every replica."""
     if setup.n > 1 or setup.m > 1:
         return Finding(False, f"requires one input and one target, and there are {setup.n} and {setup.m}")
     if not setup.problem.matrix.structure().on_sphere:

@@ -1,4 +1,4 @@
-"""The mean logarithm of the variance of layers at the start, at every width."""
+"""The mean logarithm of a layer's variance at the start, at every width."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.theory.layer_fluctuation import of_one_input
 from engine.theory.layer_recursion import infinite, only_at_the_start, signals_at, signals_of, starts_anew
 
 SAFE_WIDTH = 32
-"""Width at which all units of a ReLU layer are off in one draw of 4·10⁹; then log V is −∞."""
+"""Least width of ReLU layers. All units are off in one draw of 4·10⁹ at this width; then log V is −∞."""
 
 
 class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
@@ -24,7 +24,7 @@ class LayerLogMean(Line, frozen=True, tag="layer-log-mean"):
     V_l on the right is the variance in infinitely wide nets. The line is about a single input of fixed length
     at the start, without biases. A ReLU unit is on with probability ½, independently of the size of its
     signal. So a ReLU layer j multiplies V by (2/n_j) χ²_b, and a linear layer by χ²_n/n. E log χ²_b = ψ(b/2)
-    + ln 2. b ≥ 1 is assumed, which fails with probability 2⁻ⁿ. The first order in 1/n is
+    + ln 2. The line assumes b ≥ 1, which fails with probability 2⁻ⁿ. The first order in 1/n is
     `layer-recursion-finite`. Source: HN20; theory/regions-and-random-matrices#paths,
     theory/regions-and-random-matrices#random-matrices.
     """

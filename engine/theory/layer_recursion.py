@@ -17,14 +17,14 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure
 
 ROUNDING = {4: 6, 8: 12}
-"""Decimals of squared row lengths that rounding errors do not reach, by the bytes of a number."""
+"""Number of decimals of squared row lengths that are free of rounding errors, by the bytes per number."""
 
 
 class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
     """V_l = C_w E σ(z)², z ~ N(0, C_b + V_{l−1}): the variance that layer l gives to the next, as n → ∞.
 
-    It is measured at the start and averaged over the instances. For ReLU or linear σ, it equals E V_l at
-    every width. The mean over N(0, K) is taken by Gauss–Hermite quadrature at 200 points. Source: RYH ch. 2;
+    The line is about the start, averaged over the instances. For ReLU or linear σ, it equals E V_l at every
+    width. The mean over N(0, K) is computed by Gauss–Hermite quadrature at 200 points. Source: RYH ch. 2;
     theory/wide-nets#criticality.
     """
 
@@ -57,20 +57,20 @@ class LayerRecursion(Line, frozen=True, tag="layer-recursion"):
 
 
 def signals_of(learner: Learner) -> Signals | None:
-    """Return the law of a learner's signals at the start; None if no recursion is implemented for it."""
+    """Return the distribution of a learner's signals at the start, or None if no recursion computes it."""
     replaced = learner.update is not None and learner.update.structure().own_start
     return None if learner.architecture is None or replaced else learner.architecture.structure().signals
 
 
 def starts_anew(learner: Learner) -> Finding | None:
-    """Return the reason why replicas do not draw independent starts; None if they do."""
+    """Return the reason why replicas do not draw independent starts, or None if they do."""
     if not learner.start_seed:
         return None
     return Finding(False, f"it is a mean over starts, and all replicas of {learner.name} have the same one")
 
 
 def signals_at(at: At) -> Signals:
-    """Return `signals_of` the learner that the line binds."""
+    """Return `signals_of` the learner for which the line is computed."""
     signals = signals_of(at.learner)
     assert signals is not None, "binds() admits no other architecture"
     return signals
@@ -94,7 +94,8 @@ def infinite(at: At) -> Floats:
 def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
     """Return `of_layers(K_1, V)` of infinitely wide layers, averaged over instances and replicas.
 
-    K_1 depends only on the lengths of the instances, so the function is evaluated once for every length.
+    K_1 is the variance of the signals of the first layer, and V are the variances V_l. K_1 depends only on
+    the length of an instance, so the function is evaluated once for every length.
     """
     signals = signals_at(at)
     rows = at.drawn.data.instances.rows
@@ -112,7 +113,7 @@ def averaged(at: At, of_layers: Callable[[float, Floats], Floats]) -> Floats:
 
 
 def only_at_the_start(at: At, at_start: Floats | float) -> Floats:
-    """Return values [*index] at the first record, and NaN at later records, as steps change the weights."""
+    """Return values [*index] at the first record, and NaN at later records, where weights have changed."""
     records = len(next(iter(at.clocks.values())))
     number = np.arange(records).reshape(-1, *[1] * np.ndim(at_start))
     return np.where(number == 0, at_start, np.nan)

@@ -1,4 +1,4 @@
-"""The loss of gradient flow while the tangent kernel equals the one at the start."""
+"""The loss of gradient flow if the tangent kernel keeps its initial value."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from engine.updates import EUCLIDEAN
 class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     """L(t) = (1/n) Σ_j (u_jᵀy)² e^(−4cλ_j t/n), XXᵀ = Σ_j λ_j u_j u_jᵀ: gradient flow with the kernel c xᵀx̃.
 
-    This is the tangent kernel at the start, including layer rates: for nets u^D − v^D from u = v = α it is
-    2D²α^(2D − 2) xᵀx̃. It is exact for a linear neuron, because its kernel is constant; nets follow it as α →
-    ∞. Nets that deviate from it learn features. Source: WGL20; theory/implicit-bias#kernel-and-rich.
+    This kernel is the tangent kernel at the start, including layer rates. For nets u^D − v^D from u = v = α,
+    it is 2D²α^(2D − 2) xᵀx̃. The line is exact for a linear neuron, because its kernel is constant. Nets
+    follow it as α → ∞. Nets that deviate from it learn features. Source: WGL20;
+    theory/implicit-bias#kernel-and-rich.
     """
 
     title: ClassVar[str] = "lazy gradient flow"

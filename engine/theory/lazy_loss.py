@@ -16,23 +16,26 @@ from engine.theory import At, Floats, Line, LineStructure, descends_by_first_lay
 
 
 class LazyStart(NamedTuple):
-    """Quantities at the start that determine the bounds, of every replica."""
+    """Quantities of every replica at the start that determine the bounds."""
 
     losses: Floats
-    """Square loss L₀, [R]."""
+    """Square losses L₀, [R]."""
 
     exponents: Floats
-    """γλ₀/m, by which ln L falls at least in a step, [R]."""
+    """γλ₀/m, the least decrease of ln L in a step, [R]."""
 
     rates: Floats
-    """γ = 2η, [R]."""
+    """Rates γ = 2η, [R]."""
 
     mean: MeanKernel
-    """Mean kernel of the first layer, and the sizes that bound its gradients."""
+    """Mean kernel of the first layer, and the quantities that bound its gradients."""
 
 
 class KernelRegime(Line, frozen=True):
-    """Base of bounds on gradient descent of the first layer of a net, from the mean kernel at its start."""
+    """Base class of bounds on gradient descent of the first layer of a net.
+
+    The bounds are computed from the mean kernel at the start.
+    """
 
     def holds(self, experiment: Setup) -> Finding:
         protocol, n = experiment.protocol, experiment.n
@@ -58,7 +61,7 @@ class KernelRegime(Line, frozen=True):
         return descends
 
     def beginning(self, at: At) -> LazyStart:
-        """Return the quantities of a learner at its start."""
+        """Return the quantities at the start for the learner of the line."""
         start, instances, labels = at.start, at.drawn.data.instances, at.drawn.data.labels
         with torch.no_grad():
             errors = start.predict(instances).double() - labels.double()
@@ -79,9 +82,9 @@ class LazyLoss(KernelRegime, frozen=True, tag="lazy-loss"):
     """L₀ e^(−γλ₀t/m), γ = 2η: the loss after t steps on m rows is at most this in the kernel regime.
 
     λ₀ is the least eigenvalue of E K, the mean tangent kernel of the first layer. The proof is about gradient
-    flow, with γt as its time, while λ_min(K) ≥ λ₀/2. Steps add terms of order γ²/√n for n units. So it is a
-    value to compare with; `sufficient-width` says from which width on the condition is proved. Source: DLL19;
-    theory/wide-nets#kernel-regime.
+    flow, with γt as its time, while λ_min(K) ≥ λ₀/2. Steps add terms of order γ²/√n for n units. So the line
+    is only a value to compare with. `sufficient-width` is the width from which the condition is proved.
+    Source: DLL19; theory/wide-nets#kernel-regime.
     """
 
     title: ClassVar[str] = "loss bound of the kernel regime"

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 class LazyMovement(KernelRegime, frozen=True, tag="lazy-movement"):
     """Δ* = γ a X √L₀/(1 − e^(−γλ₀/2m)), γ = 2η: no unit moves farther while L ≤ L₀ e^(−γλ₀t/m).
 
-    A step moves a unit by at most γ a X √L, where a is the largest output weight, X the largest length of a
+    A step moves a unit by at most γ a X √L. Here a is the largest output weight, X is the largest length of a
     row as the first layer sees it, and |σ′| ≤ 1. With the bound on the loss, the steps are a geometric
-    series. For n units in the NTK parametrisation a X = 1/√n, and small rates give 2m √L₀/(λ₀√n). There is no
-    line from the first record on where the measured loss exceeds its bound. Source: DLL19;
+    series. For n units in the NTK parametrisation, a X = 1/√n, and small rates give 2m √L₀/(λ₀√n). The line
+    ends before the first record at which the measured loss exceeds its bound. Source: DLL19;
     theory/wide-nets#kernel-regime.
     """
 
@@ -55,4 +55,6 @@ class LazyMovement(KernelRegime, frozen=True, tag="lazy-movement"):
 
 
 ROUNDING = 1e-6
-"""Relative difference of a loss in float32 and its bound that counts as rounding; they are equal at t = 0."""
+"""Excess of a loss over its bound, relative to the bound, that counts as a rounding error of float32. Loss
+and bound are equal at t = 0.
+"""

@@ -12,11 +12,10 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class LinearSpline(OfOneNumber, frozen=True, tag="linear-spline"):
-    """f(x) on the straight lines between neighbouring training points; the outer lines continue.
+    """f(x) on the straight lines between neighbouring training points; the first and the last line continue.
 
-    It minimises ∫|f″| among all functions that fit. The minimiser is not unique: between two bends to the
-    same side, any curve bent to that side costs the same. Source: SESS19;
-    theory/implicit-bias#relu-interpolation.
+    f minimises ∫|f″| among all functions that fit. The minimiser is not unique: between two bends to the same
+    side, any curve bent to that side costs the same. Source: SESS19; theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "linear spline"

@@ -13,17 +13,18 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, at_rate_lr
 
 RATES = {1 / 3: 3.0, 1 / 2: 2.0}
-"""Multiplicative rate η, and the factor of ln d for this rate."""
+"""Factor of ln d in the bound, for each multiplicative rate η."""
 
 
 class Multiplicative(Line, frozen=True, tag="multiplicative"):
     """min(1, c ln d / k): EGU and the spindly net learn one 0/1 feature from about log d examples.
 
-    c = 3 for the rate η = 1/3 and 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). The bound holds in
-    expectation over k independent examples, for the mean loss of the k hypotheses that predicted them. It
-    requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start, and no noise.
-    The line of every learner uses its own c. Each example lowers the relative entropy to the target, ln d at
-    the start, by at least 1/c of its square loss. Source: AW20 Thms 6–7; theory/hadamard#multiplicative.
+    c = 3 for the rate η = 1/3 and c = 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). The bound holds in
+    expectation over k independent examples. It is about the mean loss of the k hypotheses that predicted
+    them. It requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start, and
+    no noise. The line of every learner uses its own c. The relative entropy to the target is ln d at the
+    start, and each example lowers it by at least 1/c of its square loss. Source: AW20 Thms 6–7;
+    theory/hadamard#multiplicative.
     """
 
     title: ClassVar[str] = "multiplicative-update bound"
@@ -77,14 +78,17 @@ class Multiplicative(Line, frozen=True, tag="multiplicative"):
 
 
 def _multiplicative_rate(learner: Learner) -> float | None:
-    """Return the EGU rate of EGU, or of a learner that follows it with small steps; None for others."""
+    """Return the rate η of EGU, or of a learner that follows EGU if its steps are small.
+
+    Return None for other learners.
+    """
     if learner.update is None or learner.architecture is None:
         return None
     return learner.update.exponentiated_rate(learner.architecture)
 
 
 def _factor(learner: Learner) -> float | None:
-    """Return the constant c for a learner's rate; None if the theorem has no c for this rate."""
+    """Return the constant c for a learner's rate, or None if the theorem has no c for this rate."""
     eta = _multiplicative_rate(learner)
     if eta is None:
         return None

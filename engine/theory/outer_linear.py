@@ -15,9 +15,9 @@ from engine.theory.percolation import OfFactors
 class OuterLinear(OfFactors, frozen=True, tag="outer-linear"):
     """1 − k/D on products of D = d₁⋯d_r: least square loss of learners that are linear in the labels.
 
-    It binds learners whose predictions are a₀ + Σ_j a_j y_j and do not change under rotations of single
-    factors. Gradient descent on W from 0 attains it. Derived here; no earlier statement is known to us.
-    Source: theory/hadamard#factors.
+    The bound applies to learners whose predictions are a₀ + Σ_j a_j y_j and do not change under rotations of
+    single factors. Gradient descent on W from 0 attains it. Derived here; no earlier statement is known to
+    us. Source: theory/hadamard#factors.
 
     Proof: in coordinates where factors are √d_l e_i, the coefficients a are independent of the signs. So they
     are independent of the labels, which are pairwise independent with mean 0. An unseen label is uncorrelated

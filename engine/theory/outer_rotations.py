@@ -16,13 +16,13 @@ class OuterRotations(RotationInvariant, frozen=True, tag="outer-rotations"):
     """1 − (k+1)/D on products of D = d₁⋯d_r: no learner that is invariant under all of O(D) does better.
 
     The bound holds in expectation over the signs of the rows, for square loss and every order that is
-    independent of the signs. It is tight at k = D − 1, where the product of all labels seen is right for even
-    factors. With D independent signs, it is 1 − k/D, `ri-signed`. Derived here; no earlier statement is known
-    to us. Source: theory/hadamard#factors.
+    independent of the signs. It is tight at k = D − 1, where the product of all labels seen predicts the last
+    label correctly for even factors. With D independent signs, the bound is 1 − k/D, `ri-signed`. Derived
+    here; no earlier statement is known to us. Source: theory/hadamard#factors.
 
     Proof: all m = D − k unseen rows are orthogonal to the rows seen and to each other. So, given the rows
-    seen, a prediction has the same mean p on all unseen rows and costs Σ(p − y)² ≥ m − S²/m with the sum S of
-    their labels. E S² = m, as labels are pairwise independent with mean 0.
+    seen, a prediction has the same mean p on all unseen rows. It costs Σ(p − y)² ≥ m − S²/m, where S is the
+    sum of their labels. E S² = m, because labels are pairwise independent with mean 0.
     """
 
     title: ClassVar[str] = "rotation bound on products"

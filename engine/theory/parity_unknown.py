@@ -1,4 +1,4 @@
-"""The error on a random parity that k examples leave to every learner."""
+"""The least error of any learner on a random parity after k examples."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from engine.theory import At, Floats, Line, LineStructure, knows_unseen_labels
 class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
     """½(1 − E 2^(rank − n)), the rank over F₂ of k random vectors of n bits: the least error of any learner.
 
-    The target is the parity of a set drawn from all, and instances are independent random signs. If a new
-    instance is a product of examples seen (over F₂ a sum), they determine its label; otherwise its label is a
-    fair coin, given the examples. So it is a lower bound for every learner, in expectation over instances,
-    target and coins, and elimination over F₂ attains it. Derived for this project. Source:
-    theory/parities-and-noise#one-example-or-a-mean.
+    The target is the parity of a set of bits, drawn from all sets, and instances are independent random
+    signs. If a new instance is a product of examples seen (over F₂ a sum), they determine its label.
+    Otherwise its label is a fair coin, given the examples. So the line is a lower bound for every learner, in
+    expectation over instances, target and coins. Elimination over F₂ attains it. Derived for this project.
+    Source: theory/parities-and-noise#one-example-or-a-mean.
     """
 
     title: ClassVar[str] = "least error of any learner"

@@ -15,7 +15,7 @@ from engine.theory.interpolation_norm import OfOneNumber, training_points
 
 
 class WithPenalty(OfOneNumber, frozen=True):
-    """Base of lines about the minimum of the mean square plus λ/2 Σ_j (a_j² + w_j²)."""
+    """Base class of theory lines about the minimum of the mean square plus λ/2 Σ_j (a_j² + w_j²)."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)
@@ -31,18 +31,21 @@ class WithPenalty(OfOneNumber, frozen=True):
         return finding
 
     def least(self, at: At) -> list[Penalised | None]:
-        """Return the minimum on the training rows of every replica; None where two rows are equal."""
+        """Return the minimum on the training rows of every replica.
+
+        It is None for a replica in which two training rows are equal.
+        """
         rate = at.learner.net.layout(at.experiment.d).l2_penalty
         rows = int(at.k.max(initial=0))
         return [penalised(x, y, rate) if len(x) == rows else None for x, y in training_points(at)]
 
 
 class PenalisedObjective(WithPenalty, frozen=True, tag="penalised-objective"):
-    """min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f): least of all nets, R = ½ Σ_j (a_j² + w_j²).
+    """min_f (1/m) Σ_i (f(x_i) − y_i)² + λR(f): the least objective of all nets, R = ½ Σ_j (a_j² + w_j²).
 
     Functions of one number with kinks at the training points suffice, so this is a Lasso with an intercept.
-    It is computed exactly by Lawson and Hanson's least-distance programming; training rows are different
-    numbers. Source: SESS19; theory/implicit-bias#relu-interpolation.
+    It is computed exactly by Lawson and Hanson's least-distance programming. All training inputs must be
+    different. Source: SESS19; theory/implicit-bias#relu-interpolation.
     """
 
     title: ClassVar[str] = "least penalised objective"

@@ -27,10 +27,11 @@ from engine.theory import (
 
 
 class OfFactors(Line, frozen=True):
-    """Base of lines about learners of x¹ ⊗ … ⊗ xʳ that are invariant under rotations of every factor.
+    """Base class of theory lines on x¹ ⊗ … ⊗ xʳ for learners that rotations of single factors do not affect.
 
-    The law of their predictions is the same as if the factors were √d_l e_i. So the random signs of the rows
-    influence them only through the labels, which are products of one fair sign for every factor.
+    The predictions of such learners have the same distribution as if the factors were √d_l e_i. So the random
+    signs of the rows influence predictions only through the labels, which are products of one fair sign for
+    every factor.
     """
 
     def structure(self) -> LineStructure:
@@ -69,17 +70,17 @@ class OfFactors(Line, frozen=True):
 class Percolation(OfFactors, frozen=True, tag="percolation"):
     """c(1 − Σ_i r_i q_i/(d d′)) over components i, r_i rows by q_i columns.
 
-    They are the components of the bipartite graph of the pairs seen. The bound holds for x zᵀ and any loss
+    These are the components of the bipartite graph of the pairs seen. The bound holds for x zᵀ and any loss
     with a constant c, in expectation over the signs of rows. The order of the pairs must be independent of
     these signs and of the learner's coins. The bound is computed exactly for the pairs seen. In random order,
     it falls once k exceeds √(d d′), like the complement of the largest component of a random graph.
-    `path-rule` attains it for square loss. That completion of rank one is connectivity is classical (Király,
-    Theran, Tomioka 2012); that it bounds all learners of this symmetry is derived here, and no earlier
-    statement is known to us. Source: theory/hadamard#factors.
+    `path-rule` attains the bound for square loss. It is classical that the completion of a matrix of rank one
+    is a question of connectivity (Király, Theran, Tomioka 2012). That connectivity bounds all learners with
+    this symmetry is derived here; no earlier statement is known to us. Source: theory/hadamard#factors.
 
-    Proof: labels are σ_u τ_v with σ_u = s_u H_ua and τ_v = t_v H′_vb independent and fair. If u and v are not
-    connected, flipping σ and τ on the component of u changes no label seen and flips y_uv, which therefore is
-    ±1 with probability ½ each, given everything seen, and costs at least c.
+    Proof: labels are σ_u τ_v, where σ_u = s_u H_ua and τ_v = t_v H′_vb are independent and fair. Suppose that
+    u and v are not connected. Flipping σ and τ on the component of u changes no label seen, and flips y_uv.
+    So, given everything seen, y_uv is ±1 with probability ½ each, and costs at least c.
     """
 
     title: ClassVar[str] = "percolation bound"
@@ -113,7 +114,7 @@ class Percolation(OfFactors, frozen=True, tag="percolation"):
 def unconnected(pairs: np.ndarray, rows: int, columns: int) -> Floats:
     """Return the share of pairs (row, column) that the first k = 0 … K of `pairs` [K, 2] do not connect.
 
-    Rows and columns are vertices of a union–find.
+    Rows and columns are the vertices of a union–find structure.
     """
     parent = list(range(rows + columns))
     sizes = [(1, 0)] * rows + [(0, 1)] * columns

@@ -1,4 +1,4 @@
-"""The limit of the percolation line for many rows in random order."""
+"""The limit of the percolation bound for many rows in random order."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from engine.theory import At, Floats, LineStructure, loss_constant
 from engine.theory.percolation import OfFactors, Percolation
 
 ITERATIONS = 10_000
-"""Iterations from 1: a few reach the fixed point to rounding, except for k near √(d d′), where it is 0."""
+"""Largest number of iterations from ρ = 1. A few reach the fixed point up to rounding, except for k near √(d
+d′), where the fixed point is 0.
+"""
 
 
 class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
-    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: percolation, random order.
+    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: `percolation` in random order.
 
     ρ and ρ′ are the shares of rows and columns in the largest component of a random bipartite graph, as d, d′
     → ∞ with κ fixed. Both are 0 below k = √(d d′). For d = d′, the line is 1 − ρ². At d = 16, `percolation`
@@ -49,7 +51,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
 
 def limit(kappa: Floats, other: Floats) -> Floats:
-    """Return 1 − ρρ′ for κ and κ′, of the largest solution."""
+    """Return 1 − ρρ′ for κ and κ′ (`other`), where ρ and ρ′ are the largest solution."""
     rho = np.ones_like(kappa)
     for _ in range(ITERATIONS):
         before, columns = rho, -np.expm1(-other * rho)

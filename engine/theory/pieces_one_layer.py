@@ -18,9 +18,9 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
     """E pieces = 1 + n (arctan(b ρ) − arctan(a ρ))/π on [a, b], ρ = √(C_w/C_b), n hidden units in one layer.
 
-    At the start, w ~ N(0, C_w) and b ~ N(0, C_b), for an input of one entry. A unit bends at −b/w, which is
-    1/ρ times a Cauchy number. a and b are the least and the largest instance, averaged over replicas. Source:
-    theory/regions-and-random-matrices#regions.
+    An input x has one entry. At the start, a unit computes σ(wx + β) with w ~ N(0, C_w) and β ~ N(0, C_b). It
+    bends at −β/w, which is 1/ρ times a Cauchy number. a and b are the least and the largest instance; the
+    line is averaged over replicas. Source: theory/regions-and-random-matrices#regions.
     """
 
     title: ClassVar[str] = "expected pieces of one layer"

@@ -16,8 +16,8 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 class PiecesWide(Line, frozen=True, tag="pieces-wide"):
     """E pieces on ℝ = N + 1 + o(N) for N hidden units in any number of layers, as their widths grow.
 
-    The line is for the start of a ReLU net of one variable in the scaling of He et al., C_w = 2, with biases.
-    Depth adds no pieces on average. The tent map composed L times has 2^L pieces with 3L units, but is far
+    The line is about the start of a ReLU net of one variable with biases, in the scaling of He et al., C_w =
+    2. Depth adds no pieces on average. The tent map composed L times has 2^L pieces with 3L units, but is far
     from a random start. Source: Kogan, Jananthan, Kepner 2025; theory/regions-and-random-matrices#regions.
     """
 

@@ -1,4 +1,4 @@
-"""The rank of weights that are equal for features that agree on all instances seen."""
+"""The rank of weights that are equal for features with equal values on all instances seen."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from engine.theory import (
 
 
 class RankDoubling(Line, frozen=True, tag="rank-doubling"):
-    """2^k: the maximal rank of the weights of all targets if an entry has two values.
+    """2^k: the maximal rank of the weights of all targets if every entry has one of two values.
 
-    A learner that treats all features alike, and starts with the same weight for all, cannot distinguish two
-    features that agree on k instances: exchanging the two features does not change the instances seen.
+    Some learners treat all features alike, and start with the same weight for all. They cannot distinguish
+    two features that agree on k instances: exchanging the two features does not change the instances seen.
     Features with the same k entries form at most 2^k classes, and every weight vector is constant on each
-    class. So the weight vectors lie in a space of at most 2^k dimensions. Multiplicative updates attain it;
-    gradient descent stays in a space of k dimensions. Source: the talk, "rank grows exponentially fast";
-    theory/hadamard#all-targets.
+    class. So the weight vectors lie in a space of at most 2^k dimensions. Multiplicative updates attain this
+    rank; gradient descent stays in a space of k dimensions. Source: the talk, "rank grows exponentially
+    fast"; theory/hadamard#all-targets.
     """
 
     title: ClassVar[str] = "doubling bound"

@@ -17,10 +17,10 @@ from engine.theory import At, Floats, Line, LineStructure, RotationInvariant, sh
 
 
 class HalfSpace(Line, frozen=True):
-    """Base of lines about the 0/1 error on labels sign(xᵀw*) of Gaussian x in d dimensions, after k examples.
+    """Base class of theory lines about the 0/1 error on labels sign(xᵀw*) of Gaussian x in d dimensions.
 
-    The error depends on α = k/(d − 1), because d − 1 directions carry noise. At finite d, measured errors are
-    nearer to the limit at this α than at k/d. Source: theory/symmetry#half-spaces.
+    After k examples, the error depends on α = k/(d − 1), because d − 1 directions carry noise. At finite d,
+    measured errors are nearer to the limit at this α than at k/d. Source: theory/symmetry#half-spaces.
     """
 
     measure: ClassVar[str] = "angle-error"
@@ -53,10 +53,10 @@ class HalfSpace(Line, frozen=True):
 
 
 class OfSolver(HalfSpace, frozen=True):
-    """Base of lines about the error of a solver, which bind that solver only."""
+    """Base class of theory lines about the error of one solver; they apply to this solver only."""
 
     solver: ClassVar[str]
-    """Kind of the solver."""
+    """Kind of this solver."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)
@@ -89,7 +89,10 @@ class RIBayes(HalfSpace, RotationInvariant, frozen=True, tag="ri-bayes"):
 
 
 def _at_each(error: Callable[[float], float], alphas: Floats) -> Floats:
-    """Return the error at every α, ½ at 0. Equal α are computed once, because `error` solves equations."""
+    """Return the error at every α; it is ½ at α = 0.
+
+    The error at equal α is computed once, because `error` solves equations.
+    """
     different, places = np.unique(alphas, return_inverse=True)
     errors = np.array([error(float(alpha)) if alpha > 0 else 0.5 for alpha in different])
     return errors[places].reshape(alphas.shape)

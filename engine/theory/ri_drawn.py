@@ -26,8 +26,8 @@ class RIDrawn(RotationInvariant, frozen=True, tag="ri-drawn"):
     Examples are drawn independently of the random signs of the Hadamard rows. So, given the draws, the labels
     of undrawn rows are fair coins, independent of everything drawn. The bound holds in expectation over the
     signs, for the draws of every replica. In expectation over the draws, it is c(1 − 1/d)^k, as in
-    `duplicates`. Gradient descent at η = 1/(2d) attains it for every sequence of draws. Source: WKA21 Thm 3
-    and App. A.
+    `duplicates`. Gradient descent with the rate η = 1/(2d) attains it for every sequence of draws. Source:
+    WKA21 Thm 3 and App. A.
     """
 
     title: ClassVar[str] = "bound on rows drawn"

@@ -21,14 +21,15 @@ from engine.theory import (
 class RIGaussian(RotationInvariant, frozen=True, tag="ri-gaussian"):
     """(1 − k/n)(1 − k/d): no rotation-invariant learner does better on Gaussian rows, or points of a sphere.
 
-    The bound holds in expectation over the instances, for a target with ‖w*‖ = 1 and square loss; least
-    squares attains it. An unseen row costs 1 − k/d and a share 1 − k/n of the n rows is unseen: (1 − k/d)²
-    for n = d. With label noise, it still holds, and `noise` is a stronger bound. Source: WKA21 Thms 6–7.
+    The bound holds in expectation over the instances, for a target with ‖w*‖ = 1 and square loss. Least
+    squares attains it. An unseen row costs 1 − k/d, and a share 1 − k/n of the n rows is unseen. For n = d,
+    the bound is (1 − k/d)². With label noise, it still holds, and `noise` is a stronger bound. Source: WKA21
+    Thms 6–7.
 
-    Proof: it requires independent rows with E xxᵀ = I and a rotation-invariant law. For an invariant learner,
-    w* is uniform on the sphere. Given k rows and labels, all signs of the component v of w* orthogonal to
-    these rows remain equally likely. So a prediction of xᵀw* for a new x costs at least E(xᵀv)² = E‖v‖² ≥ 1 −
-    k/d.
+    Proof: it requires independent rows with E xxᵀ = I and a rotation-invariant distribution. For an invariant
+    learner, w* is uniform on the sphere. Let v be the component of w* orthogonal to the k rows seen. Given
+    these rows and their labels, v and −v are equally likely. So a prediction of xᵀw* for a new x costs at
+    least E(xᵀv)² = E‖v‖² ≥ 1 − k/d.
     """
 
     title: ClassVar[str] = "bound on isotropic rows"

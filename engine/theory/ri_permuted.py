@@ -14,9 +14,9 @@ from engine.theory import At, Floats, LineStructure, RotationInvariant, only_squ
 class RIPermuted(RotationInvariant, frozen=True, tag="ri-permuted"):
     """1 − k/(d−1): no rotation-invariant learner does better on Hadamard rows in random order.
 
-    The bound holds in expectation over the order, noise and random labels, for square loss and one fixed
-    feature other than the constant feature. The labels are a balanced column sampled without replacement, and
-    orthogonal instances contain no information on it. Source: WKA21 Thm 5.
+    The bound holds in expectation over the order, noise and random labels. It requires square loss and one
+    fixed feature as the target, other than the constant feature. The labels are a balanced column sampled
+    without replacement, and orthogonal instances contain no information about it. Source: WKA21 Thm 5.
     """
 
     title: ClassVar[str] = "bound in random order"

@@ -23,9 +23,9 @@ class RISigned(RotationInvariant, frozen=True, tag="ri-signed"):
 
     The bound holds in expectation over the signs, noise and random labels, for every loss with a constant c
     (1 for square, hinge and exponential, ln 2 for logistic). The labels of unseen rows are fair coins, and
-    orthogonal rows contain no information on one another. The labels of a target of several features do not
-    all have size 1; then the bound holds for square loss, in expectation over the order too. Source: WKA21
-    Thm 3.
+    orthogonal rows contain no information about one another. The labels of a target of several features do
+    not all have size 1. For such targets, the bound holds for square loss, in expectation over the order too.
+    Source: WKA21 Thm 3.
     """
 
     title: ClassVar[str] = "rotation-invariant bound"

@@ -13,7 +13,7 @@ from engine.theory import LineStructure
 from engine.theory.ri_bayes import OfSolver
 
 NEAR = 0.01
-"""Largest relative distance of a penalty from the best penalty; the error changes only by its square."""
+"""Largest relative deviation of a penalty from the best one; the error changes only by its square."""
 
 
 class RidgeLimit(OfSolver, frozen=True, tag="ridge-limit"):

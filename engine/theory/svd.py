@@ -1,4 +1,4 @@
-"""The lower bound by singular values of the targets."""
+"""The lower bound for a linear neuron started at 0, by the singular values of the labels of all targets."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from engine.theory import At, Floats, Line, LineStructure, several_targets, stay
 
 
 class SVD(Line, frozen=True, tag="svd"):
-    """(1/nm) Σ_{i>k} s_i(Y)²: one linear neuron started at 0, averaged over m targets, on any matrix.
+    """(1/nm) Σ_{i>k} s_i(Y)²: least loss of one linear neuron started at 0, over m targets, on any matrix.
 
-    After k examples, the m weight vectors lie in the span of k instances, so their predictions are a matrix
-    of rank k, and no rank-k matrix is closer to the labels Y. It holds for the given labels, not only in
-    expectation, and for any feature map. All d Hadamard targets give 1 − k/d. Source: WV05; WKA21 Thm 9.
+    After k examples, the m weight vectors lie in the span of k instances. So their predictions are a matrix
+    of rank k, and no rank-k matrix is closer to the labels Y. The bound holds for the given labels, not only
+    in expectation, and for any feature map. All d Hadamard targets give 1 − k/d. Source: WV05; WKA21 Thm 9.
     """
 
     title: ClassVar[str] = "singular-value bound"

@@ -11,7 +11,7 @@ from engine.theory import At, Floats, Line, LineStructure, several_targets, stay
 
 
 class SVDDoubled(Line, frozen=True, tag="svd-doubled"):
-    """1 − (k+1)/d: one linear neuron from any start, averaged over the targets [H, −H].
+    """1 − (k+1)/d: least loss of one linear neuron from any start, averaged over the targets [H, −H].
 
     After k examples, the weight vectors of all targets lie in the span of k instances and of the start that
     they share, so their predictions have rank k + 1. The loss is at least (1/nm) Σ_{i>k+1} s_i(Y)² on any

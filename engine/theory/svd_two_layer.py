@@ -20,13 +20,14 @@ from engine.theory import (
 
 
 class SVDTwoLayer(Line, frozen=True, tag="svd-two-layer"):
-    """1 − (2k+1)/d: two fully connected linear layers from any start, averaged over the targets [H, −H].
+    """1 − (2k+1)/d: least loss of two linear layers from any start, averaged over the targets [H, −H].
 
-    Every step adds a multiple of w₂xᵀ to W₁ and a multiple of W₁x to w₂. So after k examples, the weights
-    W₁ᵀw₂ of all targets lie in the span of x_t, of A x_t and of W₁(0)ᵀw₂(0), where A = W₁(0)ᵀW₁(0), and have
-    rank at most 2k + 1. The bound is (1/nm) Σ_{i>2k+1} s_i(Y)² on any matrix, for the given labels, any start
-    shared by the targets and any feature map. The conjecture with k + 1 in place of 2k + 1 fails for a φ and
-    a start constructed for this purpose: `two-layer-gap`. Source: WKA21 Thm 12.
+    The layers are fully connected. Every step adds a multiple of w₂xᵀ to W₁ and a multiple of W₁x to w₂. So
+    after k examples, the weights W₁ᵀw₂ of all targets lie in the span of x_t, of A x_t and of W₁(0)ᵀw₂(0),
+    where A = W₁(0)ᵀW₁(0). Their rank is at most 2k + 1. The bound is (1/nm) Σ_{i>2k+1} s_i(Y)² on any matrix,
+    for the given labels, any start shared by the targets and any feature map. A conjecture has k + 1 in place
+    of 2k + 1. It fails for a feature map and a start constructed for this purpose: `two-layer-gap`. Source:
+    WKA21 Thm 12.
     """
 
     title: ClassVar[str] = "two-layer bound"

@@ -1,4 +1,4 @@
-"""The mean of the tangent kernel of an instance with itself at the start."""
+"""The mean, at the start, of the tangent kernel of an instance with itself."""
 
 from __future__ import annotations
 

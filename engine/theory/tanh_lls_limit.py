@@ -13,8 +13,9 @@ from engine.spec.experiment import Setup
 from engine.theory import At, Floats, Line, LineStructure, only_square, shown_once
 
 REACH, POINTS = 12.0, 481
-"""End of the integration range in standard deviations, and its points; the trapezoidal error is below
-rounding."""
+"""End of the integration range in standard deviations, and number of its points. The error of the trapezoidal
+rule is below rounding.
+"""
 
 
 class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
@@ -62,7 +63,7 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
 
 
 def unseen(rho: Floats) -> Floats:
-    """Return mmse(ρ/(1 − ρ)) for every ρ, the cost of an unseen row; 0 from ρ = 1 on."""
+    """Return mmse(ρ/(1 − ρ)) for every ρ, the cost of an unseen row; it is 0 for ρ ≥ 1."""
     costs = np.zeros(len(rho))
     under = rho < 1
     s = (rho[under] / (1 - rho[under]))[:, None]

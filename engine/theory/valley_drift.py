@@ -18,8 +18,8 @@ class ValleyDrift(Line, frozen=True, tag="valley-drift"):
     Across the valley L = λ(v) u², the noise keeps ⟨u²⟩ = ησ²/(1 − ηλ), and the mean gradient along the floor
     is λ′(v)⟨u²⟩. With α = 2σ², the ratio of the gradients' covariance to the Hessian 2λ, the drift is the
     paper's −η²(α/2)λ′/(1 − ηλ). The solution satisfies ((1 − η)/2) ln v² − ηv²/2 = c − 2η²σ²k, so v² is a
-    Lambert function. At the start, where u = 0, the measured drift lags behind; u is 0 on average. Source:
-    Wei, Schwab 2019; theory/noise-of-sgd#valleys.
+    Lambert function. At the start, u = 0, so the measured drift first lags behind the line. u is 0 on
+    average. Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
     """
 
     title: ClassVar[str] = "drift along the valley"

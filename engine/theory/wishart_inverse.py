@@ -16,8 +16,8 @@ from engine.theory.marchenko_pastur import fewer_gaussian_rows
 class WishartInverse(Line, frozen=True, tag="wishart-inverse"):
     """d/(d − n − 1): the mean of 1/λ over the eigenvalues of XXᵀ/d, for n ≤ d − 2 Gaussian rows.
 
-    It tends to 1/(1 − α), α = n/d: least squares amplifies noise without bound as n nears d. With n = d − 1
-    rows or more, the mean is infinite. Source: theory/regions-and-random-matrices#random-matrices.
+    It tends to 1/(1 − α), α = n/d: least squares amplifies noise without bound as n approaches d. For n = d −
+    1 rows or more, the mean is infinite. Source: theory/regions-and-random-matrices#random-matrices.
     """
 
     title: ClassVar[str] = "inverse Wishart mean"

@@ -1,4 +1,4 @@
-"""The number of cells into which lines cut a plane."""
+"""The number of cells into which straight lines cut a plane."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class Zaslavsky(Line, frozen=True, tag="zaslavsky"):
-    """1 + n + n(n − 1)/2 = Σ_{i ≤ 2} C(n, i): the cells of n lines in general position on a plane.
+    """1 + n + n(n − 1)/2 = Σ_{i ≤ 2} C(n, i): the cells of n straight lines in general position on a plane.
 
     It holds with probability 1 at the start of a net with one hidden layer of n units and C_b > 0. Source:
     Zaslavsky 1975; theory/regions-and-random-matrices#regions.

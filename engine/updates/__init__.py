@@ -1,4 +1,8 @@
-"""Update rules: how parameters move along a gradient. A rule sees no data, no loss and no graph."""
+"""Update rules: how parameters move along a gradient. A rule sees no data, no loss and no graph.
+
+A rule moves all nets that are trained side by side. They form the batch, the first dimension B of every
+tensor.
+"""
 
 from __future__ import annotations
 
@@ -19,40 +23,43 @@ from engine.losses import Loss
 from engine.problems.matrices import Matrix
 
 State = dict[str, Params]
-"""State of a rule between steps: named tensors, each shaped like the parameters."""
+"""State of a rule between steps. For each named quantity, it has one tensor per parameter."""
 
 Rates = dict[str, "float | torch.Tensor"]
-"""The rate η of every parameter: the rule's `lr` times the learner's rate of that layer.
+"""Rate η of each parameter: the rule's `lr`, multiplied by the learner's rate for that layer.
 
 A tensor holds one rate per member of the batch and has as many dimensions as the parameter.
 """
 
 Evaluate = Callable[[Params, int], "tuple[torch.Tensor, Params]"]
-"""Function of the parameters [1, …] of a net, and of its number in the batch, for the examples of a step.
+"""Function that computes the loss and the gradients of one net on the examples of the current step.
 
-It returns the loss of the net and the gradients [1, …].
+Its arguments are the parameters [1, …] of the net, and the number of the net in the batch. It returns the
+loss and the gradients [1, …].
 """
 
 ScalarStep = Callable[
     ["torch.Tensor", "float | torch.Tensor", "torch.Tensor"], "tuple[torch.Tensor, torch.Tensor]"
 ]
-"""The step of a rule that moves a linear neuron by multiples of the examples: w ← w − s x for g = c x. Its
-arguments are c for examples in order [K, …], and the rate and the memory of every batch member; the memory is
-0 at first. It returns s [K, …] and the memory after the last example. Rules that treat features differently
-may have such a step only on examples of ±1.
+"""Step of a rule that adds multiples of the examples to the weights of a linear neuron.
+
+For gradients g = c x, the step is w ← w − s x. The arguments are c for the examples in order [K, …], and the
+rate and the memory of every batch member. The memory is 0 at first. The function returns s [K, …] and the
+memory after the last example. Rules that treat features differently may have such a step only for examples
+with entries ±1.
 """
 
 BEST: Literal["best"] = "best"
-"""Word for the oracle-tuned rate: the rate whose curve has the least mean."""
+"""Value of a rate field that stands for the oracle-tuned rate: the rate whose curve has the smallest mean."""
 
 GRID = tuple(2.0**exponent for exponent in range(-14, 3))
-"""Rates among which the best one is chosen."""
+"""Rates among which the oracle-tuned rate is chosen."""
 
 ROUNDING = 256
-"""Units of rounding of the largest size up to which a size counts as rounding."""
+"""Sizes up to ROUNDING · ε times the largest size count as rounding errors, for machine epsilon ε."""
 
 MOST_RATES = 128
-"""Largest number of rates of a learner: each is a curve, and a row of the table."""
+"""Largest number of rates of a learner. Each rate adds a curve to charts and a row to the learner table."""
 
 Rate = Annotated[
     Positive | Annotated[tuple[Positive, ...], Meta(min_length=1, max_length=MOST_RATES)] | Literal["best"],
@@ -62,16 +69,19 @@ Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: 
 
 
 class UpdateStructure(NamedTuple):
-    """Properties that a rule declares of its steps. With the defaults, no theorem applies to it."""
+    """Properties of a rule's steps, as declared by the rule. With the defaults, no theorem applies to it."""
 
     learner_kind: LearnerKind = "other"
-    """Kind of the learners that the rule trains, unless their architecture decides."""
+    """Kind of the learners that the rule trains, for architectures that do not have a kind of their own."""
 
     continuous: bool = True
-    """Whether small changes of gradients change a step only a little; signs jump, and so amplify rounding."""
+    """Whether a small change of the gradients changes a step only a little.
+
+    Rules with signs are not continuous: signs jump, and so amplify rounding errors.
+    """
 
     own_start: bool = False
-    """Whether `start` may replace the weights of the architecture."""
+    """Whether `start` may replace the initial weights of the architecture."""
 
     weights_of_state: bool = False
     """Whether `step` computes the weights from its state alone."""
@@ -83,43 +93,53 @@ class UpdateStructure(NamedTuple):
     """Whether every layer moves within the span of its gradients so far, with one rate per layer."""
 
     columnwise: bool = False
-    """Whether an entry moves only by its own gradients, so that inputs with gradient 0 can be omitted."""
+    """Whether the step of an entry depends only on that entry's gradients.
+
+    Inputs with gradient 0 can then be omitted.
+    """
 
     layerwise: bool = False
-    """Whether a layer moves only by its own gradients and weights. Other layers may only decide which
-    gradients count as rounding.
+    """Whether the step of a layer depends only on that layer's gradients and weights.
+
+    Other layers may still decide which gradients count as rounding errors.
     """
 
     entries_alike: bool = False
-    """Whether exchanging two entries, even of different layers, only exchanges their steps."""
+    """Whether exchanging two entries of parameters, even of different layers, only exchanges their steps."""
 
     by_factors: bool = False
-    """Whether `step` along g is `multiply` with the factors e^(−η g)."""
+    """Whether a `step` along g equals `multiply` with the factors e^(−η g)."""
 
     by_operators: bool = False
-    """Whether `start` and the declared steps use operators only, so that they also work on numpy arrays."""
+    """Whether `start` and the declared steps use only arithmetic operators.
+
+    They then also work on numpy arrays.
+    """
 
     invariance_of_vectors: Verdict | None = None
-    """Verdict for architectures whose layers are single vectors; None if `invariance` gives it."""
+    """Verdict for architectures whose layers are single vectors, or None if `invariance` gives it."""
 
     stable_up_to: float | None = None
-    """Least η S at which full-batch steps on a quadratic of curvature S diverge; None if it is not known."""
+    """Smallest η S at which full-batch steps on a quadratic of curvature S diverge, or None if unknown."""
 
     automatic: float | None = None
-    """c if steps are those of automatic gradient descent on c times the loss; None for other rules."""
+    """Factor c if steps are those of automatic gradient descent on c times the loss. None for other rules."""
 
     mini_batch: int | None = None
-    """Number of examples in its gradients; None for all examples of the protocol."""
+    """Number of examples in each gradient. None stands for all examples of the protocol."""
 
     observes: Literal["slopes", "curvature"] | None = None
-    """Signals that are sent back through every layer to `observe` before every step: slopes L' of the loss,
-    or roots √L'' of its second derivative. None for a rule that only sees gradients."""
+    """Signals that are sent back through every layer and passed to `observe` before each step.
+
+    `slopes` are the derivatives L' of the loss, and `curvature` stands for the roots √L'' of its second
+    derivative. None is for rules that use gradients only.
+    """
 
     evaluates: bool = False
-    """Whether a step needs losses and gradients at further parameters, by the function of `evaluating`."""
+    """Whether a step computes losses and gradients at other parameters, by the function from `evaluating`."""
 
     net_by_net: bool = False
-    """Whether a step moves one net after the other, not all nets of the batch together."""
+    """Whether a step moves the nets of the batch one after another instead of all together."""
 
     matrices: int = 0
     """Number of float64 matrices [d, d] per batch member that a step holds for a parameter with d inputs."""
@@ -128,14 +148,17 @@ class UpdateStructure(NamedTuple):
     """Number of further float64 matrices [h, h] that a step holds for a parameter with h outputs."""
 
     columns: int | None = None
-    """Number of inputs per block of columns, if every block has its own matrices.
+    """Number of inputs per block of columns, for rules with separate matrices for each block.
 
     None if all columns form one block.
     """
 
 
 class Update(Part, frozen=True):
-    """A pure pair of functions: `start` prepares parameters and state, `step` moves them along a gradient."""
+    """Update rule: `start` prepares parameters and state, and `step` moves them along a gradient.
+
+    All methods are pure functions.
+    """
 
     declares: ClassVar[frozenset[str]] = frozenset(
         (
@@ -160,48 +183,59 @@ class Update(Part, frozen=True):
         return UpdateStructure(own_start=type(self).start is not Update.start)
 
     def response(self, steps: int) -> NDArray[np.float64] | None:
-        """Return ρ_1 … ρ_steps, if w after k gradients is w₀ − η Σ_j ρ_(k−j+1) g_j for every k; else None.
+        """Return the step response ρ_1 … ρ_steps of a linear rule, or None for other rules.
 
-        A single gradient 1 has moved a weight by −η ρ_m after m steps, including its own. Responses exist for
-        linear rules that treat all steps alike, and that do not move without gradients.
+        After k gradients, the weights are w₀ − η Σ_j ρ_(k−j+1) g_j, for every k. A single gradient of 1
+        therefore moves a weight by −η ρ_m in m steps, including its own step. Responses exist for linear
+        rules that treat all steps alike and do not move without gradients.
         """
         return None
 
     def exponentiated_rate(self, architecture: Architecture) -> float | None:
-        """Return η if the rule multiplies all weights by exp(−η g), exactly or for small η, from w = 1/d."""
+        """Return η if the rule multiplies all weights by exp(−η g) from w = 1/d, or None for other rules.
+
+        The product may hold exactly, or only for small η.
+        """
         return None
 
     @property
     def mirror(self) -> Mirror | None:
-        """Gradient flow that the rule follows with small rates; None if it follows none."""
+        """Gradient flow that the rule follows at small rates, or None if there is none."""
         return None
 
     def refuses(self, architecture: Architecture) -> str | None:
-        """Return the reason why this rule cannot train this architecture; None if it can."""
+        """Return the reason why this rule cannot train this architecture, or None if it can."""
         return None
 
     def refuses_features(self, d: int) -> str | None:
-        """Return the reason why this rule cannot move weights of d features; None if it can."""
+        """Return the reason why this rule cannot move weights of d features, or None if it can."""
         return None
 
     def refuses_loss(self, loss: Loss) -> str | None:
-        """Return the reason why this rule does not fit this loss; None if it does."""
+        """Return the reason why this rule cannot be used with this loss, or None if it can."""
         return None
 
     def start(self, params: Params) -> tuple[Params, State]:
-        """Return the parameters at k = 0, which may differ from the given ones, and the first state."""
+        """Return the parameters and the state before the first step.
+
+        The parameters may differ from those of the architecture, `params`.
+        """
         return params, {}
 
     def observe(self, signals: dict[str, LayerSignals], shares: torch.Tensor, state: State) -> State:
-        """Return the state of a rule that `observes`, updated by the signals through the layers.
+        """Return the state after the rule has observed the signals through the layers.
 
-        They belong to the same examples and parameters as the gradients of the next step. `shares` [B, n] or
-        [1, 1] are the weights of the examples in the mean.
+        Only rules with `observes` implement this method. The signals belong to the same examples and
+        parameters as the gradients of the next step. `shares` [B, n] or [1, 1] are the weights of the
+        examples in the mean.
         """
         raise NotImplementedError
 
     def evaluating(self, evaluate: Evaluate, state: State) -> State:
-        """Return the state of a rule that `evaluates`, with the function that its next step calls."""
+        """Return the state with `evaluate`, the function that the next step calls.
+
+        Only rules with `evaluates` implement this method.
+        """
         raise NotImplementedError
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:
@@ -209,44 +243,52 @@ class Update(Part, frozen=True):
         raise NotImplementedError
 
     def pause(self, active: torch.Tensor, state: State) -> State:
-        """Return the state for a step whose effect on nets that are not `active` [N] is dropped."""
+        """Return the state for a step that only moves the `active` nets [N].
+
+        The caller discards what the step does to other nets.
+        """
         return state
 
     def choose(self, active: torch.Tensor, new: State, old: State) -> State:
-        """Return the new state of the nets that are `active` [N], and the old state of the others."""
+        """Return the new state for `active` nets [N], and the old state for all other nets."""
         return {name: chosen(active, tensors, old[name]) for name, tensors in new.items()}
 
     def multiply(self, params: Params, factors: Params, state: State) -> tuple[Params, State]:
-        """Return parameters and state after a step with these factors, which it may overwrite."""
+        """Return parameters and state after a step with these factors. The step may overwrite `factors`."""
         raise NotImplementedError
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        """Return whether steps commute with rotations of instances from this family, and why.
+        """Return whether steps commute with rotations of the instances, and why.
 
-        Steps that commute with permutations of the inputs of a layer also commute with permutations of its
-        units. `single`: whether every gradient belongs to a single example.
+        If steps commute with permutations of a layer's inputs, they also commute with permutations of its
+        units.
+
+        Args:
+            matrix: the data matrix that provides the instances.
+            single: whether every gradient belongs to a single example.
         """
         reason = f"{self.kind} does not declare that its steps rotate with the instances"
         return Verdict(False, reason, undecided=True)
 
     def multiplicative_step(self, architecture: Architecture) -> MultiplicativeStep | None:
-        """Return the rule as a step that multiplies the weights of an architecture; None for other rules."""
+        """Return the rule as a step that multiplies weights of this architecture, or None for other rules."""
         return None
 
     def scalar_step(self, architecture: Architecture) -> ScalarStep | None:
-        """Return the rule as a step that adds multiples of single examples; None for other rules."""
+        """Return the rule as a step that adds multiples of single examples, or None for other rules."""
         return None
 
     def invariant_counterpart(self) -> Update:
-        """Return the rotation-invariant rule that this rule equals, if it is invariant "on this data".
+        """Return a rotation-invariant rule with the same steps, for a rule that is invariant "on this data".
 
-        The certificate trains this counterpart on rotated instances. By default, it is the rule itself.
+        The empirical invariance test trains this counterpart on rotated instances. By default, it is the rule
+        itself.
         """
         return self
 
 
 class Plain(Update, frozen=True):
-    """Base of rules whose steps are w ← w − η g."""
+    """Base class of rules whose steps are w ← w − η g."""
 
     def structure(self) -> UpdateStructure:
         return (
@@ -272,10 +314,10 @@ class Plain(Update, frozen=True):
 
 
 class MultiplicativeUpdate(Update, frozen=True):
-    """Base of rules that use a gradient g only in the factors e^(−η g).
+    """Base class of rules that use a gradient g only in the factors e^(−η g).
 
-    The gradient of an example with entries ±1 has only two such factors per weight vector, which saves the
-    exponential of every entry.
+    If the entries of an example are ±1, all weights of a vector share two such factors. Two exponentials then
+    replace the exponential of every entry.
     """
 
     def structure(self) -> UpdateStructure:
@@ -287,12 +329,12 @@ class MultiplicativeUpdate(Update, frozen=True):
 
 
 class Diagonal(Update, frozen=True):
-    """Base of rules that divide each gradient entry by a size of its past entries.
+    """Base class of rules that divide each entry of a gradient by a size of its past values.
 
-    With `shared`, all inputs of a unit of the first layer use the mean of their squares, [B, h, 1]. The
-    unit's steps are then multiples of gradients and commute with rotations. On single ±1 examples, squares
-    are equal within a unit, so both variants agree. Such rules declare `by_sizes` as their `invariance`.
-    Source: theory/symmetry#rotation-invariance.
+    With `shared`, all inputs of a first-layer unit use the mean of their squared gradients, [B, h, 1]. The
+    unit's steps are then multiples of gradients and commute with rotations. On single ±1 examples, the
+    squares within a unit are equal, so both variants agree. These rules return `by_sizes` as their
+    `invariance`. Source: theory/symmetry#rotation-invariance.
     """
 
     shared: Annotated[
@@ -303,7 +345,11 @@ class Diagonal(Update, frozen=True):
         return super().structure()._replace(learner_kind="gradient" if self.shared else "coordinate")
 
     def squares(self, gradients: Params) -> Params:
-        """Return the squares g² that scale the rates, shaped like the gradients, or one per unit."""
+        """Return the squares g² that scale the rates.
+
+        They have the shapes of the gradients. With `shared`, the first layer has one mean square per unit
+        instead.
+        """
         squared = {layer: g.square() for layer, g in gradients.items()}
         if self.shared:
             first = next(iter(squared))
@@ -311,7 +357,7 @@ class Diagonal(Update, frozen=True):
         return squared
 
     def no_squares(self, params: Params) -> Params:
-        """Return the sum of squares before the first gradient, 0."""
+        """Return zeros with the shapes of `squares`: the sum before the first gradient."""
         none = zeros(params)
         if self.shared:
             first = next(iter(none))
@@ -352,7 +398,10 @@ def moved(w: torch.Tensor, rate: float | torch.Tensor, direction: torch.Tensor) 
 def moved_by(
     w: torch.Tensor, rate: float | torch.Tensor, scale: torch.Tensor, direction: torch.Tensor
 ) -> torch.Tensor:
-    """Return w − η s v for a direction v and a number s per member, shaped to multiply it."""
+    """Return w − η s v for a direction v and a number s per batch member.
+
+    `scale` must have a shape that broadcasts to `direction`.
+    """
     if isinstance(rate, float):
         return torch.addcmul(w, scale, direction, value=-rate)
     return w - rate * scale * direction
@@ -364,14 +413,17 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
 
 
 def rounding(sizes: Params) -> Params:
-    """Return the size [B, 1, …] up to which entries [B, …] count as rounding of the largest entry."""
+    """Return the size [B, 1, …] up to which entries [B, …] count as rounding errors of the largest entry.
+
+    The largest entry is that of all layers of a batch member.
+    """
     by_layer = [size.flatten(1).amax(1) for size in sizes.values()]
     least = ROUNDING * torch.finfo(by_layer[0].dtype).eps * torch.stack(by_layer).amax(0)
     return {layer: per_member(least, size) for layer, size in sizes.items()}
 
 
 def norms(params: Params) -> Params:
-    """Return the Euclidean norm of every parameter and batch member, shaped [B, 1, …] to divide it."""
+    """Return the Euclidean norm of each parameter and batch member, [B, 1, …]."""
     lengths = {}
     for layer, w in params.items():
         norm = torch.linalg.vector_norm(w.flatten(1), dim=1)
@@ -380,9 +432,10 @@ def norms(params: Params) -> Params:
 
 
 def with_direction(gradients: Params) -> Params:
-    """Return whether each gradient is more than rounding of the largest of its batch member, [B, 1, …].
+    """Return whether the gradient of each layer is more than a rounding error, [B, 1, …].
 
-    A gradient that is only rounding has no direction, and must not become a step of full length.
+    Rounding errors are measured against the largest gradient of the batch member. A gradient that is only a
+    rounding error has no direction, and must not become a step of full length.
     """
     lengths = norms(gradients)
     largest = torch.stack([length.flatten() for length in lengths.values()]).amax(0)
@@ -393,7 +446,7 @@ def with_direction(gradients: Params) -> Params:
 
 
 def steps_taken(params: Params) -> Params:
-    """Return a step counter, 0, for every parameter and batch member, [B, 1, …] in float64."""
+    """Return step counters that start at 0, one per parameter and batch member, [B, 1, …] in float64."""
     return {
         layer: torch.zeros(len(w), *[1] * (w.dim() - 1), dtype=torch.float64, device=w.device)
         for layer, w in params.items()
@@ -401,13 +454,13 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Return equal positive weights w₀, or weights with the sum `total` if w₀ is None."""
+    """Return equal positive weights: w₀ each, or with the sum `total` if `w0` is None."""
     return {layer: 0 * w + (w0 or total / w.shape[-1]) for layer, w in params.items()}
 
 
 def reweighted(w: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
     """Return w ⊙ exp(exponents), divided by its sum over the last dimension."""
-    largest = exponents.amax(-1, keepdim=True)  # a common factor, which keeps exp within range
+    largest = exponents.amax(-1, keepdim=True)  # a common factor keeps exp within range, and cancels below
     products = w * torch.exp(exponents - largest)
     return products / products.sum(-1, keepdim=True)
 
@@ -427,12 +480,12 @@ def zeros(params: Params) -> Params:
 
 
 def as_matrix(w: torch.Tensor) -> torch.Tensor:
-    """Return a parameter [B, …, d] as a matrix [B, h, d] per batch member; a vector has h = 1."""
+    """Return a parameter [B, …, d] as matrices [B, h, d], one per batch member. A vector has h = 1."""
     return w.reshape(len(w), -1, w.shape[-1])
 
 
 def only_linear(rule: Update, architecture: Architecture) -> str | None:
-    """Return the reason why a rule that sets its own start cannot train this architecture; None if it can."""
+    """Return why a rule that sets its own start cannot train this architecture, or None if it can."""
     if architecture.structure().trains_weights:
         return None
     return (
@@ -442,7 +495,7 @@ def only_linear(rule: Update, architecture: Architecture) -> str | None:
 
 
 def only_layers(rule: Update, architecture: Architecture) -> str | None:
-    """Refuse architectures that do not return the signals of their layers."""
+    """Return why a rule that needs signals of layers cannot train this architecture, or None if it can."""
     if architecture.structure().layered:
         return None
     return (
@@ -452,7 +505,10 @@ def only_layers(rule: Update, architecture: Architecture) -> str | None:
 
 
 def only_mistakes(rule: Update, loss: Loss) -> str | None:
-    """Refuse losses with a slope on correct predictions, for a mistake-driven rule."""
+    """Return why a mistake-driven rule cannot use this loss, or None if it can.
+
+    The loss must have slope 0 on correct predictions.
+    """
     if loss.kind == "mistake":
         return None
     return (
@@ -462,17 +518,17 @@ def only_mistakes(rule: Update, loss: Loss) -> str | None:
 
 
 class Mirror(NamedTuple):
-    """The flow dθ/dt = −∂L/∂w that a rule follows for a small rate η, with the time t = η · step.
+    """Flow dθ/dt = −∂L/∂w that a rule follows for a small rate η, with time t = η · step.
 
     The weights w are a function of the dual weights θ: θ = w for gradient descent, θ = ln w for EGU. Source:
     KW97; theory/conventions#update-rules.
     """
 
     dual: Callable[[Params, dict[str, Params]], Params]
-    """θ as a function of the parameters and the state at the start."""
+    """Function that returns θ for the initial parameters and the initial state."""
 
     primal: Callable[[Params], Params]
-    """w as a function of θ."""
+    """Function that returns w for θ."""
 
 
 EUCLIDEAN = Mirror(lambda params, _: params, lambda dual: dual)
@@ -480,18 +536,19 @@ EUCLIDEAN = Mirror(lambda params, _: params, lambda dual: dual)
 
 
 class MultiplicativeStep(NamedTuple):
-    """Multiplicative steps along g = c x of a learner that predicts xᵀ(a^L − b^L).
+    """Multiplicative step of a learner that predicts xᵀ(a^L − b^L), along a gradient g = c x.
 
-    For x_i = ±1, a_i is multiplied by the factor of this sign, and b_i (if there is a b) by the factor of the
-    other sign. The factor is e^(−s η c) or 1 − s η c for +1, and e^(s η c) or 1 + s η c for −1.
+    Each entry of x is ±1. The step multiplies a_i by the factor of the sign of x_i. If there is a vector b,
+    the step multiplies b_i by the factor of the opposite sign. The factor is e^(−s η c) or 1 − s η c for +1,
+    and e^(s η c) or 1 + s η c for −1.
     """
 
     exponential: bool
     scale: float = 1.0
-    """s."""
+    """Factor s of the rate."""
     power: int = 1
-    """L, 1 or 2: a^L and b^L are multiplied by these powers of the factors."""
+    """Exponent L, which is 1 or 2. A step multiplies a^L and b^L by the L-th powers of the factors."""
     halves: Callable[[Params, dict[str, Params]], tuple[torch.Tensor, ...]] = lambda params, _: (
         *params.values(),
     )
-    """a and b, or a only, [B, d], as functions of the parameters and the state at the start."""
+    """Function of the initial parameters and state that returns a and b, or a only, [B, d]."""

@@ -15,17 +15,18 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure, even, only_linear, reweighted
 
 LARGEST_EDGE = 1 - 1e-6
-"""Largest edge that is used, because a perfect weak hypothesis would have an infinite vote."""
+"""Largest edge that is used, because a perfect weak hypothesis would get an infinite vote."""
 
 
 class AdaBoost(Update, frozen=True, tag="adaboost"):
-    """AdaBoost on the side of the examples: D_i ← D_i exp(−α g_i)/Z, where the g_i are margins, from D = 1/d.
+    """AdaBoost for the weights of the examples: D_i ← D_i exp(−α g_i)/Z with margins g_i, from D = 1/d.
 
-    The d weights D are those of d training examples, and every step uses a weak hypothesis h. Its margin on
-    example i, 1 if h is right and −1 if it is wrong, is g_i: −y x_i for hinge loss on ±1. The edge of h is γ
-    = Σ_i D_i g_i, and its vote is α = ½ ln((1 + γ)/(1 − γ)). After the step, the edge of h is 0. With a
-    constant `vote`, the rule is EG at this rate. The rule `coordinate` on exponential loss is AdaBoost on the
-    side of the votes. Source: Freund, Schapire 1997; Schapire, Singer 1999; theory/conventions#update-rules.
+    The d weights D belong to d training examples, and every step uses a weak hypothesis h. The margin g_i of
+    h on example i is 1 if h is right, and −1 if h is wrong. For hinge loss on ±1, g_i = −y x_i. The edge of h
+    is γ = Σ_i D_i g_i, and its vote is α = ½ ln((1 + γ)/(1 − γ)). After the step, the edge of h is 0. With a
+    constant `vote`, the rule equals EG at this rate. The votes themselves are the weights of the rule
+    `coordinate` on exponential loss. Source: Freund, Schapire 1997; Schapire, Singer 1999;
+    theory/conventions#update-rules.
     """
 
     vote: Annotated[
@@ -50,7 +51,7 @@ class AdaBoost(Update, frozen=True, tag="adaboost"):
         return new, state
 
     def _votes(self, w: torch.Tensor, margins: torch.Tensor) -> float | torch.Tensor:
-        """Return the constant vote, or the vote for every edge [B, …, 1]."""
+        """Return the constant vote, or else one vote per edge, [B, …, 1]."""
         if self.vote is not None:
             return self.vote
         edges = (w * margins).sum(-1, keepdim=True)

@@ -16,10 +16,10 @@ from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, as_mat
 class Adafactor(Diagonal, frozen=True, tag="adafactor"):
     """Adafactor: u_ij = g_ij / √(R_i C_j / mean R), w ← w − η u / max(1, rms(u)) for every layer.
 
-    R and C are averages of the means of g² + ε over the rows and over the columns of a layer. After t steps,
-    the last step has the share t^(−c) in these averages. For a single row, R_i C_j / mean R = C_j, as in
-    RMSProp. Rates do not depend on weights; torch multiplies them by max(10⁻³, rms(w)) min(1, 1/(η√t)).
-    Source: Shazeer, Stern 2018 (with ε = 1e-30); theory/symmetry#modern-optimizers.
+    R_i is a running average of the mean of g² + ε over row i of a layer, and C_j the same for column j. At
+    step t, the newest mean has the weight t^(−c) in the running averages. For a single row, R_i C_j / mean R
+    = C_j, as in RMSProp. Rates do not depend on weights; torch multiplies them by max(10⁻³, rms(w)) min(1,
+    1/(η√t)). Source: Shazeer, Stern 2018 (with ε = 1e-30); theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.00390625
@@ -50,7 +50,7 @@ class Adafactor(Diagonal, frozen=True, tag="adafactor"):
             share = (steps[layer] ** -self.memory).view(-1, 1, 1).to(g.dtype)
             rows[layer] = torch.lerp(state["R"][layer], squares.mean(2, keepdim=True), share)
             columns[layer] = torch.lerp(state["C"][layer], squares.mean(1, keepdim=True), share)
-            # R_i/mean R first: a product of two sizes may be below what float32 has
+            # Divide R_i by mean R first: the product R_i C_j may underflow in float32.
             u = g * (rows[layer] / rows[layer].mean(1, keepdim=True)).rsqrt() * columns[layer].rsqrt()
             rms = u.square().mean((1, 2), keepdim=True).sqrt()
             directions[layer] = (u / rms.clamp(min=1.0)).view_as(gradients[layer])

@@ -16,9 +16,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
     """Full-matrix AdaGrad: A ← A + g gᵀ, w ← w − η A^(−1/2) g, from A = ε I.
 
-    A matrix W [h, d] has one A [d, d] over its inputs, A ← A + GᵀG, and changes by η G A^(−1/2). If x becomes
-    Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Each step requires an eigendecomposition in
-    float64, O(d³). Source: Duchi, Hazan, Singer 2011; theory/conventions#update-rules.
+    A matrix W [h, d] has one matrix A [d, d] for its inputs. A then changes to A + GᵀG, and W changes by −η G
+    A^(−1/2). If x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Each step requires an
+    eigendecomposition in float64, O(d³). Source: Duchi, Hazan, Singer 2011; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.0884
@@ -41,9 +41,9 @@ class AdaGradFull(Update, frozen=True, tag="adagrad-full"):
         for layer, w in params.items():
             G = as_matrix(gradients[layer]).double()  # [B, h, d]
             total[layer] = state["A"][layer] + G.mT @ G
-            finite = total[layer].isfinite().all((1, 2))[:, None, None]  # not once a learner has diverged
+            finite = total[layer].isfinite().all((1, 2))[:, None, None]  # False once a learner has diverged
             size, axes = torch.linalg.eigh(total[layer].where(finite, 0.0))  # A = axes · diag(size) · axesᵀ
-            roots = size.clamp(min=self.eps).rsqrt()  # no eigenvalue of A is below ε, but for rounding
+            roots = size.clamp(min=self.eps).rsqrt()  # eigenvalues of A are at least ε, up to rounding
             move = ((G @ axes * roots[:, None]) @ axes.mT).where(finite, torch.nan)
             new[layer] = w - rates[layer] * move.to(w.dtype).view_as(w)
         return new, {"A": total}

@@ -16,7 +16,7 @@ from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, zeros
 class AdaGradMomentum(Diagonal, frozen=True, tag="adagrad-momentum"):
     """AdaGrad with momentum and decaying memory: h ← ρ h + g², v ← μ v + g / √(ε + h), w ← w − η v.
 
-    The rule starts from h = v = 0. With ρ = 1 and μ = 0, it is plain AdaGrad. Source: talk, "AdaGrad with
+    The rule starts from h = v = 0. With ρ = 1 and μ = 0, it equals AdaGrad. Source: talk, "AdaGrad with
     momentum and exponentially decaying memory on the past" (which gives no formula);
     theory/conventions#update-rules.
     """

@@ -16,8 +16,8 @@ from engine.updates import Diagonal, Rate, Rates, State, UpdateStructure, descen
 class Adam(Diagonal, frozen=True, tag="adam"):
     """Adam: m ← β₁m + (1 − β₁)g, v ← β₂v + (1 − β₂)g², w ← w − η m̂ / √(ε + v̂), from m = v = 0.
 
-    m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) correct the bias of the start. ε stands inside the root (the paper
-    and torch add theirs to the root). If the learner sets `decay`, it is AdamW (Loshchilov, Hutter 2019).
+    m̂ = m/(1 − β₁ᵗ) and v̂ = v/(1 − β₂ᵗ) correct the bias of the zero start. ε is inside the root (the paper
+    and torch add ε to the root). If the learner sets `decay`, the rule is AdamW (Loshchilov, Hutter 2019).
     Source: Kingma, Ba 2015; theory/conventions#update-rules.
     """
 
@@ -41,7 +41,7 @@ class Adam(Diagonal, frozen=True, tag="adam"):
         return descended(params, directions, rates), state
 
     def directions(self, gradients: Params, state: State) -> tuple[Params, State]:
-        """Return m̂ / √(ε + v̂) of every parameter that has a gradient, and the next state."""
+        """Return m̂ / √(ε + v̂) for every parameter that has a gradient, and the next state."""
         m, v, directions = {}, {}, {}
         steps = {layer: before + 1 for layer, before in state["steps"].items()}
         for layer, square in self.squares(gradients).items():

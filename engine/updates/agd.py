@@ -14,11 +14,14 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rates, State, Update, UpdateStructure
 
 NEWTON = 8
-"""Number of Newton steps to the exact rate; they start nearby, and each doubles the correct digits."""
+"""Number of Newton steps to the exact rate.
+
+The first guess is close, and each step doubles the correct digits.
+"""
 
 
 class Automatic(Update, frozen=True):
-    """Base of rules whose rate is a function of G, the summary of all gradients."""
+    """Base class of rules that compute their rate from G, a weighted mean of gradient norms."""
 
     loss_scale: Annotated[
         float,
@@ -35,16 +38,16 @@ class Automatic(Update, frozen=True):
 class AGD(Automatic, frozen=True, tag="agd"):
     """Automatic gradient descent: W_l ← W_l − (η/L) s_l ∇_l/‖∇_l‖_F over L layers, with no rate to choose.
 
-    s_l = √(d_l/d_{l−1}), G = (c/L) Σ_l s_l ‖∇_l‖_F and η = ln((1 + √(1 + 4G))/2), which minimises the bound
-    −ηG + ½(e^η − 1)² on the change of half the mean square error. A net of m outputs is trained on the sum of
-    their squares; half the mean square is c = 1/(2m) times this sum. A layer has d_{l−1} inputs and d_l
-    outputs; a weight vector has one output. The architecture's start is used; the paper starts with
-    semi-orthogonal matrices times s_l.
+    Here s_l = √(d_l/d_{l−1}), G = (c/L) Σ_l s_l ‖∇_l‖_F and η = ln((1 + √(1 + 4G))/2). This η minimises the
+    bound −ηG + ½(e^η − 1)² on the change of half the mean square error. A layer has d_{l−1} inputs and d_l
+    outputs; a weight vector has one output. A net of m outputs is trained on the sum of their square errors;
+    half the mean square error is c = 1/(2m) times this sum. Weights start as the architecture sets them. In
+    the paper, they start as semi-orthogonal matrices times s_l.
 
-    With the net's `l2_penalty` λ, the bound has the additional term ½ aη², a = cλ d̃/L for the mean d̃ of
-    d_l/d_{l−1}. The rate is then ln((1 + √(1 + 4G/(1 + a)))/2), from e^η − 1 ≥ η, or, with `exact`, the
-    minimiser itself by Newton's method. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser,
-    theory/automatic-descent#majoriser.
+    With the net's `l2_penalty` λ, the bound has the additional term ½ aη². Here a = cλ d̃/L, and d̃ is the
+    mean of d_l/d_{l−1}. The rate is then ln((1 + √(1 + 4G/(1 + a)))/2), which follows from e^η − 1 ≥ η. With
+    `exact`, the rate is the minimiser itself, by Newton's method. Source: Bernstein et al. 2023;
+    theory/automatic-descent#majoriser, theory/automatic-descent#majoriser.
     """
 
     l2_penalty: Annotated[
@@ -99,22 +102,22 @@ class AGD(Automatic, frozen=True, tag="agd"):
 
 
 def ratio(w: torch.Tensor) -> float:
-    """Return √(d_l/d_{l−1}) of a layer [B, d_l, d_{l−1}], or of a vector [B, d], which has one output."""
+    """Return √(d_l/d_{l−1}) of a layer [B, d_l, d_{l−1}]. A vector [B, d] has one output."""
     outputs = w.shape[-2] if w.dim() > 2 else 1
     return math.sqrt(outputs / w.shape[-1])
 
 
 def frobenius(g: torch.Tensor) -> torch.Tensor:
-    """Return the Frobenius norm of every batch member, shaped [B, 1, …] to divide g."""
+    """Return the Frobenius norm of every batch member, [B, 1, …]."""
     norms: torch.Tensor = torch.linalg.vector_norm(g.flatten(1), dim=1)
     return per_member(norms, g)
 
 
 def direction(g: torch.Tensor) -> torch.Tensor:
-    """Return g/‖g‖_F for every batch member; 0 where g is 0."""
+    """Return g/‖g‖_F for every batch member, or 0 where g is 0."""
     return g / frobenius(g).clamp(min=torch.finfo(g.dtype).tiny)
 
 
 def automatic_rate(G: torch.Tensor) -> torch.Tensor:
-    """Return η = ln((1 + √(1 + 4G))/2), in a form that loses no digits for small G."""
+    """Return η = ln((1 + √(1 + 4G))/2), in a form that keeps all digits for small G."""
     return torch.log1p(2 * G / (1 + torch.sqrt(1 + 4 * G)))

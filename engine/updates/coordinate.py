@@ -11,13 +11,13 @@ from engine.updates import ROUNDING, Rate, Rates, State, Update, UpdateStructure
 
 
 class Coordinate(Update, frozen=True, tag="coordinate"):
-    """Coordinate descent: w_j ← w_j − η g_j at the entry with the largest |g_j|; the others stay.
+    """Coordinate descent: w_j ← w_j − η g_j for the entry with the largest |g_j|; other entries stay.
 
-    It is steepest descent in ‖·‖₁, over the entries of all layers. Among entries that are equal up to
-    rounding, the first is chosen. On exponential loss, it is AdaBoost: features are the weak learners, and
-    the weight of an example is its share of the loss. With steps along ∇ ln L, g_j is the edge of the chosen
-    weak learner. AdaBoost itself takes ½ ln((1 + g_j)/(1 − g_j)), the best step for features ±1; steps η g_j
-    are its form with shrinkage, which tends to the largest margin in ‖·‖₁. Source: Freund, Schapire 1997;
+    The rule is steepest descent in ‖·‖₁ over the entries of all layers. Among gradients that are equal up to
+    rounding, the first is chosen. On exponential loss, the rule is AdaBoost with shrinkage: features are the
+    weak learners, and the weight of an example is its share of the loss. With steps along ∇ ln L, g_j is the
+    edge of the chosen weak learner. AdaBoost without shrinkage takes steps ½ ln((1 + g_j)/(1 − g_j)), which
+    are best for features ±1. Steps η g_j tend to the largest margin in ‖·‖₁. Source: Freund, Schapire 1997;
     Telgarsky 2013; GLSS18a; theory/implicit-bias#optimisation-geometry.
     """
 

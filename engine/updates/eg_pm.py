@@ -18,7 +18,7 @@ from engine.updates import Mirror, Rate, Rates, State, Update, UpdateStructure, 
 class EGPM(Update, frozen=True, tag="eg-pm"):
     """EG±: w = w₊ − w₋ with w± ← U · w± ⊙ exp(∓η g) / Σ(w₊ ⊙ exp(−η g) + w₋ ⊙ exp(η g)).
 
-    The 2d halves are positive, start at U/(2d), and always sum to `total` U, so ‖w‖₁ < U.
+    The 2d entries of w₊ and w₋ are positive, start at U/(2d), and always sum to `total` U, so ‖w‖₁ < U.
     Source: KW97; theory/conventions#update-rules.
     """
 
@@ -34,7 +34,7 @@ class EGPM(Update, frozen=True, tag="eg-pm"):
         return only_linear(self, architecture)
 
     def start(self, params: Params) -> tuple[Params, State]:
-        # Both halves are exp(±θ) up to one common factor, so their half log-ratio θ is all there is to keep.
+        # w₊ and w₋ are exp(±θ) up to a common factor, so the state is only θ, half their log-ratio.
         return zeros(params), {"theta": zeros(params)}
 
     def step(self, params: Params, gradients: Params, rates: Rates, state: State) -> tuple[Params, State]:

@@ -22,8 +22,8 @@ from engine.updates import (
 class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
     """EGU±: w = w₊ − w₋ with w₊ ← w₊ ⊙ exp(−η g) and w₋ ← w₋ ⊙ exp(η g).
 
-    From w = 0, both halves start at w₀ (default 1/(2d)). From another start w, they are (±w + √(w² +
-    4w₀²))/2, which keeps w₊ w₋ = w₀². The rule equals `hypentropy` with β = 2 w₀. Source: KW97;
+    If w starts at 0, both w₊ and w₋ start at w₀ (default 1/(2d)). From another start w, they start at
+    (±w + √(w² + 4w₀²))/2, so that w₊ w₋ = w₀². The rule equals `hypentropy` with β = 2 w₀. Source: KW97;
     theory/conventions#update-rules.
     """
 
@@ -41,14 +41,14 @@ class EGUPM(MultiplicativeUpdate, frozen=True, tag="egu-pm"):
         for layer, w in params.items():
             product = self._half(w) ** 2
             larger = ((w * w + 4 * product) ** 0.5 + abs(w)) / 2
-            smaller = product / larger  # the difference of root and |w| would cancel
+            smaller = product / larger  # a quotient, because root − |w| would cancel
             positive = w >= 0
             state["plus"][layer] = positive * larger + ~positive * smaller
             state["minus"][layer] = positive * smaller + ~positive * larger
         return params, state
 
     def _half(self, w: torch.Tensor) -> float:
-        """Return the value of both halves where w is 0."""
+        """Return the starting value of w₊ and w₋ where w is 0."""
         return self.w0 or 0.5 / w.shape[-1]
 
     @property

@@ -15,12 +15,12 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 
 
 class KFAC(Update, frozen=True, tag="kfac"):
-    """K-FAC: W ← W − η (S + λI)⁻¹ G (A + λI)⁻¹, A and S averages of E aaᵀ and E δδᵀ, layer by layer.
+    """K-FAC: W ← W − η (S + λI)⁻¹ G (A + λI)⁻¹ per layer, with running averages A of E aaᵀ and S of E δδᵀ.
 
-    a is the input of a layer that computes z = Wa, δ the derivative ∂L/∂z of the loss of a single example,
-    and E the mean over the examples of a step. At step t, the previous averages get the weight min(1 − 1/t,
-    β). A bias is a layer with the input 1. If x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ. Source:
-    Martens, Grosse 2015; theory/symmetry#modern-optimizers.
+    a is the input of a layer that computes z = Wa, and δ is the derivative ∂L/∂z of the loss of a single
+    example. E is the mean over the examples of a step. At step t, the previous averages get the weight
+    min(1 − 1/t, β). A bias is a layer with the input 1. If x becomes Ux, then G becomes GUᵀ and A becomes
+    UAUᵀ. Source: Martens, Grosse 2015; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.05
@@ -70,7 +70,7 @@ class KFAC(Update, frozen=True, tag="kfac"):
         return descended(params, directions, rates), state
 
     def _solved(self, S: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-        """Return (S + λI)⁻¹ times matrices on its right; NaN where S is not finite."""
+        """Return (S + λI)⁻¹ times `right`, or NaN where this matrix has no Cholesky factor."""
         damped = S + self.damping * torch.eye(S.shape[-1], dtype=S.dtype, device=S.device)
         factor, failed = torch.linalg.cholesky_ex(damped)
         return torch.cholesky_solve(right, factor).where(failed[:, None, None] == 0, torch.nan)

@@ -17,9 +17,10 @@ from engine.updates.adam import Adam
 class LAMB(Diagonal, frozen=True, tag="lamb"):
     """LAMB: Adam's step u = m̂ / √(ε + v̂), scaled to the weights' length: W ← W − η u ‖W‖/‖u‖ per layer.
 
-    The factor ‖W‖/‖u‖ is 1 where W is 0, because a layer that starts at 0 would otherwise stay there, and
-    where m is only rounding error relative to other layers. Lamb of pytorch-optimizer divides its step by
-    1 − β₁ᵗ, and clips gradients by norm. Source: You et al. 2020; theory/symmetry#modern-optimizers.
+    The factor ‖W‖/‖u‖ is replaced by 1 where W is 0, because a layer that starts at 0 would otherwise never
+    move. It is also 1 where m is only a rounding error relative to other layers. Lamb of pytorch-optimizer
+    divides its step by 1 − β₁ᵗ, and clips gradients by norm. Source: You et al. 2020;
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.0078125

@@ -17,8 +17,9 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, descende
 class Lion(Update, frozen=True, tag="lion"):
     """Lion: w ← w − η sign(β₁m + (1 − β₁)g), then m ← β₂m + (1 − β₂)g, from m = 0.
 
-    The sign is taken of a sum of several gradients, so it leaves their span even where the sign of each
-    gradient does not, as for single ±1 examples. Source: Chen et al. 2023; theory/symmetry#modern-optimizers.
+    The sign of a sum of gradients leaves the span of the gradients. This holds even where the sign of each
+    single gradient does not leave it, as for single ±1 examples. Source: Chen et al. 2023;
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.001953125

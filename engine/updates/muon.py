@@ -26,7 +26,7 @@ from engine.updates import (
 from engine.updates.adam import Adam
 
 QUINTIC = 3.4445, -4.7750, 2.0315
-"""a, b, c of the polynomial aσ + bσ³ + cσ⁵, which moves singular values to within about 0.3 of 1."""
+"""Coefficients a, b, c of aσ + bσ³ + cσ⁵, which moves singular values to within about 0.3 of 1."""
 
 ITERATIONS = 5
 
@@ -34,12 +34,12 @@ ITERATIONS = 5
 class Muon(Update, frozen=True, tag="muon"):
     """Muon: M ← μM + G, W ← W − η √max(1, h/d) O(G + μM) for a layer of h outputs and d inputs, from M = 0.
 
-    O sets all singular values to about 1. With `newton-schulz`, it applies five steps X ← aX + (bA + cA²)X
-    with A = XXᵀ, from the direction X = ·/‖·‖_F: an odd polynomial of the matrix. With `svd`, O is exactly
-    UVᵀ of the singular vectors, which are arbitrary for a matrix without full rank. Torch computes the five
-    steps in bfloat16. With `hidden`, only hidden layers take these steps, as recommended; the first layer,
-    the last layer and all biases take steps of Adam with its usual constants. Source: Jordan et al. 2024;
-    theory/symmetry#modern-optimizers.
+    O sets all singular values to about 1. With `newton-schulz`, O starts from the normalised matrix X =
+    ·/‖·‖_F and applies five steps X ← aX + (bA + cA²)X with A = XXᵀ. The result is an odd polynomial of the
+    matrix. Torch computes the five steps in bfloat16. With `svd`, O is exactly UVᵀ for the singular vectors U
+    and V, which are arbitrary for a matrix without full rank. With `hidden`, only hidden layers take these
+    steps, as recommended. The first layer, the last layer and all biases take steps of Adam with its usual
+    constants. Source: Jordan et al. 2024; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.02
@@ -80,14 +80,14 @@ class Muon(Update, frozen=True, tag="muon"):
         return descended(params, {layer: directions[layer] for layer in params}, rates), {"M": M, **adams}
 
     def _by_adam(self, params: Params) -> list[str]:
-        """Return the parameters with steps of Adam: first and last layer, and tensors with a single input."""
+        """Return the parameters that Adam moves: first layer, last layer, and tensors with a single input."""
         if not self.hidden:
             return []
         layers = [layer for layer, w in params.items() if w.shape[-1] > 1]
         return [layer for layer in params if layer not in layers[1:-1]]
 
     def _orthogonal(self, along: Params) -> Params:
-        """Return √max(1, h/d) O(·) of every matrix [B, h, d]; 0 for gradients that are only rounding."""
+        """Return √max(1, h/d) O(·) of every matrix [B, h, d], or 0 for gradients that are rounding errors."""
         directions, lengths, real = {}, norms(along), with_direction(along)
         for layer, g in along.items():
             G = as_matrix(g / lengths[layer].where(real[layer], 1.0))
@@ -97,7 +97,7 @@ class Muon(Update, frozen=True, tag="muon"):
         return directions
 
     def _of_vectors(self) -> Verdict | None:
-        """Return the verdict for layers that are single vectors; None if it equals that for other layers."""
+        """Return the verdict for layers that are single vectors, or None if `invariance` gives it."""
         if self.by == "newton-schulz" or self.hidden:
             return None
         return Verdict(True, "the direction of a gradient is its only singular vector, of full rank")
@@ -115,7 +115,7 @@ class Muon(Update, frozen=True, tag="muon"):
 
 
 def newton_schulz(X: torch.Tensor) -> torch.Tensor:
-    """Return the matrices X [B, h, d] of norm 1, with singular values moved to about 1 by five steps."""
+    """Return matrices [B, h, d] of norm 1 after five steps that move their singular values to about 1."""
     wide = X if X.shape[1] <= X.shape[2] else X.mT
     a, b, c = QUINTIC
     for _ in range(ITERATIONS):
@@ -125,7 +125,7 @@ def newton_schulz(X: torch.Tensor) -> torch.Tensor:
 
 
 def orthogonal_factor(X: torch.Tensor) -> torch.Tensor:
-    """Return UVᵀ of X = U diag(σ) Vᵀ [B, h, d]; NaN for matrices that are not finite."""
+    """Return UVᵀ of X = U diag(σ) Vᵀ [B, h, d], or NaN for matrices that are not finite."""
     finite = X.isfinite().all((1, 2))[:, None, None]
     U, _, V = torch.linalg.svd(X.where(finite, 0.0), full_matrices=False)
     factor: torch.Tensor = U @ V

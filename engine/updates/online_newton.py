@@ -16,10 +16,10 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 class OnlineNewton(Update, frozen=True, tag="online-newton"):
     """The online Newton step: A ← A + g gᵀ, w ← w − η A⁻¹ g, from A = ε I.
 
-    A⁻¹ is stored in float64 and updated by Sherman–Morrison in O(d²). A matrix W [h, d] has one A over its
-    inputs, A ← A + GᵀG, and changes by η G A⁻¹. A⁻¹ is then updated by Woodbury in O(h³ + h d²). If x becomes
-    Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Source: Hazan, Agarwal, Kale 2007;
-    theory/conventions#update-rules.
+    A⁻¹ is stored in float64 and updated by Sherman–Morrison in O(d²). A matrix W [h, d] has one matrix A for
+    its inputs: A changes to A + GᵀG, and W changes by −η G A⁻¹. A⁻¹ is then updated by Woodbury in O(h³ + h
+    d²). If x becomes Ux, then G becomes GUᵀ and A becomes UAUᵀ, so W becomes WUᵀ. Source: Hazan, Agarwal,
+    Kale 2007; theory/conventions#update-rules.
     """
 
     lr: Rate = 2.0
@@ -48,7 +48,7 @@ class OnlineNewton(Update, frozen=True, tag="online-newton"):
             else:
                 identity = torch.eye(G.shape[1], dtype=inner.dtype, device=inner.device)
                 move, singular = torch.linalg.solve_ex(identity + (inner + inner.mT) / 2, seen)
-                move = move.where(singular[:, None, None] == 0, torch.nan)  # by rounding, beside huge G
+                move = move.where(singular[:, None, None] == 0, torch.nan)  # singular by rounding, for huge G
             inverse[layer] = old - seen.mT @ move
             new[layer] = w - rates[layer] * move.to(w.dtype).view_as(w)  # G times the new inverse is `move`
         return new, {"inverse": inverse}

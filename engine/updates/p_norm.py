@@ -19,8 +19,8 @@ class PNorm(Update, frozen=True, tag="p-norm"):
     """The p-norm algorithm: mirror descent with ½‖w‖_q², 1/p + 1/q = 1: θ ← θ − η g, w = ∇½‖θ‖_p².
 
     So w_i = sign(θ_i) |θ_i|^(p−1) / ‖θ‖_p^(p−2), and θ starts at ∇½‖w‖_q². Norms are over all entries of a
-    parameter, for each member of the batch. With p = 2, it is gradient descent. The default p = 2 ln d, with
-    d the number of entries, is close to EG. Source: Grove, Littlestone, Schuurmans 2001;
+    parameter, separately for each member of the batch. With p = 2, the rule is gradient descent. The default
+    p = 2 ln d, where d is the number of entries, is close to EG. Source: Grove, Littlestone, Schuurmans 2001;
     theory/conventions#update-rules.
     """
 

@@ -13,8 +13,8 @@ class Perceptron(Plain, frozen=True, tag="perceptron"):
     """The Perceptron: after a mistake, y xᵀw ≤ 0, w ← w + η y x, and otherwise no change, from w = 0.
 
     A rule receives only gradients. Gradients of the loss `mistake` are −y x after a mistake and 0 otherwise,
-    so no other loss is allowed. η scales all weights and changes no sign of a prediction. Source: Rosenblatt
-    1958; theory/conventions#update-rules.
+    so no other loss is allowed. η scales all weights, so it does not change the sign of any prediction.
+    Source: Rosenblatt 1958; theory/conventions#update-rules.
     """
 
     lr: Rate = 1.0

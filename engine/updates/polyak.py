@@ -10,10 +10,10 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, moved_by
 
 
 class Polyak(Update, frozen=True, tag="polyak"):
-    """Polyak's step towards a level that is η below the loss: w ← w − η g/‖g‖², ‖g‖ over all layers.
+    """Polyak's step towards a loss that is lower by η: w ← w − η g/‖g‖², with ‖g‖ over all layers.
 
     To first order, every step lowers the loss by η. With steps along ∇ ln L of the exponential loss, the
-    smallest margin grows by about η a step, however fast the weights of a deep net grow. Where g = 0, the
+    smallest margin grows by about η per step, however fast the weights of a deep net grow. Where g = 0, the
     weights stay. Source: Polyak 1969; Lyu, Li 2020; theory/implicit-bias#optimisation-geometry.
     """
 

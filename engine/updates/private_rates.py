@@ -25,7 +25,7 @@ from engine.updates import (
 class PrivateRates(Update, frozen=True, tag="private-rates"):
     """Gradient descent with a private rate η w_i for each weight: w ← w − η w ⊙ g, from w = w₀ (default 1/d).
 
-    It follows EGU, w ← w ⊙ exp(−η g), to first order in η; weights stay positive while η g_i < 1.
+    To first order in η, the rule equals EGU, w ← w ⊙ exp(−η g). Weights stay positive while η g_i < 1.
     Source: KW97 (the approximated EG); talk, "sufficient/insufficient conditions";
     theory/conventions#update-rules.
     """

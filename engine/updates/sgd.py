@@ -16,7 +16,7 @@ from engine.updates import EUCLIDEAN, Mirror, Plain, Rate, UpdateStructure
 class SGD(Plain, frozen=True, tag="sgd"):
     """Stochastic gradient descent: w ← w − η g, with g the mean gradient of a random mini-batch.
 
-    Protocols that train on many examples use `batch`: erm draws that many examples for each step, and epochs
+    The protocols erm and epochs use `batch`: erm draws that many random examples for each step, and epochs
     takes them in stored or in random order. The protocols one-pass and steps have a separate field for the
     examples of an update, and to-consistency takes one example at a time. Source:
     theory/conventions#update-rules.

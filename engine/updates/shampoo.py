@@ -19,10 +19,11 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
     """Shampoo: L ← L + GGᵀ, R ← R + GᵀG, W ← W − η L^(−1/4) G R^(−1/4), from L = R = εI, layer by layer.
 
     If x becomes Ux, then G becomes GUᵀ, R becomes URUᵀ, and L stays. With `factors` = left, the step is
-    L^(−1/2) G. `grafting` keeps the direction, but takes the length of another rule's step: that of G (sgd),
-    or of Adam with its usual constants. `block` splits G into blocks of this number of columns, each with its
-    own L and R, as is usual for large d. Each step requires an eigendecomposition of each factor, in float64.
-    Source: Gupta, Koren, Singer 2018; Anil et al. 2020; theory/symmetry#modern-optimizers.
+    L^(−1/2) G. With `grafting`, the step keeps this direction but has the length of another rule's step: that
+    of G (sgd), or that of Adam with its usual constants. `block` splits G into blocks of this number of
+    columns, each with its own L and R, as is usual for large d. Each step requires an eigendecomposition of
+    each factor, in float64. Source: Gupta, Koren, Singer 2018; Anil et al. 2020;
+    theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.05
@@ -67,7 +68,10 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
         return identity.repeat(*blocks.shape[:2], 1, 1)
 
     def _cut(self, G: torch.Tensor) -> torch.Tensor:
-        """Return matrices [B, h, d] as blocks of columns [B, d/block, h, block], the last padded with 0."""
+        """Return matrices [B, h, d] as blocks of columns [B, d/block, h, block].
+
+        The last block is padded with 0.
+        """
         size = self._columns(G.shape[2])
         padded = torch.nn.functional.pad(G, (0, -G.shape[2] % size))
         return padded.reshape(*G.shape[:2], -1, size).transpose(1, 2)
@@ -113,7 +117,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
 
 def _of_length(directions: Params, steps: Params) -> Params:
-    """Return the directions, scaled to the lengths of other steps; 0 where a direction is 0."""
+    """Return `directions`, rescaled to the lengths of `steps`. A direction of length 0 stays 0."""
     rescaled, lengths, step_lengths = {}, norms(directions), norms(steps)
     for layer, v in directions.items():
         moves = lengths[layer] > 0
@@ -126,7 +130,7 @@ def _of_length(directions: Params, steps: Params) -> Params:
 def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return eigenvalues [..., d], smallest first, and eigenvectors [..., d, d] of symmetric [..., d, d].
 
-    NaN for matrices that are not finite, for which LAPACK would raise an error for the whole batch.
+    The eigenvalues of matrices that are not finite are NaN. LAPACK would raise an error for the whole batch.
     """
     finite = matrices.isfinite().all(-1).all(-1)
     sizes, axes = torch.linalg.eigh(matrices.where(finite[..., None, None], 0.0))
@@ -134,6 +138,6 @@ def eigh(matrices: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def power(matrices: torch.Tensor, exponent: float, least: float) -> torch.Tensor:
-    """Return S^p of symmetric S, whose eigenvalues are at least `least` up to rounding."""
+    """Return S^p of symmetric matrices S. Their eigenvalues must be at least `least`, up to rounding."""
     sizes, axes = eigh(matrices)
     return (axes * (sizes.clamp(min=least) ** exponent)[..., None, :]) @ axes.mT

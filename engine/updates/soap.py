@@ -14,24 +14,25 @@ from engine.updates import Rate, Rates, State, Update, UpdateStructure, as_matri
 from engine.updates.shampoo import eigh
 
 UNCERTAIN = 1e-9
-"""Share of the largest eigenvalue below which eigenvectors are uncertain by 1e-7 or more in float64. Steps
-along such eigenvectors would have full length.
+"""Share of the largest eigenvalue below which float64 finds eigenvectors only to 1e-7 or worse.
+
+Steps along such eigenvectors would have full length, and are left out.
 """
 
 
 class SOAP(Update, frozen=True, tag="soap"):
     """SOAP: Adam in the eigenvectors of Shampoo, W ← W − η Q_L [(Q_LᵀM̂Q_R) / √(ε + V̂)] Q_Rᵀ, per layer.
 
-    L and R are averages of GGᵀ and GᵀG with β₂, Q_L and Q_R their eigenvectors. M is the average of G with
-    β₁, and V the entrywise average of (Q_LᵀGQ_R)² with β₂; M̂ and V̂ correct the bias of the start as in
-    Adam. L and R include the gradient of the step. Directions whose eigenvectors are uncertain by rounding
-    get no step.
+    L and R are running averages of GGᵀ and GᵀG with β₂, and Q_L and Q_R are their eigenvectors. M is the
+    average of G with β₁, and V is the entrywise average of (Q_LᵀGQ_R)² with β₂. M̂ and V̂ correct the bias of
+    the zero start as in Adam. L and R include the gradient of the current step. Steps have no components
+    along eigenvectors that are uncertain by rounding.
 
-    `refresh` selects the released variant: the first gradient changes nothing, and steps use the basis of the
-    previous step. After every `refresh` steps, a QR decomposition of L Q_L and of R Q_R refreshes the basis.
-    Gradients then have components along eigenvectors that were arbitrary. SOAP of pytorch-optimizer is this
-    variant with ε outside the root and refreshes in float32. Source: Vyas et al. 2025;
-    theory/symmetry#modern-optimizers.
+    `refresh` selects the released variant: the first gradient moves no weights, and steps use the basis of
+    the previous step. After every `refresh` steps, a QR decomposition of L Q_L and of R Q_R refreshes the
+    basis. Gradients may then have components along eigenvectors that were arbitrary at first. SOAP of
+    pytorch-optimizer is this variant with ε outside the root and refreshes in float32. Source: Vyas et al.
+    2025; theory/symmetry#modern-optimizers.
     """
 
     lr: Rate = 0.01
@@ -88,7 +89,10 @@ class SOAP(Update, frozen=True, tag="soap"):
         return M / (1 - self.beta1**steps) / torch.sqrt(self.eps + V / (1 - self.beta2**steps))
 
     def _ideal(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """Return the direction in the eigenbasis of factors that include G [B, h, d], and the next state."""
+        """Return the direction in the eigenbasis of L and R, and the next state.
+
+        L and R include the gradient G [B, h, d] of this step.
+        """
         factors = self._updated_factors(G, state)
         M = torch.lerp(state["M"], G, 1 - self.beta1)
         (left_values, QL), (right_values, QR) = eigh(factors["L"]), eigh(factors["R"])
@@ -98,9 +102,9 @@ class SOAP(Update, frozen=True, tag="soap"):
         return QL @ inside @ QR.mT, {"M": M, "V": V, **factors}
 
     def _released(self, G: torch.Tensor, state: Params) -> tuple[torch.Tensor, Params]:
-        """Return the direction in the basis of the last step, and the next state with its basis."""
+        """Return the direction in the basis of the previous step, and the next state with the next basis."""
         assert self.refresh is not None, "`step` asks"
-        steps, QL, QR = state["seen"], state["QL"], state["QR"]  # so many steps, with this one
+        steps, QL, QR = state["seen"], state["QL"], state["QR"]  # the first G makes no step
         first, factors = steps == 0, self._updated_factors(G, state)
         M = torch.lerp(state["M"], G, 1 - self.beta1).where(~first, 0.0)
         V = torch.lerp(state["V"], (QL.mT @ G @ QR).square(), 1 - self.beta2).where(~first, 0.0)
@@ -127,9 +131,10 @@ def _certain(sizes: torch.Tensor) -> torch.Tensor:
 
 
 def _refreshed(S: torch.Tensor, Q: torch.Tensor, due: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the order [B, d] of Q's columns by their share of S, largest first, and the new Q in this order.
+    """Return the order [B, d] of Q's columns by qᵀSq, largest first, and the new Q in this order.
 
-    The new Q is that of a QR decomposition of S Q; only batch members that are due change.
+    The new Q is the orthogonal factor of a QR decomposition of S Q. Batch members that are not `due` keep
+    their order and their Q.
     """
     sizes = (Q * (S @ Q)).sum(1)
     order = torch.where(

@@ -16,14 +16,14 @@ from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, UpdateStructure, descended
 
 Function = Callable[["torch.Tensor", float], "torch.Tensor"]
-"""A function of singular values and β."""
+"""Function of singular values and β that returns new singular values."""
 
 
 class Spectral(Update, frozen=True, tag="spectral"):
     """Mirror descent with the matrix hypentropy potential: Z ← Z − η G, W = P β sinh(S) Qᵀ for Z = P S Qᵀ.
 
-    W has the shape `factors`, and its entries, row by row, are the weights of a linear neuron on instances x
-    zᵀ. The rule acts on singular values as `hypentropy` acts on single weights: it is matrix EG± on the
+    W has the shape `factors`. Its entries, row by row, are the weights of a linear neuron on instances x zᵀ.
+    The rule acts on singular values as `hypentropy` acts on single weights. It equals matrix EG± on the
     symmetric dilation of W, started at β/2 · I. Separate rotations of x and of z do not change predictions.
     Each step computes a singular value decomposition. Source: Ghai, Hazan, Singer 2020;
     theory/hadamard#factors.
@@ -61,7 +61,7 @@ class Spectral(Update, frozen=True, tag="spectral"):
         return weights, {"dual": dual}
 
     def _mapped(self, w: torch.Tensor, function: Function) -> torch.Tensor:
-        """Return w [B, d] with its singular values mapped by the function; NaN where w is not finite."""
+        """Return w [B, d] after `function` has mapped its singular values, or NaN where w is not finite."""
         d = w.shape[-1]
         matrices = w.view(-1, *pair_of(self.factors, d))
         sound = matrices.isfinite().flatten(1).all(1)[:, None]

@@ -13,6 +13,7 @@ from msgspec import Meta
 from engine.core import optimizers
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
+from engine.core.outside import located
 from engine.core.params import Params
 from engine.core.parts import SELDOM, BadInput, Verdict
 from engine.core.texts import reason_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
 USUAL = "AdamW"
-"""Name without a setting. Torch has it, so that nothing must be loaded to check it."""
+"""Default optimizer. Torch always has it, so checking its name needs no import."""
 
 ELEMENT_WISE = frozenset(
     (
@@ -32,15 +33,18 @@ ELEMENT_WISE = frozenset(
         *("pytorch_optimizer.Lion", "pytorch_optimizer.SignSGD", "pytorch_optimizer.Tiger"),
     )
 )
-"""Optimizers that move every entry by its own gradients alone. One object moves all nets of equal rates."""
+"""Optimizers whose step for an entry depends only on the gradients of that entry.
+
+A single optimizer object can move all nets that have equal rates.
+"""
 
 BY_COORDINATE = frozenset(
     f"torch.{name}" for name in ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "RMSprop")
 )
-"""Optimizers that divide each entry of a step by a size of its gradients, whatever their options."""
+"""Optimizers that divide each entry of a step by a size of that entry's gradients, with any options."""
 
 NetRates = Mapping[str, float]
-"""Rate of every layer of a net."""
+"""Rate of each layer of a net."""
 
 Option = bool | int | float | str | tuple[float, ...]
 
@@ -48,11 +52,11 @@ Option = bool | int | float | str | tuple[float, ...]
 class Torch(Update, frozen=True, tag="torch"):
     """Optimizer of torch by its name, such as SGD, AdamW or Muon, with its own keyword arguments.
 
-    `options` are arguments of its constructor, except for the rate. A net of h outputs and d inputs has
-    parameters of shape h × d, as a layer of torch has, and biases of shape h. Element-wise optimizers move
-    all nets together. Every other one moves each net by an object of its own; its random numbers are the
-    same for all nets. Optimizers that move only matrices, such as Muon, leave biases as they are. Source:
-    the documentation of torch.optim, and of pytorch-optimizer.
+    `options` are arguments of its constructor, except for the rate. A layer of h outputs and d inputs has
+    weights of shape h × d, as in torch, and biases of shape h. An element-wise optimizer moves all nets
+    together. Any other optimizer needs a separate object for each net; random numbers are the same for all
+    nets. Optimizers that move only matrices, such as Muon, leave biases as they are. Source: the
+    documentation of torch.optim, and of pytorch-optimizer.
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=100, title="name", description="of its class")] = USUAL
@@ -82,7 +86,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
     @property
     def _entry(self) -> str:
-        """Name in the tables."""
+        """Name of the optimizer in tables such as ELEMENT_WISE."""
         return optimizers.entry(self.name, self.library)
 
     @property
@@ -91,7 +95,7 @@ class Torch(Update, frozen=True, tag="torch"):
 
     def structure(self) -> UpdateStructure:
         evaluates = not self._is_element_wise and optimizers.needs_closure(self._optimizer)
-        # Signs and ranks occur in many of them, and none says so.
+        # Many optimizers use signs or ranks, and no attribute tells which.
         return (
             super()
             .structure()
@@ -115,35 +119,34 @@ class Torch(Update, frozen=True, tag="torch"):
         active = frozenset(range(len(by_net))) if before.active is None else before.active
         moved = {layer: w.clone() for layer, w in params.items()}
         groups = self._groups(params, by_net, before.groups, active)
+        moving = [group for group in groups if group.nets[0] in active]
+        _read(moving, params, gradients)
+        is_finite = _with_finite(gradients)
         with optimizers.random_numbers(next(iter(params.values())).device) as seed:
-            for group in groups:
-                if group.nets[0] in active:
-                    seed(group.steps)
-                    self._step(group, params, gradients, by_net[group.nets[0]], before.evaluate)
-                    group.write(moved)
+            for group in moving:
+                seed(group.steps)
+                if len(group.nets) > 1 or is_finite[group.nets[0]]:
+                    self._step(group, params, by_net[group.nets[0]], before.evaluate)
+                else:  # many optimizers decompose matrices, which fails without finite entries
+                    group.stop()
+        _write(moving, moved)
         return moved, Optimizers(groups)
 
-    def _step(
-        self,
-        group: Group,
-        params: Params,
-        gradients: Params,
-        rates: NetRates,
-        evaluate: Evaluate | None,
-    ) -> None:
-        """Make a step with one of the optimizers. Raises: BadInput if it fails."""
+    def _step(self, group: Group, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
+        """Make a step with the optimizer of a group. Raises: BadInput if it fails."""
         try:
-            group.step(params, gradients, rates, evaluate)
+            group.step(params, rates, evaluate)
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # optimizers raise errors of any kind
-            fault = f"its step fails: {reason_of(error)}"
-            raise BadInput(f"{self.library}: {self.name}", fault) from error
+            is_of_user = self.name in optimizers.registered
+            reason = located(error, self._optimizer.step) if is_of_user else reason_of(error)
+            raise BadInput(f"{self.library}: {self.name}", f"its step fails: {reason}") from error
 
     def _groups(
         self, params: Params, by_net: Sequence[NetRates], groups: Sequence[Group], active: frozenset[int]
     ) -> list[Group]:
-        """Return optimizers of nets that move alike: parts of `groups`, and new ones of other active nets."""
+        """Return groups of nets that move alike: parts of `groups`, and new groups of other active nets."""
         divided = []
         for group in groups:
             parts = _nets_alike(group.nets, by_net, active)
@@ -154,7 +157,7 @@ class Torch(Update, frozen=True, tag="torch"):
         return divided + [self._begun(params, nets, by_net[nets[0]]) for nets in together]
 
     def _begun(self, params: Params, nets: list[int], rates: NetRates) -> Group:
-        """Return a new optimizer of nets with these rates."""
+        """Return a group with a new optimizer for nets that have these rates."""
         nn: Any = torch.nn  # mypy reads no stubs of modules
         model = nn.Module()
         for layer, w in params.items():
@@ -188,12 +191,14 @@ class Torch(Update, frozen=True, tag="torch"):
 
 
 class Optimizers(dict[str, Params]):
-    """State without named tensors: the optimizers of the nets, which steps change in place.
+    """State that consists of the optimizers of the nets, instead of named tensors.
+
+    A step changes the optimizers in place.
 
     Args:
-        groups: an optimizer for each net that has moved, or for several of equal rates.
-        evaluate: function for optimizers that evaluate losses.
-        active: numbers of the nets that the next step moves; None for all.
+        groups: one optimizer for each net that has moved, or for several nets of equal rates.
+        evaluate: function that computes losses, for optimizers that need them.
+        active: numbers of the nets that the next step moves, or None for all nets.
     """
 
     def __init__(
@@ -207,19 +212,22 @@ class Optimizers(dict[str, Params]):
 
 
 def _of(state: State) -> Optimizers:
-    """Return the optimizers of a state; none before the first step."""
+    """Return the optimizers of a state. Before the first step, there are none."""
     return state if isinstance(state, Optimizers) else Optimizers()
 
 
 @dataclass
 class Group:
-    """An optimizer of one net, or of several nets of equal rates."""
+    """An optimizer, with the one or several nets of equal rates that it moves."""
 
     nets: list[int]
     """Numbers of the nets in the batch, in ascending order."""
 
     parameters: dict[str, torch.nn.Parameter]
-    """Parameters by layer: as a layer of torch has them, or of several nets [nets, …]."""
+    """Parameters by layer.
+
+    Element-wise optimizers have them as [nets, …], and others in the shapes of torch layers.
+    """
 
     optimizer: Optimizer
     rates: NetRates
@@ -228,7 +236,7 @@ class Group:
     steps: int = 0
 
     def of(self, nets: list[int]) -> Group:
-        """Return a copy for these of its nets. Only an element-wise optimizer has several."""
+        """Return a copy for some of the nets. Only element-wise optimizers have several nets."""
         memo: dict[int, object] = {}
         parameters = copy.deepcopy(self.parameters, memo)
         # `copy.deepcopy` of the optimizer would lose the attributes that its class adds to those of torch.
@@ -244,47 +252,38 @@ class Group:
             parameter.data = parameter.data[places]
         return Group(nets, parameters, optimizer, self.rates, self.steps)
 
-    def step(self, params: Params, gradients: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
-        """Make a step from `params`; it ends at NaN after gradients that are not finite."""
+    def step(self, params: Params, rates: NetRates, evaluate: Evaluate | None) -> None:
+        """Make a step from the current parameters and gradients of the optimizer.
+
+        `params` is only used for the shapes of the tensors that `evaluate` takes.
+        """
         self._set(rates)
-        for layer, parameter in self.parameters.items():
-            parameter.data.copy_(self._of_nets(layer, params))
-            parameter.grad = self._of_nets(layer, gradients).clone()
-        if len(self.nets) > 1 or self._is_finite():
-            self.optimizer.step(*([] if evaluate is None else [self._closure(evaluate, params)]))
-        else:  # many optimizers decompose matrices, which fails without finite entries
-            for parameter in self.parameters.values():
-                parameter.data.fill_(torch.nan)
+        self.optimizer.step(*([] if evaluate is None else [self._closure(evaluate, params)]))
         self.steps += 1
 
-    def write(self, params: Params) -> None:
-        """Write the present parameters of the nets into those of the batch."""
-        for layer, parameter in self.parameters.items():
-            of_nets = params[layer][self._index]
-            params[layer][self._index] = parameter.data.view_as(of_nets)
+    def stop(self) -> None:
+        """Set all parameters to NaN, after gradients that are not finite."""
+        for parameter in self.parameters.values():
+            parameter.data.fill_(torch.nan)
+        self.steps += 1
 
     @property
-    def _index(self) -> slice | list[int]:
-        """Index of the nets in the batch; a slice if possible, which copies nothing."""
+    def index(self) -> slice | list[int]:
+        """Index of the nets in the batch. It is a slice if possible, because a slice copies nothing."""
         first, last = self.nets[0], self.nets[-1]
         return slice(first, last + 1) if last - first + 1 == len(self.nets) else self.nets
 
     def _set(self, rates: NetRates) -> None:
-        """Set the rates that differ from those of the last step; optimizers may change their own."""
+        """Set the rates that differ from those of the last step.
+
+        Rates that do not differ stay as they are, because optimizers may adapt their rates.
+        """
         layers = {parameter: layer for layer, parameter in self.parameters.items()}
         for group in self.optimizer.param_groups:
             layer = layers[group["params"][0]]
             if rates[layer] != self.rates[layer]:
                 group["max_lr" if "max_lr" in group else "lr"] = rates[layer]
         self.rates = rates
-
-    def _of_nets(self, layer: str, tensors: Params) -> torch.Tensor:
-        """Return a tensor of the nets of this optimizer, shaped like its parameter."""
-        return tensors[layer][self._index].view_as(self.parameters[layer])
-
-    def _is_finite(self) -> bool:
-        gradients = (parameter.grad for parameter in self.parameters.values())
-        return all(bool(gradient.isfinite().all()) for gradient in gradients if gradient is not None)
 
     def _closure(self, evaluate: Evaluate, params: Params) -> Callable[[], torch.Tensor]:
         """Return a function that sets the gradients of the single net, and returns its loss."""
@@ -303,8 +302,55 @@ class Group:
         return loss
 
 
+def _read(groups: Sequence[Group], params: Params, gradients: Params) -> None:
+    """Copy the parameters and gradients of the nets into their optimizers."""
+    for layer, w in params.items():
+        parameters = [group.parameters[layer] for group in groups]
+        _copy(_of_groups(groups, layer, w), [parameter.data for parameter in parameters])
+        own_gradients = _of_groups(groups, layer, gradients[layer].clone())
+        for parameter, gradient in zip(parameters, own_gradients, strict=True):
+            parameter.grad = gradient
+
+
+def _write(groups: Sequence[Group], params: Params) -> None:
+    """Copy the parameters of the optimizers into those of their nets."""
+    single = [group for group in groups if len(group.nets) == 1]
+    for layer, w in params.items():
+        _copy([group.parameters[layer].data for group in single], _of_groups(single, layer, w))
+        for group in groups:
+            if len(group.nets) > 1:
+                w[group.index] = group.parameters[layer].data.view_as(w[group.index])
+
+
+def _copy(sources: list[torch.Tensor], destinations: list[torch.Tensor]) -> None:
+    """Copy all tensors in one call. Separate copies for small nets would take longer than their steps."""
+    if sources:
+        torch._foreach_copy_(destinations, sources)
+
+
+def _of_groups(groups: Sequence[Group], layer: str, tensor: torch.Tensor) -> list[torch.Tensor]:
+    """Return the part of a tensor that belongs to each group, shaped like the group's parameter.
+
+    The part of a single net is a view of the tensor.
+    """
+    by_net = tensor.unbind()
+    return [
+        (by_net[group.nets[0]] if len(group.nets) == 1 else tensor[group.index]).view_as(
+            group.parameters[layer]
+        )
+        for group in groups
+    ]
+
+
+def _with_finite(gradients: Params) -> list[bool]:
+    """Return whether all gradients of each net are finite."""
+    by_layer = [gradient.isfinite().reshape(len(gradient), -1).all(1) for gradient in gradients.values()]
+    finite: list[bool] = torch.stack(by_layer).all(0).tolist()
+    return finite
+
+
 def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozenset[int]) -> list[list[int]]:
-    """Return lists of nets that have equal rates and that all move, or all wait."""
+    """Return lists of nets with equal rates. The nets of a list are either all active or all inactive."""
     alike: dict[tuple[object, ...], list[int]] = {}
     for net in nets:
         alike.setdefault((net in active, *by_net[net].values()), []).append(net)
@@ -312,7 +358,7 @@ def _nets_alike(nets: Sequence[int], by_net: Sequence[NetRates], active: frozens
 
 
 def _rates_by_net(rates: Rates, count: int) -> list[NetRates]:
-    """Return the rate of every layer, net by net."""
+    """Return the rates of the layers for each net."""
     if all(isinstance(rate, float) for rate in rates.values()):
         return [{layer: float(rate) for layer, rate in rates.items()}] * count
     by_layer = {
@@ -323,7 +369,7 @@ def _rates_by_net(rates: Rates, count: int) -> list[NetRates]:
 
 
 def _as_torch_has_it(w: torch.Tensor) -> torch.Tensor:
-    """Return a parameter of one net as layers of torch have it: a matrix, or the vector of its biases."""
+    """Return a parameter of one net in the shape of torch layers: a matrix, or a vector of biases."""
     if w.dim() == 1:
         return w[None]
     return w[:, 0] if w.shape[-1] == 1 else w

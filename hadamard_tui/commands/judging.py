@@ -18,6 +18,7 @@ from hadamard_tui.commands.options import (
     Device,
     Markdown,
     NoParts,
+    Out,
     Parts,
     Settings,
     flag,
@@ -90,6 +91,7 @@ def judge(
     settings: Settings = None,
     device: Device = None,
     as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
+    out: Out = None,
     markdown: Markdown = None,
     parts: Parts = None,
     no_parts: NoParts = False,
@@ -108,9 +110,13 @@ def judge(
     from engine.spec import presets
     from hadamard_tui.headless import console
 
+    if out == STANDARD_OUTPUT:
+        out, as_json = None, True
     prints_markdown = markdown == STANDARD_OUTPUT
     if prints_markdown and as_json:
         raise BadInput("--markdown -", "standard output already holds the JSON of --json; name a file")
+    if out is not None:
+        files.check(out)
     if markdown is not None and not prints_markdown:
         files.check(markdown, "--markdown")
     if target in presets.names() or target.endswith(presets.FILES):
@@ -123,13 +129,16 @@ def judge(
         from hadamard_tui.headless import rule_pages
 
         page = rule_pages.page(target, settings or (), console.errors())
+    encoded = json.dumps(page.as_json, ensure_ascii=False).encode()
     with Delivery() as delivery:
         if as_json:
-            delivery.attempt(lambda: echo(json.dumps(page.as_json, ensure_ascii=False).encode()))
+            delivery.attempt(lambda: echo(encoded))
         elif prints_markdown:
             delivery.attempt(lambda: echo(page.as_markdown, nl=False))
         else:
             delivery.attempt(lambda: console.output().print(page.shown(console.output())))
+        if out is not None:
+            delivery.attempt(lambda: files.write(out, encoded))
         if markdown is not None and not prints_markdown:
             delivery.attempt(lambda: files.write(markdown, page.as_markdown.encode(), "--markdown"))
     return 0 if page.is_sound else 1
@@ -146,7 +155,7 @@ def judge_by_former_name(
     from engine.core.texts import message
 
     print_error(f"verdict is called judge now: {NAME} judge {message(preset)}")
-    return judge(preset, settings, device, as_json)
+    return judge(preset, settings, device, as_json=as_json)
 
 
 @command("bench")

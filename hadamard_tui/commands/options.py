@@ -94,6 +94,14 @@ ComputedBy = Annotated[
     ),
 ]
 
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help="Also write the result as JSON to a file; - is standard output, with nothing else.",
+    ),
+]
 Markdown = Annotated[
     Path | None,
     typer.Option(

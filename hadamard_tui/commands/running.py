@@ -18,6 +18,7 @@ from hadamard_tui.commands.options import (
     Device,
     Fresh,
     NoParts,
+    Out,
     Parts,
     Settings,
     flag,
@@ -49,14 +50,7 @@ def run_headless(
         ),
     ] = None,
     as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Also write the result as JSON to a file; - is standard output, with nothing else.",
-        ),
-    ] = None,
+    out: Out = None,
     exports: Annotated[
         list[Path] | None,
         typer.Option(
@@ -142,8 +136,8 @@ def run_headless(
             from hadamard_tui.headless import summary
             from hadamard_tui.tours import onward
 
-            steps = onward(preset)
-            summary.show(done, console.output(), bool(settings), bounds, notes, steps)
+            steps = () if settings else onward(preset)
+            summary.show(done, console.output(), settings or (), bounds, notes, steps)
 
     with Delivery() as delivery:
         delivery.attempt(show)
@@ -212,7 +206,7 @@ def share_page(
         console.output().print(place_file(page, content))
         return exit_code
     if preset.endswith(SUFFIX) and not settings and not device:
-        from hadamard_tui.headless.run_listing import done as stored
+        from hadamard_tui.headless.stored_results import done as stored
 
         run, done = stored(Path(preset))
         content = web_page(done.results, done.outcomes, run.preset, run.document)

@@ -14,12 +14,15 @@ from hadamard_tui.commands.options import flag
 from hadamard_tui.terminal.standard_streams import echo
 
 if TYPE_CHECKING:
-    from engine.runtime.store import StoredRun
+    from engine.runtime.stored_run import StoredRun
 
 commands = new_group()
 runs_app = new_group()
 commands.add_typer(runs_app, name="runs", help="List the stored runs, show, compare, export and delete them.")
 command = partial(runs_app.command, cls=Command)
+
+NEWEST = 50
+"""Number of runs that a list shows by default."""
 
 Words = Annotated[
     list[str] | None,
@@ -36,16 +39,36 @@ AsJson = Annotated[bool, flag("--json", help="Print JSON only.")]
 
 
 @command("list")
-def list_runs(runs: Words = None, as_json: AsJson = False) -> None:
+def list_runs(
+    runs: Words = None,
+    newest: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help=f"Number of newest runs to list, 0 for all; {NEWEST} by default, and all with --json.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """List the stored runs, the newest first."""
     from hadamard_tui.headless import console, run_listing
+    from hadamard_tui.state import run_choice, run_store
 
-    listed = _chosen(runs)
+    store = run_store.needed_store()
+    limit = (0 if as_json else NEWEST) if newest is None else newest
+    if runs:
+        chosen = run_choice.chosen(runs, store.runs(details=as_json))
+        listed, total = chosen[: limit or None], len(chosen)
+    else:
+        listed, total = store.runs(limit or -1, details=as_json), store.count()
     if as_json:
         echo(run_listing.as_json(listed), nl=False)
     elif listed:
         out = console.output()
         out.print(run_listing.table(listed, out.width))
+        if len(listed) < total:
+            out.print(run_listing.left_out(len(listed), total), soft_wrap=True)
     else:
         console.output().print("No run is stored yet; run and the app store every run.")
 
@@ -53,25 +76,26 @@ def list_runs(runs: Words = None, as_json: AsJson = False) -> None:
 @command("show")
 def show_run(run: Word, as_json: AsJson = False) -> None:
     """Print a stored run as run prints it; --json has the same fields as run --json."""
-    from hadamard_tui.headless import console, run_listing, summary
+    from hadamard_tui.headless import console, stored_results, summary
+    from hadamard_tui.running.run_words import state
 
-    stored, done = run_listing.done(_path(run))
+    stored, done = stored_results.done(_path(run))
     if as_json:
         echo(done.as_json(), nl=False)
         return
     out = console.output()
-    out.print(f"{stored.id}  {run_listing.state(stored)}  version {stored.version}", soft_wrap=True)
+    out.print(f"{stored.id}  {state(stored)}  version {stored.version}", soft_wrap=True)
     if done.results.traces:
-        summary.show(done, out, changed=False)
+        summary.show(done, out)
 
 
 @command("diff")
 def diff_runs(before: Word, after: Word) -> None:
     """Print what differs between two runs: in their experiments, findings and measured numbers."""
-    from hadamard_tui.headless import console, run_listing
+    from hadamard_tui.headless import console, stored_results
     from hadamard_tui.state.run_choice import single
 
-    for part in run_listing.difference(single(before), single(after)):
+    for part in stored_results.difference(single(before), single(after)):
         console.output().print(part)
 
 
@@ -88,12 +112,12 @@ def export_run(
 ) -> None:
     """Write a stored run to files: .csv, .json, .parquet, .svg, .pdf, .png, .gif, .cast, .html or .toml."""
     from hadamard_tui.commands.running import export
-    from hadamard_tui.headless import console, run_listing
+    from hadamard_tui.headless import console, stored_results
     from hadamard_tui.sharing import exporting
 
     for file in files:
         exporting.check(file, "FILE")
-    _, done = run_listing.done(_path(run))
+    _, done = stored_results.done(_path(run))
     for file in files:
         export(file, done)
         console.output().print(str(file))
@@ -147,14 +171,17 @@ def prune_runs(
     old = [run for run in store.runs()[keep:] if not run.pinned and not run.is_written]
     for run in old:
         store.remove(run)
+    remains = store.remove_remains()
     console.output().print(f"{len(old)} runs deleted")
+    if remains:
+        console.output().print(f"{remains} files of killed programs deleted")
 
 
 def _chosen(words: list[str] | None) -> list[StoredRun]:
     """Return the runs that words select, without their documents. Raises: BadInput."""
     from hadamard_tui.state import run_choice, run_store
 
-    return run_choice.chosen(words or [], run_store.needed_store().runs(documents=False))
+    return run_choice.chosen(words or [], run_store.needed_store().runs())
 
 
 def _path(word: str) -> Path:

@@ -15,11 +15,11 @@ from engine.core.journal import SUFFIX
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge, unexpected_divergence
 from engine.results.report import encode
-from engine.runtime import store as store_file
 from engine.runtime.conclusion import conclude
 from engine.runtime.job import Job
 from engine.runtime.run import NotKept
 from engine.runtime.run_writer import RunWriter
+from engine.runtime.stored_run import read
 from engine.runtime.sweep_run import Removed
 from engine.spec import presets
 from engine.spec.experiment import drawn
@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.05
 """Seconds between two looks at the progress."""
+
+
+PATIENCE = 0.5
+"""Seconds that Ctrl-C waits for the last records of a run; a product of large matrices takes longer."""
 
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
@@ -76,9 +80,15 @@ def compute_all(
             errors.print(run_store.removed_in_words(event.runs), soft_wrap=True)
 
     job = Job(sweep, note, writer, threads, devices)
-    with console.progress(errors, lines) as show:
-        while not job.wait(POLL_SECONDS):
-            show(*(("loading", 0.0) if job.results is None else state(job.results)))
+    try:
+        with console.progress(errors, lines) as show:
+            while not job.wait(POLL_SECONDS):
+                show(*(("loading", 0.0) if job.results is None else state(job.results)))
+    except KeyboardInterrupt:
+        job.stop()
+        if not job.wait(PATIENCE) and writer is not None:
+            writer.stop_at_once()
+        raise
     return job.finish()
 
 
@@ -147,7 +157,7 @@ def computed(
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
-    of_preset = store_file.read(Path(preset))[0].preset or preset if preset.endswith(SUFFIX) else preset
+    of_preset = read(Path(preset))[0].preset or preset if preset.endswith(SUFFIX) else preset
     sweep = presets.sweep_of(of_preset, document)
     if errors.is_terminal:
         for words in costs(sweep.experiment):

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleRenderable, Group
 from rich.table import Table
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from engine.core.outside import outside
 from engine.core.texts import listed
-from engine.judging.named_rule import named_rule
+from engine.judging.named_rule import named_rule, title_of
 from engine.judging.rule_judgement import (
     MARKS,
     RATES,
@@ -24,9 +23,10 @@ from engine.judging.rule_judgement import (
     RuleJudgement,
     judge_rule,
 )
+from engine.judging.rule_tables import as_json
 from engine.spec import reading
 from hadamard_tui.charts.drawing.chart_sheet import printed
-from hadamard_tui.charts.series import BOUND_STYLE, Axes, Series, limits
+from hadamard_tui.charts.plots.judgement_plot import chart_of
 from hadamard_tui.headless import console
 from hadamard_tui.headless.pictures import WIDEST_CHART, has_colours
 
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 SIGNS = {"invariant": "✓", "not invariant": "✗", "unstable": "?"}
 STYLES = {"invariant": "green", "not invariant": "red", "unstable": "yellow"}
-COLOURS = "bright_cyan", "bright_yellow"
 CHART_HEIGHT = 16
+_ENDS = {min(RATES): " (lowest tried)", max(RATES): " (highest tried)"}
+"""Remarks on a best rate beyond which a better one may lie."""
 
 FOOTNOTE = (
     f"A linear neuron from 0, d = {D}, {STEPS} steps on the first k examples; the best of {len(RATES)} "
@@ -63,8 +64,9 @@ def page(name: str, settings: Sequence[str], errors: Console) -> Page:
     Progress is shown on `errors`. Raises: BadInput.
     """
     rule = named_rule(name, dict(reading.setting(text) for text in settings))
+    title = title_of(name, rule)
     with console.progress(errors) as show:
-        judged = judge_rule(rule, name.rpartition(":")[2], going=lambda share: show(f"judging {name}", share))
+        judged = judge_rule(rule, title, going=lambda share: show(f"judging {title}", share))
     return Page(
         lambda terminal: shown(judged, terminal),
         as_json(judged) | {"parts": outside.origins()},
@@ -111,71 +113,15 @@ def _losses(judged: RuleJudgement) -> Table:
 def _point(point: LossBesideBound | None) -> str:
     if point is None or not math.isfinite(point.loss):
         return "diverged"
-    rate = "" if point.rate is None else f", η = {point.rate:g}"
+    rate = "" if point.rate is None else f", η = {point.rate:g}{_ENDS.get(point.rate, '')}"
     return f"{point.numbers} {point.word}{rate}"
 
 
 def _chart(judged: RuleJudgement, console: Console) -> Text:
-    curves = []
-    for (problem, points), colour in zip(judged.losses.items(), COLOURS, strict=False):
-        k, losses = np.array([(point.k, point.loss) for point in points]).T
-        curves.append(Series(problem, k, np.where(np.isfinite(losses), losses, np.nan), colour))
-    bound = Series("bound 1 − k/d", k, 1 - k / D, "white", BOUND_STYLE)
-    heights = np.concatenate([series.y for series in (*curves, bound)])
-    axes = Axes(
-        f"Loss of {judged.name} at its best rate",
-        "examples k",
-        "loss",
-        limits(k),
-        limits(np.append(heights[np.isfinite(heights)], 0.0)),
-    )
+    series, axes = chart_of(judged)
     width = min(console.width, WIDEST_CHART)
-    text = printed([*curves, bound], axes, width, CHART_HEIGHT, colour=has_colours(console))
+    text = printed(series, axes, width, CHART_HEIGHT, colour=has_colours(console))
     return Text.from_ansi(text, no_wrap=True, overflow="crop")
-
-
-def as_json(judged: RuleJudgement) -> dict[str, Any]:
-    """Return a judgement as `judge --json` prints it."""
-    return {
-        "schema": 1,
-        "rule": judged.name,
-        "structure": [
-            {"answer": verdict.answer, "group": verdict.group.words, "reason": verdict.reason}
-            for verdict in judged.declared
-        ],
-        "symmetries": [
-            {
-                "group": symmetry.group,
-                "verdict": symmetry.word,
-                "change": _finite(symmetry.change),
-                "by_rounding": _finite(symmetry.by_rounding),
-                "precisions": symmetry.precisions,
-            }
-            for symmetry in judged.symmetries
-        ],
-        "agree": not judged.contradictions,
-        "d": D,
-        "rates": RATES,
-        "losses": {
-            problem: [
-                {
-                    "k": point.k,
-                    "loss": _finite(point.loss),
-                    "stderr": _finite(point.stderr),
-                    "rate": point.rate,
-                    "bound": point.bound,
-                    "place": point.word,
-                }
-                for point in points
-            ]
-            for problem, points in judged.losses.items()
-        },
-        "not_run": dict(judged.refused),
-    }
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def as_markdown(judged: RuleJudgement) -> str:

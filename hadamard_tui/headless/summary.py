@@ -181,7 +181,7 @@ def _number(value: float) -> str:
 def show(
     done: Done,
     console: Console,
-    changed: bool,
+    settings: Sequence[str] = (),
     bounds: bool = False,
     notes: bool = False,
     onward: Sequence[str] = (),
@@ -189,7 +189,7 @@ def show(
     """Print a finished run.
 
     Args:
-        changed: whether --set changed the preset of the claims.
+        settings: changes of the preset by --set.
         bounds: whether to print, for every theory line, the learners that it binds or why it does not hold.
         notes: whether to print backends and tried rates.
         onward: sentences about the next steps.
@@ -205,10 +205,10 @@ def show(
         *claims(done.outcomes),
     )
     for part in (
-        _heading(experiment, trace),
+        _heading(experiment, trace, settings),
         *(pictures(done.results, done.outcomes, console) if done.has_pictures else losses_alone),
         *_divergence(experiment, trace, done.strayed),
-        *_about_claims(done.outcomes, changed),
+        *_about_claims(done.outcomes, bool(settings)),
         *(_lines(trace.theorems) if bounds else ()),
         *(notes_on_learners(experiment, trace) if notes else ()),
         *([Text("\n" + "\n".join(onward))] if onward else []),
@@ -223,14 +223,23 @@ def checkpoints(trace: Trace) -> list[float]:
     return [float(x) for x in np.unique(trace.x[places])]
 
 
-def _heading(experiment: Experiment, trace: Trace) -> Text:
+def _heading(experiment: Experiment, trace: Trace, settings: Sequence[str]) -> Text:
+    """Return title, story and source, and the machine. The story is left out if the set-up was changed."""
     run, environment = experiment.run, trace.environment
     seeds = f"{run.replicas} replicas from seed {run.seed}" if run.replicas > 1 else f"seed {run.seed}"
     machine = f"{environment['device']}, {environment['dtype']}"
+    changes = [setting for setting in settings if not setting.lstrip().startswith(("run.", "claims"))]
+    words = (
+        [(f"Changed: {', '.join(changes)}", "bold"), (f"The preset's title: {experiment.title}", "dim")]
+        if changes
+        else [
+            (experiment.title, "bold"),
+            (" ".join(experiment.story.split()), ""),
+            (experiment.source, "dim"),
+        ]
+    )
     lines = (
-        (experiment.title, "bold"),
-        (" ".join(experiment.story.split()), ""),
-        (experiment.source, "dim"),
+        *words,
         (f"{machine}, {seeds}, about {environment['memory']} of memory", "dim"),
     )
     return Text("\n").join(Text(line, style) for line, style in lines if line)

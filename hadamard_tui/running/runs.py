@@ -1,8 +1,11 @@
-"""Finished runs, kept for comparison."""
+"""Runs of this session and of the store, in one list; those whose curves are in memory can be compared."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from engine.pictures.view import View
     from engine.results.results import Results
     from engine.results.trace import Trace
+    from engine.runtime.stored_run import StoredRun
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
     from hadamard_tui.running.session import Session
@@ -42,6 +46,9 @@ class Kept:
     views: Viewed = field(default_factory=Viewed)
     missing: str = ""
     """Reason why the run lacks replicas for a picture; empty until a picture needs more."""
+
+    began: float = field(default_factory=time.time)
+    """Time in seconds since 1970, by which the list is sorted."""
 
     @property
     def document(self) -> Raw:
@@ -90,12 +97,76 @@ class Kept:
         return None
 
 
+@dataclass(eq=False)
+class ListedRun:
+    """Run in the list: its curves if they are in memory, and its entry in the store if it is stored."""
+
+    kept: Kept | None
+    stored: StoredRun | None
+
+    @property
+    def key(self) -> object:
+        """What names the run among those of the list: its curves, or its name in the store."""
+        return self.kept or (self.stored.id if self.stored is not None else None)
+
+    @property
+    def name(self) -> str:
+        """Name of the run: that of this session, else that in the store."""
+        if self.kept is not None:
+            return self.kept.name
+        return "" if self.stored is None else self.stored.name or self.stored.id
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the run is drawn together with the run on the screen."""
+        return self.kept is not None and self.kept.pinned
+
+    @property
+    def preset(self) -> str:
+        """Name of its preset, or of the preset's file; empty without one."""
+        full = self.kept.preset if self.kept is not None else self.stored.preset if self.stored else None
+        return "" if full is None else PurePath(full).stem
+
+    @property
+    def began(self) -> float:
+        """Time in seconds since 1970."""
+        return self.kept.began if self.kept is not None else self.stored.began if self.stored else 0.0
+
+    def fits(self, words: Sequence[str]) -> bool:
+        """Return whether all words, in lower case, occur in what the list and the store say of the run."""
+        texts = [self.name, self.preset]
+        if self.stored is not None:
+            from hadamard_tui.running.run_words import began
+
+            texts += self.stored.id, began(self.stored), self.stored.state, *self.stored.tags
+            texts += self.stored.title, self.stored.headline
+        elif self.kept is not None:
+            texts.append(self.kept.experiment.title)
+        text = "\n".join(texts).lower()
+        return all(word in text for word in words)
+
+
 class Runs:
-    """Finished runs in order."""
+    """Runs in order: those with curves in memory (`finished`), and all of the store once it is read."""
 
     def __init__(self) -> None:
         self.finished: list[Kept] = []
+        self.stored: dict[str, StoredRun] = {}
+        """Runs of the store by name; empty until the list is opened."""
+
+        self.deleted: list[ListedRun] = []
+        """Deleted runs, the last one last; each can be brought back."""
+
         self._count = 0
+
+    def listed(self, words: str = "", but: str | None = None) -> list[ListedRun]:
+        """Return the runs that have all the words, except the run `but`, in the order in which they began."""
+        names = {run.session.stored_as for run in self.finished} | {but}
+        runs = [ListedRun(None, run) for name, run in self.stored.items() if name not in names]
+        runs += [ListedRun(run, self.stored.get(run.session.stored_as or "")) for run in self.finished]
+        runs.sort(key=lambda run: run.began)
+        sought = words.lower().split()
+        return [run for run in runs if run.fits(sought)] if sought else runs
 
     @property
     def pinned(self) -> list[Kept]:
@@ -122,10 +193,17 @@ class Runs:
         ):
             self.finished.pop()
             self._count -= 1
-        self._count += 1
         views = Viewed(session.letters)
-        run = Kept(f"run {self._count}", session, session.trace, session.point.results, views=views)
+        run = Kept("", session, session.trace, session.point.results, views=views)
+        if session.is_followed and session.stored_as is not None:
+            run.name = session.stored_as
+            if (stored := self.stored.get(run.name)) is not None:
+                run.name, run.renamed, run.began = stored.name or stored.id, bool(stored.name), stored.began
+        else:
+            self._count += 1
+            run.name = f"run {self._count}"
         self.finished.append(run)
+        self.finished.sort(key=lambda run: run.began)
         return run
 
     def make_room(self, shown: Trace | None) -> list[Kept]:
@@ -151,16 +229,29 @@ class Runs:
         """Return whether the run with this trace is kept."""
         return self.of(trace) is not None
 
-    def remove(self, run: Kept) -> None:
-        """Remove a run and its curves."""
-        self.finished.remove(run)
+    def remove(self, run: ListedRun) -> None:
+        """Remove a run from the list; `bring_back` undoes this."""
+        if run.kept is not None:
+            self.finished.remove(run.kept)
+        if run.stored is not None:
+            self.stored = {name: stored for name, stored in self.stored.items() if name != run.stored.id}
+        self.deleted.append(run)
+
+    def bring_back(self) -> None:
+        """Put the run that was removed last into the list again."""
+        run = self.deleted.pop()
+        if run.kept is not None:
+            self.finished.append(run.kept)
+            self.finished.sort(key=lambda run: run.began)
+        if run.stored is not None:
+            self.stored = {**self.stored, run.stored.id: run.stored}
 
     def others(self, trace: Trace | None) -> list[Kept]:
         """Return the pinned runs except the one on the screen."""
         return [run for run in self.pinned if run.trace is not trace]
 
     def last_but(self, trace: Trace | None) -> Kept | None:
-        """Return the last run that is not on the screen."""
+        """Return the newest run in memory that is not on the screen."""
         return next((run for run in reversed(self.finished) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
@@ -173,9 +264,9 @@ class Runs:
                 pinned[run_name] = Pinned(run_name, view, change)
         return list(pinned.values())
 
-    def difference_of(self, number: int) -> str:
-        """Return the difference between run `number` and its predecessor; the title for the first run."""
-        run = self.finished[number]
+    def difference_of(self, run: Kept) -> str:
+        """Return the difference between a run and its predecessor in memory; the title for the first run."""
+        number = self.finished.index(run)
         if number == 0:
             return run.experiment.title or "your own experiment"
         return changes(self.finished[number - 1].document, run.document)

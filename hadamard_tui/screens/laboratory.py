@@ -39,7 +39,7 @@ from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.screen_lines import Caption, DataLine, Keys, MachineLine, Status
 from hadamard_tui.widgets.selection_bar import Progress, SelectionBar, Situation, keys_to_run
 from hadamard_tui.widgets.setup import SetupPane
-from hadamard_tui.widgets.side import Side, Story
+from hadamard_tui.widgets.side import RunList, Side, Story
 from hadamard_tui.widgets.stage import Stage
 
 if TYPE_CHECKING:
@@ -265,14 +265,13 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         else:
             await self.present(editable)
 
-    async def action_undo(self) -> None:
-        await self.query_one(SetupPane).undo()
-
     async def action_redo(self) -> None:
         await self.query_one(SetupPane).redo()
 
     def action_leave(self) -> None:
-        if self._runs_drawer_open:
+        if self.query_one(RunList).has_focus_within and self.query_one(RunList).leave_filter():
+            self.query_one(RunList).enter()
+        elif self._runs_drawer_open:
             self.action_runs()
         elif self.guesses is not None:
             self._stop_guessing()

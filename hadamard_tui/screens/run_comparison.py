@@ -1,23 +1,34 @@
-"""Comparison of runs: keep, list, pin, rename and delete runs, and repeat them with other seeds."""
+"""Comparison of runs: list, show, pin, rename and delete runs of this session and of the store."""
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.widgets import Input
 
+from engine.core.parts import BadInput
 from hadamard_tui.keyboard import key
-from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, Kept
+from hadamard_tui.running.runs import MOST_BYTES, MOST_RUNS, ListedRun
 from hadamard_tui.screens.modal import Modal
 from hadamard_tui.screens.run_control import RunControl
 from hadamard_tui.widgets.controls import Entry
+from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
 
 if TYPE_CHECKING:
+    from engine.runtime import worker as engine
+    from engine.runtime.store import Store
+    from engine.runtime.stored_run import StoredRun
+    from hadamard_tui.editing.editable_experiment import EditableExperiment
+    from hadamard_tui.running.follower import Silent
+    from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.session import Session
 
 
@@ -27,18 +38,28 @@ SHOWN_TO_THE_END = ("finished", "stopped", "replaying")
 UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
 
 
+FIRST = 200
+"""Number of newest stored runs that are listed at once, before the others are read."""
+
 LONGEST = 24
 """Maximum length of a run's name, as the list of runs and legends repeat it."""
 
 
 class RunComparison(RunControl):
-    """Screen that keeps finished runs and lists them."""
+    """Screen that lists the runs of this session and of the store."""
+
+    def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
+        super().__init__(editable, pace)
+        self._being_pinned: list[Session] = []
+        """Stored runs whose curves are being read, to be pinned."""
 
     def run_changed(self, session: Session) -> None:
         super().run_changed(session)
         if session.ended and session.trace is not None:
             self.runs.keep(session)
             for run in self.runs.make_room(session.trace):
+                if run.session.stored_as is not None:  # it stays in the list, and is read again when needed
+                    continue
                 reason = f"{run.name} was dropped: {MOST_RUNS} runs beside the pinned ones are kept, and"
                 self.notify(f"{reason} {MOST_BYTES >> 20} MB. {key('pin')} pins runs to keep.")
         self._list_runs()
@@ -46,8 +67,7 @@ class RunComparison(RunControl):
     def action_pin(self) -> None:
         runs, session = self.query_one(RunList), self.session
         if runs.has_focus_within and (chosen := runs.selected) is not None:
-            chosen.pinned = not chosen.pinned
-            self._list_runs()
+            self._pin(chosen)
         elif session is None or session.trace is None or session.state not in SHOWN_TO_THE_END:
             self.notify(f"A run is pinned once it has finished or was halted; {key('run')} runs the set-up.")
         elif (run := self.runs.keep(session)).pinned:
@@ -59,6 +79,42 @@ class RunComparison(RunControl):
                 message += f" To compare it with {before.name} at once: {key('difference')}."
             self.notify(f"{message} {UNPINNED.format(runs=key('runs'), pin=key('pin'))}", timeout=10)
             self._list_runs()
+
+    def _pin(self, run: ListedRun) -> None:
+        """Pin or unpin a run of the list; the curves of a stored one are read first."""
+        if run.kept is not None:
+            run.kept.pinned = not run.kept.pinned
+        elif run.stored is not None and run.stored.fate == "running":
+            self.notify(f"{run.name} is still running; {key('choose')} shows it.")
+        elif run.stored is not None:
+            try:
+                session, _ = self.opened(Path(run.stored.path))
+            except BadInput as error:
+                self._say_unreadable(error)
+                return
+            self._being_pinned.append(session)
+            session.start()
+        self._list_runs()
+
+    def received_beside(self, session: Session, event: engine.Event | Silent) -> None:
+        """Pin a stored run once its curves are read."""
+        from hadamard_tui.running.session import refusal
+
+        if session not in self._being_pinned:
+            return
+        session.receive(event)
+        if error := refusal(event):
+            self._say_unreadable(error)
+        if session.ended:
+            self._being_pinned.remove(session)
+            if session.trace is not None:
+                self.runs.keep(session).pinned = True
+                self._list_runs()
+                self.redraw()
+
+    def _say_unreadable(self, error: BadInput) -> None:
+        self.notify(str(error), title="This run cannot be read", severity="error", timeout=10)
+        self._read_stored()
 
     def say_what_is_pinned(self) -> None:
         """Notify that pinned runs remain visible with a new preset, and how to unpin them."""
@@ -89,14 +145,43 @@ class RunComparison(RunControl):
             self.set_focus(None)
         else:
             runs.enter()
+            self._read_stored()
         self.refresh_bindings()
+
+    def action_filter_runs(self) -> None:
+        self.query_one(RunList).filter()
+
+    @work(exclusive=True, group="stored runs")
+    async def _read_stored(self) -> None:
+        """Read the runs of the store in a thread: the newest at first, then all."""
+        from hadamard_tui.state import run_store
+
+        store = run_store.store()
+        if store is None or not store.folder.is_dir():
+            return
+        for newest in (FIRST, -1):
+            runs = await asyncio.to_thread(store.runs, newest)
+            if newest == FIRST and len(self.runs.stored) > len(runs) == FIRST:
+                continue  # all were read before, and are on the screen
+            self.runs.stored = {run.id: run for run in runs}
+            self._list_runs()
+            if len(runs) < FIRST:
+                return
 
     async def action_another_seed(self) -> None:
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         runs = self.query_one(RunList)
         chosen = runs.selected if runs.has_focus_within else None
-        editable = self._editable if chosen is None else EditableExperiment(chosen.document, chosen.preset)
+        editable = self._editable
+        if chosen is not None and chosen.kept is not None:
+            editable = EditableExperiment(chosen.kept.document, chosen.kept.preset)
+        elif chosen is not None and chosen.stored is not None:
+            try:
+                _, editable = self.opened(Path(chosen.stored.path))
+            except BadInput as error:
+                self._say_unreadable(error)
+                return
         if editable.error is None:
             run = editable.experiment.run
             editable.put("run.seed", run.seed + run.replicas)
@@ -108,26 +193,102 @@ class RunComparison(RunControl):
         if (run := self._chosen_run) is not None:
             self.app.push_screen(Renaming(run.name), lambda name: self._renamed(run, name))
 
-    def _renamed(self, run: Kept, new_name: str | None) -> None:
-        if new_name:
-            run.name, run.renamed = new_name, True
+    def _renamed(self, run: ListedRun, new_name: str | None) -> None:
+        if new_name and run.kept is not None:
+            run.kept.name, run.kept.renamed = new_name, True
+        store, stored = self._in_store(run)
+        if new_name and store is not None and stored is not None:
+            with suppress(BadInput):
+                store.mark(stored, name=new_name)
+            self._update_stored(stored.id)
         self._list_runs()
+
+    def _in_store(self, run: ListedRun) -> tuple[Store | None, StoredRun | None]:
+        """Return the store, and the entry of a run in it."""
+        from hadamard_tui.state import run_store
+
+        name = run.stored.id if run.stored is not None else run.kept and run.kept.session.stored_as
+        store = run_store.store() if name else None
+        return store, None if store is None or not name else store.run(name)
+
+    def _conclude(self, session: Session, run: str) -> None:
+        super()._conclude(session, run)
+        self._update_stored(run)
+
+    def _update_stored(self, name: str) -> None:
+        """Read one run of the store again, if the list has been opened."""
+        from hadamard_tui.state import run_store
+
+        if self.runs.stored and (store := run_store.store()) is not None and (run := store.run(name)):
+            self.runs.stored = {**self.runs.stored, name: run}
+            self._list_runs()
 
     def action_delete_run(self) -> None:
         if self.runs.finished and not self.query_one(RunList).has_focus_within:
             self.notify(f"Runs are deleted in their list; {key('runs')} opens it.")
         elif (run := self._chosen_run) is not None:
-            self.runs.remove(run)
-            self.notify(f"{run.name} is deleted.")
+            store, stored = self._in_store(run)
+            if store is not None and stored is not None:
+                try:
+                    store.set_aside(stored)
+                except BadInput as error:
+                    self.notify(str(error), severity="warning")
+                    return
+            self.runs.remove(ListedRun(run.kept, stored))
+            self.notify(
+                f"{run.name} is deleted; {key('undo')} in the list brings it back until the app ends."
+            )
             self._list_runs()
+
+    def _bring_back(self) -> None:
+        """Bring back the run that was deleted last."""
+        from hadamard_tui.state import run_store
+
+        run = self.runs.deleted[-1]
+        if run.stored is not None and (store := run_store.store()) is not None:
+            try:
+                store.bring_back(run.stored)
+            except BadInput as error:
+                self.notify(str(error), severity="error")
+                return
+        self.runs.bring_back()
+        self.notify(f"{run.name} is back.")
+        self._list_runs()
+
+    async def action_undo(self) -> None:
+        if self.query_one(RunList).has_focus_within and self.runs.deleted:
+            self._bring_back()
+        else:
+            await self.query_one(SetupPane).undo()
+
+    def end(self, seconds: float) -> bool:
+        """Stop the engine and delete the deleted runs for good; return whether the threads ended in time."""
+        from hadamard_tui.state import run_store
+
+        stored = [run.stored for run in self.runs.deleted if run.stored is not None]
+        if stored and (store := run_store.store()) is not None:
+            for run in stored:
+                store.discard(run)
+        for session in self._being_pinned:
+            session.end()
+        return super().end(seconds)
 
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
-        """Show a kept run again, with its set-up and curves."""
+        """Show a run with its set-up and curves; a stored one is read first."""
         from engine.spec.experiment import drawn
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
-        run = event.run
+        run = event.run.kept
+        if run is None and event.run.stored is not None:
+            try:
+                await self.follow(Path(event.run.stored.path))
+            except BadInput as error:
+                self._say_unreadable(error)
+            else:
+                self.notify(f"This is {event.run.name}; {key('run')} runs its set-up again.")
+        if run is None or run not in self.runs.finished:
+            return
         editable = EditableExperiment(run.document, run.preset)
         editable.call(run.session.letters)
         await self._take(editable)
@@ -140,17 +301,21 @@ class RunComparison(RunControl):
         self.notify(f"This is {run.name}; {key('run')} runs its set-up again.")
 
     @property
-    def _chosen_run(self) -> Kept | None:
+    def _chosen_run(self) -> ListedRun | None:
         run = self.query_one(RunList).selected
         if run is None:
-            self.notify(f"No run has ended yet; {key('run')} runs the set-up.")
+            self.notify(
+                f"No run has ended yet; {key('run')} runs the set-up, and {key('runs')} lists stored ones."
+            )
         return run
 
     def _list_runs(self) -> None:
         session = self.session
         trace = None if session is None else session.trace
         alone = session is None or trace is None or self.runs.holds(trace)
-        self.query_one(RunList).show(None if alone or session is None else session.document, trace)
+        is_beside = session is None or session.is_followed or (trace is not None and self.runs.holds(trace))
+        running = None if is_beside or session is None else session.stored_as
+        self.query_one(RunList).show(None if alone or session is None else session.document, trace, running)
 
     @property
     def _runs_drawer_open(self) -> bool:

@@ -105,6 +105,9 @@ class RunControl(Screen[None]):
     def run_changed(self, session: Session) -> None:
         """Handle a change of the run's state. Subclasses extend it."""
 
+    def received_beside(self, session: Session, event: engine.Event | Silent) -> None:
+        """Handle an event of a run that is not on the screen. Subclasses extend it."""
+
     def run_begun(self, at_once: bool) -> None:
         """Handle the start of a run: by hand, or `at_once` after a stepped number. Subclasses extend it."""
 
@@ -235,6 +238,7 @@ class RunControl(Screen[None]):
         from hadamard_tui.state import run_store
 
         if message.session is not self.session:
+            self.received_beside(message.session, message.event)
             return
         message.session.receive(message.event)
         if error := refusal(message.event):
@@ -268,6 +272,19 @@ class RunControl(Screen[None]):
 
     async def follow(self, path: Path) -> None:
         """Show a stored run, while another process writes it or as it ended. Raises: BadInput."""
+        session, editable = self.opened(path)
+        await self._take(editable)
+        self._forget()
+        forget_drawn_widgets()
+        self.session = session
+        self.session.start()
+        self.run_begun(at_once=False)
+
+    def opened(self, path: Path) -> tuple[Session, EditableExperiment]:
+        """Return a session that reads a stored run once it is started, and the run's set-up.
+
+        Raises: BadInput.
+        """
         from engine.runtime.run_reader import RunReader
         from engine.spec import documents
         from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -275,22 +292,19 @@ class RunControl(Screen[None]):
 
         reader = RunReader(path)
         document = documents.in_full(reader.run.document, reader.sweep.experiment)
-        await self._take(EditableExperiment(document, reader.run.preset))
-        self._forget()
-        forget_drawn_widgets()
-        self.session = Session(
+        editable = EditableExperiment(document, reader.run.preset)
+        session = Session(
             reader.sweep,
             document,
             self._receive,
             1,
             self._pace,
             reader.run.preset,
-            letters=self._editable.running_letters,
+            letters=editable.running_letters,
             at_once=True,
             follow=reader,
         )
-        self.session.start()
-        self.run_begun(at_once=False)
+        return session, editable
 
     def hand_over(self) -> None:
         """Let a process of its own finish the run on the screen, after the terminal was lost."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hadamard_tui.charts.drawing.legend import legend_entries
 from hadamard_tui.charts.drawing.raster import paint_series
 from hadamard_tui.charts.series import is_line
 from hadamard_tui.colours.palette import colour_map
@@ -33,15 +34,17 @@ DOT = 3.0
 def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -> None:
     """Draw curves, error bands and theory lines with labels, scales and limits, and a legend.
 
-    Curves that share a line on the screen share it here, by turns.
+    Curves that share a line on the screen share it here, by turns. As on the screen, the legend lists curves
+    that run along each other together: ≡ joins equal ones, and ≈ near ones.
     """
     from matplotlib.lines import Line2D
 
-    turns = {
-        number: (turn, len(group))
-        for group in paint_series(series, axes, COLUMNS, ROWS).shared
-        for turn, number in enumerate(group)
-    }
+    painted = paint_series(series, axes, COLUMNS, ROWS)
+    turns = {number: (turn, len(group)) for group in painted.shared for turn, number in enumerate(group)}
+    regions = [number for number, drawn in enumerate(series) if drawn.is_region]
+    entries = legend_entries(series, painted.groups, left_out=regions, y_log=axes.y_log)
+    labels = {part.at: f"{part.relation}{part.name}" for together in entries for part in together.parts}
+    handles: dict[int, Line2D] = {}
     for number, drawn in enumerate(series):
         if drawn.band is not None:
             shade = REGION if drawn.is_region else BAND
@@ -55,14 +58,17 @@ def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -
             style |= {"linestyle": "none", "marker": "o", "markersize": DOT}
         else:
             style["linestyle"] = _dashes(drawn.style, width, *turns.get(number, ()))
-        ax.plot(drawn.x, drawn.y, label=drawn.name or "_nolegend_", **style)
+        (handles[number],) = ax.plot(drawn.x, drawn.y, label=labels.get(number, "_nolegend_"), **style)
     _set_axes(ax, axes)
-    listed = [drawn for drawn in series if drawn.name and not drawn.is_region]
-    if listed:
-        legend = ax.legend(fontsize="small", handlelength=3)
-        for drawn, handle in zip(listed, legend.legend_handles, strict=True):
-            if drawn.style != "points" and isinstance(handle, Line2D):
-                handle.set_linestyle(_dashes(drawn.style))  # all of it, without the turns of others
+    if labels:
+        legend = ax.legend(
+            handles=[handles[labelled] for labelled in labels], fontsize="small", handlelength=3
+        )
+        for labelled, handle in zip(labels, legend.legend_handles, strict=True):
+            if series[labelled].style != "points" and isinstance(handle, Line2D):
+                handle.set_linestyle(
+                    _dashes(series[labelled].style)
+                )  # all of it, without the turns of others
 
 
 def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:

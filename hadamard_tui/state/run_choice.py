@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
+from hadamard_tui.running.run_words import began
 from hadamard_tui.state import run_store
 
 if TYPE_CHECKING:
-    from engine.runtime.store import StoredRun
+    from engine.runtime.stored_run import StoredRun
 
 LAST = "@last"
 
@@ -45,12 +45,9 @@ def single(word: str) -> StoredRun:
         reader = RunReader(Path(word))
         reader.all()
         return reader.run
-    return chosen([word], run_store.needed_store().runs())[0]
-
-
-def began(run: StoredRun) -> str:
-    """Return the local time at which a run began."""
-    return datetime.fromtimestamp(run.began).strftime("%Y-%m-%d %H:%M")
+    store = run_store.needed_store()
+    run = chosen([word], store.runs())[0]
+    return store.run(run.id) or run
 
 
 def _fits(word: str, run: StoredRun, runs: Sequence[StoredRun]) -> bool:
@@ -61,4 +58,4 @@ def _fits(word: str, run: StoredRun, runs: Sequence[StoredRun]) -> bool:
     if re.fullmatch(r"\d{4}-\d\d(-\d\d)?", name):
         return began(run).startswith(name)
     is_named = re.fullmatch(r"[0-9a-f]{2,8}", name) is not None and run.id.startswith(name)
-    return is_named or name == run.preset or name in run.tags
+    return is_named or name in (run.preset, run.name) or name in run.tags

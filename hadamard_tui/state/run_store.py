@@ -18,7 +18,7 @@ from hadamard_tui.state import config
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from engine.runtime.store import StoredRun
+    from engine.runtime.stored_run import StoredRun
 
 
 def folder() -> Path:
@@ -75,9 +75,7 @@ def news() -> list[str]:
     if (runs := store()) is None:
         return []
     lines = []
-    for run in runs.runs(documents=False):
-        if not run.detached or run.announced:
-            continue
+    for run in runs.unannounced():
         title = run.title or run.id
         if run.fate == "running":
             lines.append(f"{title!r} goes on without a terminal: {NAME} watch @{run.id} shows it.")

@@ -10,14 +10,14 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
-from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
+from textual.widgets import Static
 
 from hadamard_tui.keyboard import key
 from hadamard_tui.panels import claims, story
 from hadamard_tui.panels.story import story_text
-from hadamard_tui.running.runs import Kept, Runs, changes
-from hadamard_tui.widgets.controls import Lines, Words, compact
+from hadamard_tui.running.runs import ListedRun, Runs, changes
+from hadamard_tui.widgets.controls import Entry, Words, compact
+from hadamard_tui.widgets.run_rows import RunRows
 
 if TYPE_CHECKING:
     from engine.results.trace import Trace
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 NONE_YET = "No run has ended yet. Run something, press {pin}, change one thing, and run again."
-KEYS = "enter shows it · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes"
-PINNED, ON_SCREEN = "●", "▸"
-"""Signs of the runs drawn together with the run on the screen, and of the run on the screen."""
+KEYS = (
+    "enter shows it · {pin} pins or unpins · {difference} difference · {rename} renames · {delete} deletes "
+    "· {filter} filters"
+)
+BACK = " · {undo} brings back the deleted run"
 
 
 class Story(Words):
@@ -57,21 +59,16 @@ class Story(Words):
             self.query_one(Static).update(text)
 
 
-class RunOption(Option):
-    """Line of the list of runs."""
-
-    def __init__(self, run: Kept, name: str, difference: str) -> None:
-        super().__init__(Text.assemble((name, "bold"), f"  {difference}"))
-        self.run = run
-
-
 class RunList(Vertical):
-    """Finished runs and the run on the screen, each with its difference from the previous run."""
+    """Runs of this session and of the store, with a filter, and the run on the screen.
+
+    A run of this session is shown with its difference from the run before it, a stored one with its finding.
+    """
 
     class Chosen(Message):
         """Message: a person requests a run."""
 
-        def __init__(self, run: Kept) -> None:
+        def __init__(self, run: ListedRun) -> None:
             super().__init__()
             self.run = run
 
@@ -79,68 +76,100 @@ class RunList(Vertical):
         super().__init__(id=id)
         self._runs = runs
         self._shown: object = None
-        self._last: tuple[Raw | None, Trace | None] = None, None
+        self._now: tuple[Raw | None, Trace | None, str | None] = None, None, None
 
     def compose(self) -> ComposeResult:
         yield Static("", id="runs-hint", markup=False)
-        yield compact(Lines(id="runs-list"))
+        yield compact(Entry("", id="runs-filter", placeholder="name, preset, date, tag or word"))
+        yield RunRows(self._runs, id="runs-list")
         yield Static("", id="runs-now", markup=False)
 
     def on_mount(self) -> None:
         self.border_title = "Runs"
+        self.query_one(Entry).display = False
 
     def on_show(self) -> None:
-        self.show(*self._last)
+        self.show(*self._now)
 
     @property
-    def selected(self) -> Kept | None:
-        """Highlighted run; without a highlight, the last run."""
-        place = self.query_one(OptionList).highlighted
-        runs = self._runs.finished
-        return runs[-1 if place is None else min(place, len(runs) - 1)] if runs else None
+    def selected(self) -> ListedRun | None:
+        """Highlighted run; None in an empty list."""
+        return self.query_one(RunRows).highlighted
 
-    def show(self, now: Raw | None, shown: Trace | None = None) -> None:
+    def show(self, now: Raw | None, shown: Trace | None = None, running: str | None = None) -> None:
         """Show the runs, if the list is visible.
 
-        `now` is the document of the run on the screen if it is not kept, and `shown` its trace.
+        Args:
+            now: the document of the run on the screen if it is not in the list.
+            shown: its trace.
+            running: its name in the store, if it is not in the list.
         """
-        self._last = now, shown
+        self._now = now, shown, running
         if not all(widget.display for widget in self.ancestors_with_self):
             return
-        runs, options = self._runs.finished, self.query_one(OptionList)
-        text = Text()
-        if now is not None and runs:
-            text = Text.assemble(("on the screen", "bold"), f"  {changes(runs[-1].document, now)}")
-        lines = [
-            (f"{ON_SCREEN if run.trace is shown else ' '}{PINNED if run.pinned else ' '} {run.name}", number)
-            for number, run in enumerate(runs)
-        ]
-        content = [(line, self._runs.difference_of(number)) for line, number in lines], text.plain
-        if content == self._shown:
+        finished, words = self._runs.finished, self.query_one(Entry).value
+        signature = [(run, run.name, run.pinned) for run in finished], self._runs.stored, words, shown, now
+        if signature == self._shown:
             return
-        self._shown = content
-        place = options.highlighted
-        options.clear_options()
-        options.add_options([RunOption(run, *line) for run, line in zip(runs, content[0], strict=True)])
-        if runs:
-            last = len(runs) - 1
-            options.highlighted = last if place is None or not options.has_focus else min(place, last)
-        options.display = bool(runs)
-        names = ("pin", "difference", "rename_run", "delete_run")
+        self._shown = (*signature[:1], dict(signature[1]), *signature[2:])
+        rows = self._runs.listed(words, running)
+        total = len(rows) if not words else len(self._runs.listed("", running))
+        self.query_one(RunRows).show(rows, shown)
+        self.border_subtitle = f"{len(rows):,} of {total:,}" if words else f"{total:,}" if total > 1 else ""
+        names = ("pin", "difference", "rename_run", "delete_run", "undo", "filter")
         keys = {action_id.removesuffix("_run"): key(action_id) for action_id in names}
-        hint = (KEYS if runs else NONE_YET).format(**keys)
-        self.query_one("#runs-hint", Static).update(hint)
+        hint = KEYS if total else NONE_YET
+        if self._runs.deleted:
+            hint += BACK
+        self.query_one("#runs-hint", Static).update(hint.format(**keys))
+        self._describe()
+
+    def _describe(self) -> None:
+        """Show the highlighted run in full, or the difference of the run on the screen from the last one."""
+        document, _, _ = self._now
+        finished, run = self._runs.finished, self.selected
+        text = Text()
+        if document is not None and finished:
+            text = Text.assemble(("on the screen", "bold"), f"  {changes(finished[-1].document, document)}")
+        elif run is not None and self.query_one(RunRows).has_focus:
+            first, second = self.query_one(RunRows).lines_of(run)
+            text = Text.assemble((first.plain.strip(" ●▸"), "bold"), "\n", second.plain.strip())
         self.query_one("#runs-now", Static).update(text)
 
     def enter(self) -> None:
         """Focus the list."""
-        self.query_one(OptionList).focus()
+        self.query_one(RunRows).focus()
 
-    @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
+    def filter(self) -> None:
+        """Open the filter and focus it."""
+        self.query_one(Entry).display = True
+        self.query_one(Entry).focus()
+
+    def leave_filter(self) -> bool:
+        """Empty and close the filter, and return whether it was open."""
+        filter_line = self.query_one(Entry)
+        was_open, filter_line.display, filter_line.value = filter_line.display, False, ""
+        return was_open
+
+    @on(Entry.Changed)
+    def _typed(self, event: Entry.Changed) -> None:
         event.stop()
-        if isinstance(event.option, RunOption) and event.option.run in self._runs.finished:
-            self.post_message(self.Chosen(event.option.run))
+        self.show(*self._now)
+
+    @on(Entry.Submitted)
+    def _submitted(self, event: Entry.Submitted) -> None:
+        event.stop()
+        self.enter()
+
+    @on(RunRows.Highlighted)
+    def _highlighted(self, event: RunRows.Highlighted) -> None:
+        event.stop()
+        self._describe()
+
+    @on(RunRows.Selected)
+    def _selected(self, event: RunRows.Selected) -> None:
+        event.stop()
+        self.post_message(self.Chosen(event.run))
 
 
 class Side(Vertical):

@@ -30,7 +30,7 @@ async def test_a_click_on_what_has_just_been_removed_does_nothing(app: HadamardA
         assert app.failure is None
 
 
-@pytest.mark.parametrize("where", ["#learners", "#runs-list", "CommandList"])
+@pytest.mark.parametrize("where", ["#learners", "CommandList"])
 @pytest.mark.slow
 async def test_a_click_on_a_line_that_has_just_gone_does_nothing(app: HadamardApp, where: str) -> None:
     async with opened(app, WIDE) as pilot:

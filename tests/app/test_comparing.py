@@ -6,16 +6,17 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from textual.widgets import Input, OptionList
+from textual.widgets import Input
 
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.editing.differences import differences
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running import runs as runs_module
-from hadamard_tui.running.runs import Kept
+from hadamard_tui.running.runs import Kept, ListedRun
 from hadamard_tui.screens.run_comparison import Renaming
 from hadamard_tui.widgets.chart_view import ChartView
+from hadamard_tui.widgets.run_rows import RunRows
 from hadamard_tui.widgets.scoreboard import Scoreboard
 from hadamard_tui.widgets.side import RunList
 from hadamard_tui.widgets.stage import Stage
@@ -32,8 +33,8 @@ HUGE = (200, 60)
 
 def told(app: HadamardApp) -> list[str]:
     """The texts of the pinned runs in the list."""
-    options = app.laboratory.query_one("#runs-list", OptionList)
-    return [str(options.get_option_at_index(place).prompt) for place in range(options.option_count)]
+    rows = app.laboratory.query_one(RunRows)
+    return ["  ".join(line.plain for line in rows.lines_of(run)) for run in rows._rows]
 
 
 @pytest.mark.slow
@@ -312,7 +313,12 @@ async def test_every_run_that_ended_is_listed_and_any_two_are_compared(app: Hada
 def test_too_many_runs_drop_the_oldest_that_is_not_pinned(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(runs_module, "MOST_RUNS", 2)
     point = SimpleNamespace(results=SimpleNamespace(traces={}))
-    sessions = [SimpleNamespace(trace=object(), point=point, at_once=False, letters={}) for _ in range(5)]
+    sessions = [
+        SimpleNamespace(
+            trace=object(), point=point, at_once=False, is_followed=False, stored_as=None, letters={}
+        )
+        for _ in range(5)
+    ]
     runs = runs_module.Runs()
     for session in sessions:
         runs.keep(session)  # type: ignore[arg-type]
@@ -362,8 +368,8 @@ async def test_a_run_that_is_deleted_before_its_choice_is_heard_is_not_put_up(ap
             await pilot.press("c")
         await until(pilot, lambda: len(told(app)) == 3)
         runs, kept_runs = app.laboratory.query_one(RunList), app.laboratory.runs.finished
-        options, (_, second, third) = runs.query_one(OptionList), tuple(kept_runs)
-        gone, selected_second = (OptionList.OptionSelected(options, options.options[at], at) for at in (0, 1))
+        _, second, third = kept_runs
+        gone, selected_second = (RunRows.Selected(ListedRun(run, None)) for run in kept_runs[:2])
         del kept_runs[0]
         runs.post_message(gone)
         await pilot.pause()
@@ -384,7 +390,7 @@ async def test_a_run_that_is_put_up_again_has_its_own_pictures(app: HadamardApp)
         laboratory.query_one(Stage).choose_picture(2)
         without, with_pictures = laboratory.runs.finished
         for run, names in ((without, ()), (with_pictures, ("loss", "error"))):
-            laboratory.post_message(RunList.Chosen(run))
+            laboratory.post_message(RunList.Chosen(ListedRun(run, None)))
             await until(pilot, lambda run=run: laboratory.session is run.session)
             assert row.names[1:] == names
             await until(pilot, lambda: laboratory._is_at_rest)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.runtime.run_reader import opened
-from engine.runtime.store import StoredRun
+from engine.runtime.stored_run import StoredRun
 from hadamard_tui.state import run_store
 
 from .terminal import Terminal

@@ -10,6 +10,7 @@ import pytest
 from engine.core.parts import BadInput
 from engine.diagnosis.answer import examples_to_reach, span_bound
 from engine.diagnosis.reading import read_table
+from engine.problems.table import MixedTable, Request, read
 
 NAMES = "size", "age", "rooms", "price"
 
@@ -126,6 +127,48 @@ def test_words_dates_and_missing_cells_become_numbers_and_the_notes_say_how(tmp_
     assert by_name["size"][4] == np.median([i for i in numbers if i != 4])
     np.testing.assert_array_equal(table.labels, [i * 0.5 for i in numbers])
     assert sum(note.startswith("column 'size'") and "1 missing" in note for note in table.notes) == 1
+
+
+@pytest.mark.slow
+def test_what_columns_learn_they_learn_from_the_training_rows_alone(tmp_path):
+    skrub = pytest.importorskip("skrub")
+    import pandas as pd
+
+    generator = np.random.default_rng(3)
+    cities = ["Bonn", "Ulm", "Kiel", "Bern"]
+    streets = [f"{'abcdefgh'[i % 8]}{i} street {generator.integers(1000)}" for i in range(90)]
+    rows = [
+        f"{'' if i % 9 == 4 else i},{cities[i % 3 if i < 60 else 3]},2020-01-{i % 28 + 1:02},{street},{i / 2}"
+        for i, street in enumerate(streets)
+    ]
+    file = tmp_path / "houses.csv"
+    file.write_text("size,city,sold,street,price\n" + "\n".join(rows) + "\n")
+    table = read_table(str(file), "price")
+    train, tested = np.arange(60), np.arange(60, 90)
+    learned, asked = table.rows_of(train, tested)
+    frame = pd.read_csv(file)[["size", "city", "sold", "street"]]
+    vectorizer = skrub.TableVectorizer(high_cardinality=skrub.StringEncoder(random_state=0))
+    expected = [vectorizer.fit_transform(frame[:60]), vectorizer.transform(frame[60:])]
+    for name in vectorizer.get_feature_names_out():
+        place = table.feature_names.index(name)
+        fill = expected[0][name].median()
+        np.testing.assert_allclose(learned[:, place], expected[0][name].fillna(fill), atol=1e-6)
+        np.testing.assert_allclose(asked[:, place], expected[1][name].fillna(fill), atol=1e-6)
+    assert not learned[:, table.feature_names.index("city_Bern")].any(), "no training row has it"
+    assert "30 columns of its strings" in " ".join(table.notes)
+
+
+@pytest.mark.parametrize("cell", ["", "red", "2020-01-02"])
+def test_missing_cells_words_and_dates_are_refused_as_a_mixed_table(tmp_path, cell):
+    def refusal(cell):
+        rows = [f"{i * 0.5},{cell if cell or i == 7 else i * i},{i}" for i in range(20)]
+        (tmp_path / "mixed.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n")
+        with pytest.raises(BadInput) as raised:
+            read(Request(str(tmp_path / "mixed.csv"), label="y"), "data")
+        return raised.value
+
+    assert isinstance(refusal(cell), MixedTable)
+    assert not isinstance(refusal("inf"), MixedTable)
 
 
 def test_a_table_of_words_names_the_library_that_reads_it(tmp_path, monkeypatch):

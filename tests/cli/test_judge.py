@@ -6,17 +6,22 @@ import hashlib
 import json
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from rich.console import Console
 
+import hadamard_tui as ht
 from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS
 from engine.core.parts import Verdict
+from engine.judging import rule_tables
 from engine.judging.judgement import Judgement
 from engine.judging.rule_judgement import LossBesideBound, RuleJudgement
 from engine.symmetry.rules import Symmetry
+from hadamard_tui.charts.plots.judgement_plot import chart_of
 from hadamard_tui.headless import rule_pages
 from hadamard_tui.headless.verdicts import as_json, shown
 
@@ -140,8 +145,39 @@ def test_the_page_of_a_rule_has_words_for_every_verdict() -> None:
     assert "sparse Gaussian target: not run; it is not there" in text
 
 
+def test_the_chart_cuts_huge_losses_and_the_page_marks_rates_at_the_end_of_the_range() -> None:
+    points = [LossBesideBound(k, 1.0 + k**2, 0.01, 3.0, 1 - k / 64) for k in (0, 16, 32)]
+    judged = replace(RULE, losses={"Hadamard rows": points})
+    _, axes = chart_of(judged)
+    assert 2 <= axes.y_limits[1] < 2.2
+    console = Console(file=StringIO(), width=140, color_system=None)
+    console.print(rule_pages.shown(judged, console))
+    text = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
+    assert "257.000 ± 0.010 above, η = 3 (highest tried)" in text
+
+
+def test_a_judgement_of_the_api_is_a_table_a_figure_and_a_page(tmp_path: Path) -> None:
+    judged = ht.Judgement(**vars(RULE))
+    assert json.loads(judged.to_json()) == json.loads(json.dumps(rule_tables.as_json(RULE)))
+    frame = judged.to_pandas()
+    assert list(frame.columns) == ["problem", "k", "loss", "stderr", "rate", "bound", "place"]
+    assert frame[frame.k == 32].loss.tolist() == [1.5]
+    assert (frame.attrs["rule"], frame.attrs["rotations"]) == ("sign", "not invariant")
+    axes = judged.plot(Figure().subplots())
+    assert {line.get_label() for line in axes.lines} == {"Hadamard rows", "bound 1 − k/d"}
+    assert "bound 1 − k/d" in (judged._repr_svg_() or "")
+    console = Console(file=StringIO(), width=100, color_system=None)
+    console.print(judged)
+    assert "✗ not invariant" in console.file.getvalue()  # type: ignore[attr-defined]
+    assert repr(judged).startswith("<Judgement of sign, by measurement: invariant under permutations")
+    without = replace(judged, losses={})
+    assert without._repr_svg_() is None
+    with pytest.raises(ht.BadInput, match="no losses to draw; it is not there"):
+        without.plot()
+
+
 def test_json_and_markdown_of_a_rule_say_the_same() -> None:
-    document = json.loads(json.dumps(rule_pages.as_json(RULE)))
+    document = json.loads(json.dumps(rule_tables.as_json(RULE)))
     assert [symmetry["verdict"] for symmetry in document["symmetries"]] == [
         *("not invariant", "invariant", "unstable", "not invariant")
     ]
@@ -160,11 +196,12 @@ def test_json_and_markdown_of_a_rule_say_the_same() -> None:
 
 @pytest.mark.slow
 def test_an_optimizer_in_a_file_is_judged(program: Program, tmp_path: Path) -> None:
-    file, page = tmp_path / "my_rule.py", tmp_path / "page.md"
+    file, page, out = (tmp_path / name for name in ("my_rule.py", "page.md", "result.json"))
     file.write_text(OPTIMIZER)
-    answer = program("judge", f"{file}:SignSteps", "--json", "--markdown", str(page))
+    answer = program("judge", str(file), "--out", str(out), "--markdown", str(page))
     assert answer.returncode == 0, answer.stderr
-    document = json.loads(answer.stdout)
+    assert answer.stdout.startswith("SignSteps, by measurement: invariant under permutations, sign flips")
+    document = json.loads(out.read_text())
     assert document["symmetries"][0]["verdict"] == "not invariant"
     (origin,) = document["parts"]
     assert origin == {"file": str(file), "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}

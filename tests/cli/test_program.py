@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from hadamard_tui.state import run_store
+
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
 LONG = """
@@ -105,6 +107,7 @@ def test_ctrl_c_ends_a_long_run_within_a_second(tmp_path: Path) -> None:
     os.close(ours)
     assert output.rstrip().endswith(b"stopped")
     assert [path.name for path in tmp_path.iterdir()] == ["long.toml"]
+    assert run_store.needed_store().runs()[0].fate == "stopped"
 
 
 BAR = """

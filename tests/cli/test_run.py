@@ -84,7 +84,7 @@ def test_a_terminal_gets_colours_unless_told_otherwise(small: Path, no_color: bo
     console = Console(
         file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=no_color, width=80
     )
-    summary.show(done, console, changed=False)
+    summary.show(done, console)
     assert isinstance(console.file, io.StringIO)
     assert ("\x1b[38;2" in console.file.getvalue()) is not no_color
 
@@ -116,6 +116,18 @@ def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(
     assert 0.9 < float(re.search(r"about (\S+) mult", sentence)[1]) / naive < 1.1
     computed("small.toml", presets.document("small.toml", [kernel, "claims=[]"]), errors)
     assert "Expensive" not in errors.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_about_the_set_up"), [("problem.matrix.d=64", True), ("run.seed=1", False)]
+)
+def test_a_changed_preset_is_called_by_its_changes_and_tells_no_story(
+    call: Call, setting: str, is_about_the_set_up: bool
+) -> None:
+    code, out, _ = call("run", "hadamard-128", "--set", setting, "--set", "claims=[]")
+    assert code == 0
+    assert out.startswith(f"Changed: {setting}\n") is is_about_the_set_up
+    assert ("Watch the two groups part" in out) is not is_about_the_set_up
 
 
 def test_json_is_all_there_is_on_stdout(small: Path, call: Call) -> None:

@@ -13,7 +13,7 @@ from view_fields import curve_view, view_of
 from engine.core import catalogue
 from engine.pictures.picture import Picture
 from engine.results.headlines import ending
-from engine.runtime import store
+from engine.runtime import stored_run
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import documents, reading
 from hadamard_tui import NAME
@@ -159,7 +159,7 @@ def test_points_are_kept_and_fresh_computes_them_again(call, file, monkeypatch):
     assert all(restored[1])
     runs = run_store.needed_store().runs()
     assert [run.state for run in runs] == ["finished"] * 2, "a run with nothing new is not kept twice"
-    assert {len(store.read(Path(run.path))[1]) for run in runs} == {5}
+    assert {len(stored_run.read(Path(run.path))[1]) for run in runs} == {5}
 
 
 def test_where_points_cannot_be_kept_the_result_is_there_and_one_line_says_why(call, file, monkeypatch):

@@ -1,10 +1,12 @@
 """`runs` lists, shows, compares, exports and deletes stored runs, and other commands take them."""
 
 import json
+import os
 import time
 
 import pytest
 
+from engine.core import journal
 from hadamard_tui.state import run_store
 
 SMALL = ("hadamard-128", "--set", "problem.matrix.d=16", "--set", "run.device=cpu", "--set", "claims=[]")
@@ -73,6 +75,36 @@ def test_pinned_runs_are_deleted_by_nobody(call, two):
     assert call("runs", "delete", oldest).code == 0
     assert names() == []
     assert newest not in call("runs", "list").out
+
+
+def test_a_list_names_the_number_of_runs_that_it_leaves_out(call, two):
+    newest, oldest = names()
+    out = call("runs", "list", "--newest", "1").out
+    assert newest in out
+    assert oldest not in out
+    assert "The newest 1 of 2 runs; --newest 0 lists all." in out
+    assert oldest in call("runs", "list", "--newest", "0").out
+    assert len(json.loads(call("runs", "list", "--newest", "1", "--json").out)) == 1
+    assert "code" in json.loads(call("runs", "list", "--json").out)[0]
+
+
+def test_prune_deletes_what_killed_programs_left_and_no_other_file(call, two):
+    folder, hour_ago = run_store.folder(), time.time() - 3600
+    head, newer = journal.MAGIC, journal.FIRST_LINE + b"%3d\n" % (journal.FORMAT + 1)
+    contents = {
+        "a-1.run": head,
+        "a-2.run": head[:5],
+        "a-3.run": head + b"head",
+        "a-4.run": newer,
+        "a-5.run": b"no",
+    }
+    for file_name, content in {**contents, "a-6.run": head}.items():
+        (folder / file_name).write_bytes(content)
+        if file_name != "a-6.run":
+            os.utime(folder / file_name, (hour_ago, hour_ago))
+    assert "3 files of killed programs deleted" in call("runs", "prune").out
+    assert {path.name for path in folder.glob("a-*")} == {"a-4.run", "a-5.run", "a-6.run"}
+    assert len(names()) == 2
 
 
 @pytest.mark.slow

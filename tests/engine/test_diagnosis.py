@@ -1,5 +1,7 @@
 """The diagnosis of tables: its rule, its learners against scikit-learn, and its verdicts on fresh tables."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -19,6 +21,7 @@ from engine.diagnosis.labelled_table import (
     held_out,
     standardised,
 )
+from engine.diagnosis.pairs import FITTINGS
 from engine.diagnosis.plan import plan_of
 from engine.diagnosis.verdict import PairLosses, corrected_interval, judge_pair
 from engine.problems.instances import haar
@@ -347,6 +350,37 @@ def test_a_table_that_cannot_be_judged_is_refused():
         LabelledTable("t", "y", np.zeros((50, 2)), np.zeros(50), ("a", "b"))
     with pytest.raises(BadInput, match="2 or more"):
         plan_of(linear_table("noise", 0, rows=60, d=3), splits=1)
+
+
+def test_features_are_encoded_by_the_training_rows_of_each_split():
+    asked = []
+
+    def encode(train, tested):
+        asked.append((set(train.tolist()), set(tested.tolist())))
+        return features[train], features[tested]
+
+    features = np.random.default_rng(0).standard_normal((40, 2))
+    table = LabelledTable("t", "y", features, features[:, 0], ("a", "b"), encode=encode)
+    diagnose(table, plan := plan_of(table, splits=2, shows_all=False))
+    assert len(asked) == 2 * len(plan.sizes)
+    for train, tested in asked:
+        assert len(train) in plan.sizes
+        assert len(tested) == plan.tested
+        assert not train & tested
+
+
+def test_warnings_of_libraries_are_dropped_and_filters_stay(monkeypatch, recwarn):
+    def warn(*arguments):
+        warnings.resetwarnings()
+        warnings.warn_explicit("no convergence", UserWarning, "/lib/site-packages/sklearn/x.py", 3)
+        return library_learners.Fit(np.zeros(len(arguments[2])))
+
+    monkeypatch.setitem(FITTINGS, "l2", warn)
+    filters = [*warnings.filters]
+    table = linear_table("noise", 0, rows=40, d=2)
+    diagnose(table, plan_of(table, splits=2, shows_all=False))
+    assert not recwarn.list
+    assert [*warnings.filters] == filters
 
 
 def test_a_diagnosis_can_be_stopped_and_reports_its_progress():

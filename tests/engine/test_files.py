@@ -465,3 +465,79 @@ def test_more_tables_are_read_than_are_held(tmp_path):
             assert np.array_equal(read_table(path), number * X)
             assert table.report(Request(path), "here").rows == len(X)
     assert len(table._held) <= table.HELD
+
+
+def drawn_from(tmp_path, rows, labels, **settings):
+    np.savetxt(tmp_path / "X.csv", np.column_stack([rows, labels]), delimiter=",", fmt="%.17g")
+    matrix = {"kind": "file", "path": str(tmp_path / "X.csv"), "header": False, "index": False, "label": -1}
+    return experiment(matrix | settings, "file", protocol=STEPS, replicas=2, dtype="float64")
+
+
+STEPS = {"kind": "steps", "steps": 3, "train": "training"}
+
+
+@pytest.mark.parametrize("permute", [False, True])
+def test_features_are_standardised_as_by_scikit_learn_on_the_training_rows(permute, tmp_path):
+    from sklearn.preprocessing import StandardScaler
+
+    generator = np.random.default_rng(2)
+    rows = 100 * generator.random(4) + generator.standard_normal((40, 4)) * [1, 1e3, 1e-3, 0]
+    settings = {"standardise": True, "test_share": 0.3, "permute": permute, "bias": True}
+    described = drawn_from(tmp_path, rows, np.arange(40.0), **settings)
+    assert described.protocol.train == 28
+    examples = data_of(described)
+    for replica in range(2):
+        order = examples.labels[replica].numpy().astype(int)
+        assert np.array_equal(order, np.arange(40)) is not permute
+        expected = StandardScaler().fit(rows[order[:28]]).transform(rows[order])
+        seen = examples.instances.rows[replica].numpy()
+        np.testing.assert_allclose(seen[:, :3], expected[:, :3], rtol=1e-9, atol=1e-9)
+        assert (seen[:, 3] == 0).all(), "a constant column"
+        assert (seen[:, 4] == 1).all(), "the bias"
+
+
+def test_ridge_on_standardised_rows_of_a_file_predicts_the_held_out_rows_as_scikit_learn(tmp_path):
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    generator = np.random.default_rng(4)
+    rows = 3 + generator.standard_normal((50, 3)) * [1, 10, 0.1]
+    labels = rows @ [1, 0.1, 5] + generator.standard_normal(50)
+    np.savetxt(tmp_path / "X.csv", np.column_stack([rows, labels]), delimiter=",", fmt="%.17g")
+    matrix = {"kind": "file", "path": str(tmp_path / "X.csv"), "header": False, "index": False, "label": -1}
+    settings = {"standardise": True, "test_share": 0.2, "rotate": True}
+    learners = {"R": {"solver": {"kind": "sklearn", "name": "Ridge", "options": {"alpha": 2.0}}}}
+    measures = [{"kind": "loss", "rows": "test"}]
+    words = {"learners": learners, "protocol": STEPS, "measures": measures, "dtype": "float64"}
+    measured = run(experiment(matrix | settings, "file", **words)).curves[0].mean("unseen")[-1]
+    model = make_pipeline(StandardScaler(), Ridge(alpha=2.0)).fit(rows[:40], labels[:40])
+    assert measured == pytest.approx(((model.predict(rows[40:]) - labels[40:]) ** 2).mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "remedy"),
+    [
+        ({"kind": "steps", "steps": 3}, 'set protocol.train = "training"'),
+        ({"kind": "epochs", "train": 9}, 'set protocol.train = "training"'),
+        ("erm", 'set protocol.examples = "training"'),
+        ("one-pass", 'set protocol.examples = "training"'),
+        ("at-init", "take protocol steps"),
+    ],
+)
+def test_learning_from_held_out_rows_is_refused(protocol, remedy, tmp_path):
+    matrix = {"kind": "file", "path": write(tmp_path / "X.npy", np.random.default_rng(0).random((10, 3)))}
+    with pytest.raises(BadInput, match=f"the last 2 of 10 are held out; {remedy}"):
+        experiment(matrix | {"test_share": 0.2}, "constant", protocol=protocol)
+    if remedy.endswith('"training"'):
+        kind = protocol if isinstance(protocol, str) else protocol["kind"]
+        settings = {"kind": kind, remedy.split(".")[1].split(" ")[0]: "training"}
+        experiment(matrix | {"test_share": 0.2}, "constant", protocol=settings)
+
+
+def test_a_bias_is_the_constant_target_and_repeated_rows_are_counted(tmp_path):
+    matrix = {"kind": "file", "path": write(tmp_path / "X.npy", X), "bias": True, "repeat": 1}
+    described = experiment(matrix | {"test_share": 0.25}, "constant", protocol=STEPS)
+    examples = data_of(described)
+    assert described.protocol.train == 6
+    assert np.array_equal(examples.instances.rows[0, :, 3].numpy(), examples.labels[0].numpy())

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from engine.core import catalogue, optimizers
 from engine.core.outside import Outside
-from engine.core.parts import BadInput
+from engine.core.parts import BadField, BadInput
+from engine.symmetry.rules import symmetries
+from engine.updates.torch_optimizer import Torch
 
 RULE = '''
 """A rule."""
@@ -225,3 +229,46 @@ def test_only_requested_files_are_loaded_if_the_others_are_switched_off(
 def test_configured_files_are_loaded_with_the_requested_ones(outside: Outside, tmp_path: Path):
     outside.configure(lambda: [written(tmp_path, "half.py", RULE)])
     assert "half" in members("updates")
+
+
+def test_an_error_of_a_loaded_part_is_refused_with_its_place_and_no_other_error(
+    outside: Outside, tmp_path: Path
+):
+    file = written(tmp_path, "half.py", f"{RULE}\n    def fail(self):\n        raise KeyError('w')\n")
+    outside.request([file])
+    (module,) = outside.modules()
+    with pytest.raises(KeyError) as raised:
+        module.Half().fail()
+    refusal = outside.refusal(raised.value)
+    assert refusal is not None
+    assert str(refusal) == f"{file}:{len(file.read_text().splitlines())}: KeyError: 'w'"
+    assert outside.refusal(KeyError("w")) is None
+
+
+class Failing(torch.optim.SGD):
+    @torch.no_grad()
+    def step(self, closure=None):
+        raise ArithmeticError("no step")
+
+
+def test_the_error_of_a_user_s_optimizer_says_type_message_file_and_line(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(optimizers.registered, "Failing", Failing)
+    line = inspect.getsourcelines(Failing)[1] + 3
+    with pytest.raises(BadInput) as raised:
+        list(symmetries(Torch(name="Failing"), ["rotations"]))
+    fault = f"its step fails: ArithmeticError: no step, at {__file__}:{line}"
+    assert raised.value.fault == fault
+
+
+class Unmade(torch.optim.SGD):
+    def __init__(self, params, lr=0.1):
+        raise ArithmeticError("no object")
+
+
+def test_the_error_of_a_user_s_constructor_says_type_message_file_and_line(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(optimizers.registered, "Unmade", Unmade)
+    line = inspect.getsourcelines(Unmade)[1] + 2
+    with pytest.raises(BadField) as raised:
+        Torch(name="Unmade")
+    fault = f"Unmade cannot be constructed: ArithmeticError: no object, at {__file__}:{line}"
+    assert raised.value.fault == fault

@@ -73,6 +73,14 @@ def test_a_rate_that_hardly_moves_is_not_the_best():
         assert point.rate >= 0.003
 
 
+def test_progress_is_reported_while_a_rule_trains():
+    shares: list[float] = []
+    losses_on("Hadamard rows", GD(), MARKS[0], shares.append)
+    assert len(shares) > 5
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1] > 0.5, shares[-1] <= 1) == (0, True, True)
+
+
 def test_rules_that_do_not_fit_a_problem_say_so():
     with pytest.raises(BadInput, match="moves after mistakes only"):
         losses_on("Hadamard rows", rule_of("perceptron"))

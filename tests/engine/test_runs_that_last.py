@@ -1,5 +1,6 @@
 """Runs in the store outlive kills, lost indices, full disks, other writers and newer versions."""
 
+import os
 import resource
 import signal
 import sqlite3
@@ -13,10 +14,11 @@ import pytest
 from building import gd
 
 from engine.core import journal
+from engine.core.journal import SUFFIX
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.report import encode
-from engine.runtime import store
+from engine.runtime import run_index, stored_run
 from engine.runtime.run import NotKept
 from engine.runtime.run_reader import RunReader, opened
 from engine.runtime.run_writer import RunWriter
@@ -110,17 +112,18 @@ def test_an_index_that_loses_its_log_beside_a_connection_is_made_again(suffixes,
 
 
 def test_runs_are_listed_without_an_index_that_is_locked(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "PATIENCE", 0.01)
+    monkeypatch.setattr(run_index, "PATIENCE", 0.2)
     for seed in range(3):
         stored(tmp_path, seeded(seed))
-    before = Store(tmp_path).runs()
+    before = Store(tmp_path).runs(details=True)
     index = sqlite3.connect(tmp_path / "index.sqlite")
     index.execute("begin exclusive")
     assert Store(tmp_path).runs() == before
+    assert Store(tmp_path).runs(newest=2) == before[:2]
     assert Store(tmp_path).run(before[1].id) == before[1]
     assert Store(tmp_path).run("ffffffff") is None
     index.close()
-    assert Store(tmp_path).runs() == before
+    assert Store(tmp_path).runs(details=True) == before
 
 
 def test_a_file_of_a_newer_version_stays_and_one_line_says_so(tmp_path):
@@ -197,7 +200,7 @@ def test_no_run_that_ended_is_lost_to_kills_at_random_instants(tmp_path):
         writer.send_signal(signal.SIGKILL)
         out, _ = writer.communicate()
         acknowledged += [int(line) for line in out.splitlines() if line]
-    runs = Store(tmp_path).runs()
+    runs = Store(tmp_path).runs(details=True)
     finished = {run.document["run"]["seed"]: run for run in runs if run.state == "finished"}
     assert set(acknowledged) <= finished.keys()
     assert all(opened(Path(run.path))[1].complete for run in finished.values())
@@ -212,7 +215,7 @@ def test_two_writers_lose_nothing_of_each_other(tmp_path):
     for writer in writers:
         out, errors = writer.communicate(timeout=120)
         assert len(out.split()) == 15, errors
-    runs = Store(tmp_path).runs()
+    runs = Store(tmp_path).runs(details=True)
     assert {run.document["run"]["seed"] for run in runs} == set(range(25))
     for run in runs:
         assert opened(Path(run.path))[1].complete
@@ -247,7 +250,7 @@ def test_where_the_disk_is_full_the_runs_before_stay_and_later_ones_end(tmp_path
         writer = begun(tmp_path, 1, 3, limited)
         out, errors = writer.communicate(timeout=60)
         assert out.split() == ["1", "2"], errors
-        (first,) = (run for run in Store(tmp_path).runs() if run.document["run"]["seed"] == 0)
+        (first,) = (run for run in Store(tmp_path).runs(details=True) if run.document["run"]["seed"] == 0)
         assert answers(opened(Path(first.path))[1]) == answers(computed)
     for run in Store(tmp_path).runs():
         opened(Path(run.path))
@@ -271,6 +274,58 @@ def test_a_live_writer_is_seen_and_its_run_is_not_deleted(tmp_path):
     assert not list(tmp_path.glob("*.run"))
 
 
+def test_a_run_that_is_set_aside_is_brought_back_or_discarded(tmp_path):
+    _, path = stored(tmp_path, SINGLE)
+    keeper = Store(tmp_path)
+    (run,) = keeper.runs()
+    keeper.set_aside(run)
+    assert not keeper.runs()
+    assert not path.exists()
+    assert keeper.remove_remains() == 0, "it is not old, and an app may bring it back"
+    keeper.bring_back(run)
+    assert keeper.runs() == [run]
+    keeper.set_aside(run)
+    keeper.discard(run)
+    assert not keeper.runs()
+    assert not list(tmp_path.glob(f".*{SUFFIX}"))
+
+
+def test_runs_that_a_killed_app_had_set_aside_are_removed_after_a_day(tmp_path, monkeypatch):
+    stored(tmp_path, SINGLE)
+    keeper = Store(tmp_path)
+    keeper.set_aside(*keeper.runs())
+    tomorrow = time.time() + 86500
+    monkeypatch.setattr(time, "time", lambda: tomorrow)
+    assert keeper.remove_remains() == 1
+    assert not list(tmp_path.glob(f".*{SUFFIX}"))
+
+
+def test_a_mark_whose_writer_was_killed_before_the_index_knew_it_is_read(tmp_path, monkeypatch):
+    stored(tmp_path, SINGLE)
+    (run,) = Store(tmp_path).runs()
+    killed = Store(tmp_path)
+    monkeypatch.setattr(killed, "observe", lambda path: None)
+    killed.mark(run, pinned=True)
+    assert [run.pinned for run in Store(tmp_path).runs()] == [True]
+
+
+def test_a_store_that_is_no_longer_used_leaves_no_file_open(tmp_path):
+    stored(tmp_path, SINGLE)
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        assert Store(tmp_path).runs()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_list_of_runs_has_no_details_and_one_run_has_them(tmp_path):
+    stored(tmp_path, SINGLE)
+    (listed,), (full,) = Store(tmp_path).runs(), Store(tmp_path).runs(details=True)
+    assert (listed.document, listed.code, listed.resolved) == ({}, "", "")
+    assert full == Store(tmp_path).run(listed.id)
+    assert full.document
+    assert len(full.code) == 64
+
+
 def test_a_running_run_can_be_read_while_it_grows(tmp_path, monkeypatch):
     monkeypatch.setattr("engine.runtime.run_writer.SECONDS", 0.0)
     lengths = []
@@ -287,6 +342,6 @@ def test_a_running_run_can_be_read_while_it_grows(tmp_path, monkeypatch):
     assert 0 < lengths[-1][0] < computed.traces[0].curves[0].length
     assert not [frame for frame in journal.frames(path) if frame.kind == "grow"], "the end is compact"
     assert answers(opened(path)[1]) == answers(computed)
-    assert len(store.read(path)[1]) == 1
+    assert len(stored_run.read(path)[1]) == 1
     again, _ = stored(tmp_path, {**words, "title": "found by the places in the compact file"})
     assert again.traces[0].curves[0].is_restored

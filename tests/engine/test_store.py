@@ -9,6 +9,7 @@ from engine.planning.run_plan import plan_run
 from engine.results.outcomes import judge
 from engine.results.report import encode
 from engine.results.views import view
+from engine.runtime import curve_keys
 from engine.runtime import store as stores
 from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
@@ -114,7 +115,7 @@ def test_curves_from_the_cache_name_the_backends_that_computed_them(tmp_path):
 
 
 def test_weights_that_take_much_are_left_out_and_the_curve_says_how_much(tmp_path, monkeypatch):
-    monkeypatch.setattr(stores, "MOST_WEIGHT_BYTES", 33 * 16 * 4 - 1)
+    monkeypatch.setattr(curve_keys, "MOST_WEIGHT_BYTES", 33 * 16 * 4 - 1)
     computed, _ = swept(tmp_path, document())
     restored, _ = swept(tmp_path, document())
     *small, large = (restored.traces[number].curves[0] for number in range(3))

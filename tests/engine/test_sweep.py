@@ -14,7 +14,7 @@ from building import gd
 import engine.runtime.run as runs
 from engine.core import journal
 from engine.core.parts import BadInput
-from engine.runtime import store
+from engine.runtime import curve_keys
 from engine.runtime.run import Finished, NotKept, run
 from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
@@ -109,8 +109,8 @@ def test_another_run_or_protocol_is_computed(change, tmp_path, begun):
 def test_what_another_version_of_the_code_computed_is_not_found(tmp_path, begun, monkeypatch):
     run_sweep(sweep_of(document()), writer=RunWriter(Store(tmp_path)))
     begun.clear()
-    assert len(store.code()) == 64
-    monkeypatch.setattr(store, "code", lambda: "another")
+    assert len(curve_keys.code()) == 64
+    monkeypatch.setattr(curve_keys, "code", lambda: "another")
     run_sweep(sweep_of(document()), writer=RunWriter(Store(tmp_path)))
     assert len(begun) == 5
 
@@ -289,7 +289,7 @@ def test_a_store_stays_below_its_limit_and_forgets_what_was_used_the_longest_ago
     (removed,) = (event for event in heard if isinstance(event, Removed))
     assert [run.document["run"]["seed"] for run in removed.runs] == [2], "1 is pinned, and 0 was just used"
     assert sum(path.stat().st_size for path in tmp_path.glob("*.run")) <= size + 3000
-    assert {run.document["run"]["seed"] for run in limited.runs()} == {0, 1, 3, 9}
+    assert {run.document["run"]["seed"] for run in limited.runs(details=True)} == {0, 1, 3, 9}
     assert not any(isinstance(event, NotKept) for event in heard)
 
 

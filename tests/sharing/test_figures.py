@@ -60,13 +60,29 @@ def test_a_chart_has_the_numbers_colours_and_names_of_the_exported_one(trace: ht
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == (axes.x_label, axes.y_label, axes.title)
     legend = ax.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == [drawn.name for drawn in series if drawn.name]
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert sorted(text.removeprefix("≡ ") for text in texts) == sorted(
+        drawn.name for drawn in series if drawn.name
+    )
+
+
+def test_the_legend_joins_equal_curves_as_the_screen_does(trace: ht.Trace, ax: Axes) -> None:
+    trace.plot(ax)
+    legend = ax.get_legend()
+    assert legend is not None
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts[:3] == ["GD", "≡ least squares", "≡ rotation-invariant bound"]
+    assert all("≡" not in text for text in texts[3:])
+    for text, handle in zip(texts, legend.legend_handles, strict=True):
+        (line,) = (line for line in ax.lines if line.get_label() == text)
+        assert handle is not None
+        assert to_hex(handle.get_color()) == to_hex(line.get_color())  # type: ignore[attr-defined]
 
 
 def test_curves_along_each_other_share_their_line_by_turns(trace: ht.Trace, ax: Axes) -> None:
     trace.plot(ax)
     by_name = {line.get_label(): line for line in ax.lines}
-    shared = [by_name[learner_name]._dash_pattern for learner_name in ("GD", "least squares")]  # type: ignore[attr-defined]
+    shared = [by_name[learner_name]._dash_pattern for learner_name in ("GD", "≡ least squares")]  # type: ignore[attr-defined]
     assert all(lengths is not None for _, lengths in shared)
     assert shared[0][0] != shared[1][0], "each begins where the other has its gap"
 

@@ -27,7 +27,8 @@ from engine.runtime import run_writer
 from engine.runtime.run import NotKept
 from engine.runtime.run_reader import opened
 from engine.runtime.run_writer import RunWriter
-from engine.runtime.store import Store, StoredRun
+from engine.runtime.store import Store
+from engine.runtime.stored_run import StoredRun
 from engine.runtime.sweep_run import run_sweep
 from engine.spec.documents import sweep_of
 from tests.soak.outcome import Outcome
@@ -210,7 +211,7 @@ class Ledger:
         Only files that are new or have changed since the last call are opened.
         """
         self._acknowledged.update(acknowledged)
-        runs = Store(self._folder).runs()
+        runs = Store(self._folder).runs(details=True)
         finished = {run.document["run"]["seed"] for run in runs if run.state == "finished"}
         wrong = [f"the run with seed {seed} is lost" for seed in sorted(self._acknowledged - finished)]
         compared = set(random.sample(acknowledged, min(COMPARED, len(acknowledged))))

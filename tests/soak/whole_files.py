@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from engine.core import journal
-from engine.runtime import store
+from engine.runtime import stored_run
 from engine.spec import reading
 from hadamard_tui.state import state_file
 
@@ -39,7 +39,7 @@ def _run(content: bytes) -> bool:
         file.write(content)
         file.flush()
         path = Path(file.name)
-        run, _ = store.read(path)
+        run, _ = stored_run.read(path)
         curves = [frame.content["curves"] for frame in journal.frames(path) if frame.kind == "curv"]
     return bool(run.document) and all(curves)
 

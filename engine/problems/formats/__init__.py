@@ -54,6 +54,10 @@ class NotATable(ValueError):
     """A file that holds no table of numbers. Its text is the reason, in one line without a full stop."""
 
 
+class MissingCell(NotATable):
+    """A table of which a cell or a label is empty."""
+
+
 class TooLarge(NotATable):
     """A table that does not fit into free memory. Its text follows the name of the file."""
 
@@ -158,7 +162,7 @@ def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str])
 def no_number(value: float, place: str) -> NotATable:
     """Return the error for a missing or infinite number."""
     if np.isnan(value):
-        return NotATable(f"{place} has no value (empty, NA or nan); every cell must be a finite number")
+        return MissingCell(f"{place} has no value (empty, NA or nan); every cell must be a finite number")
     return NotATable(f"{place} holds {value}; every cell must be a finite number")
 
 
@@ -220,7 +224,9 @@ def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
     """Return a column as words, without surrounding spaces. Raises: NotATable for a cell without a value."""
     if (missing := cells.isna().to_numpy()).any():
         row = int(missing.argmax())
-        raise NotATable(f"{place(row, column)} has no value (empty, NA or nan), and every row needs a label")
+        raise MissingCell(
+            f"{place(row, column)} has no value (empty, NA or nan), and every row needs a label"
+        )
     return [str(cell).strip() for cell in cells]
 
 

@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 from engine.core.parts import BadField
 from engine.core.texts import listed
 from engine.problems.data_files import TableSettings
-from engine.problems.formats import FLOAT, Content, Format, NotATable, TableCells, check_finite, check_type
+from engine.problems.formats import (
+    FLOAT,
+    Content,
+    Format,
+    MissingCell,
+    NotATable,
+    TableCells,
+    check_finite,
+    check_type,
+)
 
 HEADER = 1 << 14
 """Bytes within which a header ends; numpy refuses headers of more than 10 000 characters."""
@@ -136,7 +145,7 @@ def _of_words(array: NDArray[np.str_]) -> TableCells:
     """Return labels that are words. Raises: NotATable."""
     words = [word.strip() for word in array.tolist()]
     if not all(words):
-        raise NotATable(f"{_place(words.index(''), 0)} has no value, and every row needs a label")
+        raise MissingCell(f"{_place(words.index(''), 0)} has no value, and every row needs a label")
     return TableCells(np.empty((len(words), 0)), words)
 
 

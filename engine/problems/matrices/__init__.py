@@ -184,6 +184,9 @@ class MatrixStructure(NamedTuple):
     rows_are_given: bool = False
     """Whether the rows come from a user's file, so that labels can be given, too."""
 
+    held_out: int = 0
+    """Number of instances at the end that are held out from training."""
+
     given_labels: RowLabels | None = None
     """The labels in the file of the rows, in the order of the file; None without such labels."""
 

@@ -24,6 +24,7 @@ from engine.problems.data_files import (
     make_absolute,
 )
 from engine.problems.matrices import Matrix, MatrixStructure, RowNumbers, Rows
+from engine.problems.standardisation import standardise
 
 PLACE = "problem.matrix"
 
@@ -37,6 +38,11 @@ class File(Matrix, frozen=True, tag="file"):
     target `file` without a path uses it as label: two words become −1 and +1, and more words become one
     target each. The target `classes` uses its words or whole numbers as classes. With `permute`, the rows are
     in random order, each with its label. Every replica sees the same rows.
+
+    `test_share` holds out the last rows: numbers of a protocol call the number of the others `training`, as
+    in train = "training". With `standardise`, every feature has mean 0 and standard deviation 1 on these
+    other rows. A feature that is constant on them becomes 0. `bias` adds a last feature 1, which `rotate`
+    mixes with the others.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)
@@ -47,6 +53,14 @@ class File(Matrix, frozen=True, tag="file"):
         Meta(title="label", description="column of labels: its name, or its position from 0"),
     ] = None
     permute: Annotated[bool, Meta(title="permute rows", description="rows in random order")] = False
+    standardise: Annotated[
+        bool,
+        Meta(title="standardise", description="features with mean 0 and deviation 1 on the training rows"),
+    ] = False
+    bias: Annotated[bool, Meta(title="bias", description="a last feature that is always 1")] = False
+    test_share: Annotated[
+        float, Meta(ge=0, le=0.9, title="test share", description="share of the rows, the last, held out")
+    ] = 0.0
     header: Header = None
     index: Index = None
     columns: Columns = None
@@ -61,9 +75,13 @@ class File(Matrix, frozen=True, tag="file"):
     def structure(self) -> MatrixStructure:
         held = self._table()
         classes = None if held.labels is None else held.labels.classes
-        structure = super().structure()
+        structure, (n, d) = super().structure(), self.size()
+        copies = 2 * (self.repeat or 0) or 1
         return structure._replace(
-            row_values=held.values,
+            row_values="any" if self.standardise else held.values,
+            constant_column=d - 1 if self.bias else None,
+            named_sizes={"training": copies * self._training(n)},
+            held_out=copies * (n - self._training(n)),
             class_count=None if classes is None else len(classes.names),
             random_order=self.permute,
             rows_are_given=True,
@@ -72,7 +90,7 @@ class File(Matrix, frozen=True, tag="file"):
 
     def size(self) -> tuple[int, int]:
         n, d = self._table().numbers.shape
-        return n, d
+        return n, d + self.bias
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
         order, labels = self._order(streams), self._table().labels
@@ -83,7 +101,19 @@ class File(Matrix, frozen=True, tag="file"):
         return table.report(self._request(), PLACE)
 
     def rows(self, streams: Streams) -> Rows:
-        return self._table().numbers[self._order(streams)]
+        order, numbers = self._order(streams), self._table().numbers
+        n, d = numbers.shape
+        rows = np.ones((len(order), n, d + self.bias))
+        for of_replica, its_order in zip(rows, order, strict=True):
+            features = of_replica[:, :d]
+            features[:] = numbers[its_order]
+            if self.standardise:
+                standardise(features, self._training(n))
+        return rows
+
+    def _training(self, n: int) -> int:
+        """Return the number of rows that are not held out; at least one."""
+        return max(1, n - round(self.test_share * n))
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
         n, _ = self.size()

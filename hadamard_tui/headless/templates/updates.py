@@ -9,6 +9,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from engine.core.params import Params
+from engine.core.parts import Verdict
+from engine.problems.matrices import Matrix
 from engine.updates import Rate, Rates, State, Update, zeros
 
 
@@ -31,6 +33,11 @@ class MyPart(Update, frozen=True, tag="my-part"):
         velocity = {name: self.momentum * state["v"][name] + g for name, g in gradients.items()}
         moved = {name: w - rates[name] * velocity[name] for name, w in params.items()}
         return moved, {"v": velocity}
+
+    def invariance(self, matrix: Matrix, single: bool) -> Verdict:
+        # A rule that treats weights one by one returns Verdict(False, reason, SIGNED_PERMUTATIONS), with this
+        # group from engine.core.groups. Without this method, only the measurement answers.
+        return Verdict(True, "v sums gradients, which rotate with the instances")
 
 
 def naive_my_part(rule: MyPart, w: NDArray[Any], gradients: NDArray[Any]) -> NDArray[Any]:

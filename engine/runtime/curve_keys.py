@@ -1,0 +1,88 @@
+"""Keys of curves in the store, and which of their arrays it holds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+import engine
+from engine.core.outside import outside
+
+if TYPE_CHECKING:
+    from engine.learners.learner import Learner
+    from engine.planning.run_plan import LearnerPlan
+    from engine.results.trace import Curve
+    from engine.spec.experiment import Setup
+
+Arrays = dict[str, NDArray[Any]]
+
+MOST_WEIGHT_BYTES = 1 << 20
+"""Maximum bytes of the weights of a learner in its file; larger weights are omitted.
+
+Only panels show weights, and weights of 2²⁰ features take 32 MB at every point.
+"""
+
+MOST_BYTES_BY_REPLICA = 4 << 20
+"""Maximum bytes of the curves of a single run's learner for which the values of every replica are stored."""
+
+
+def key_of(setup: Setup, learner: Learner) -> bytes:
+    """Return everything that the curves of a learner depend on, as JSON."""
+    words = {
+        "code": code(),
+        "parts": outside.digest(),
+        "problem": msgspec.to_builtins(setup.problem),
+        "protocol": msgspec.to_builtins(setup.protocol),
+        "run": msgspec.to_builtins(setup.run),
+        "learner": msgspec.to_builtins(learner),
+    }
+    for key in ("matrix", "target"):
+        part = words["problem"][key]
+        for field in getattr(setup.problem, key).file_fields:
+            if part.get(field) is not None:
+                part[field] = _digest(Path(part[field]))
+    words["run"].pop("measures")
+    for key in ("role", "where") if setup.protocol.schedule().draws_by_name else ("name", "role", "where"):
+        words["learner"].pop(key, None)
+    return msgspec.json.encode(words, order="sorted")
+
+
+@cache
+def code() -> str:
+    """Return a hash of the engine's source files, so that results of other code are not found."""
+    folder = Path(engine.__file__).parent
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def names_of(planned: LearnerPlan) -> frozenset[str]:
+    """Return the names of the recorded measures of a learner."""
+    return frozenset(measure.name for measure in planned.measures)
+
+
+def reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
+    """Return the arrays of a curve, without replicas and weights that nothing reads."""
+    arrays = curve.as_arrays()
+    for measure in set(curve.measures) - set(by_replica):
+        arrays[f"values/{measure}"] = arrays[f"values/{measure}"][:, :1]
+    if not with_weights and curve.weights is not None:
+        arrays["weight_bytes"] = np.array(arrays.pop("weights").nbytes)
+    return arrays
+
+
+def _digest(path: Path) -> str:
+    """Return a hash of the content of a file; its path if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return str(path)

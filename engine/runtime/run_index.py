@@ -1,0 +1,253 @@
+"""Index of the files of runs: an SQLite database beside them, made again whenever it is lost or broken.
+
+It tells which file has the curves with a key, and what a list of runs shows.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from engine.core.journal import SUFFIX
+from engine.core.parts import BadInput
+from engine.runtime.stored_run import StoredRun, id_of, read
+
+Answer = TypeVar("Answer")
+
+PATIENCE = 5.0
+"""Seconds that an access to the index waits for other processes."""
+
+VERSION = 3
+"""Version of the tables; an index with other tables is made again."""
+
+TABLES = """
+create table runs(
+    id text primary key, file text, size int, changed int, ended int, used real, began real,
+    resolved text, detached int, row blob, details blob
+);
+create index by_file on runs(file);
+create index by_time on runs(began);
+create index by_state on runs(ended);
+create index by_digest on runs(resolved);
+create table points(key blob, run text, start int);
+create index by_key on points(key);
+create index by_run on points(run);
+"""
+
+DETAILS = "document", "resolved", "code", "claims"
+"""Fields of a run that no list shows; they are most of its bytes."""
+
+
+class RunIndex:
+    """Index of a folder. Threads share its connection, and processes its file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._connection: sqlite3.Connection | None = None
+        self._resting_until = 0.0
+        """Time before which the index is not asked: on a full disk, each attempt reads all files."""
+
+        self._lock = threading.RLock()
+        """Held during an access, because threads share the connection."""
+
+    def __del__(self) -> None:
+        self._close()  # a connection refers to itself, and would stay open until a collection of garbage
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the index could not be used a moment ago."""
+        return time.monotonic() < self._resting_until
+
+    def rows(self, query: str, *parameters: Any) -> list[Any]:
+        """Return the rows that answer a query; none without an index."""
+        nothing: list[Any] = []
+        return self.ask(lambda index: index.execute(query, parameters).fetchall(), nothing)
+
+    def ask(self, question: Callable[[sqlite3.Connection], Answer], without: Answer) -> Answer:
+        """Return the answer of the index, within one transaction; `without` if there is none.
+
+        A broken index is made again once. A locked index or a full disk costs a search, and never a run.
+        """
+        with self._lock:
+            if self.is_resting:
+                return without
+            for _ in range(2):
+                try:
+                    if self._connection is None:
+                        self._connection = self._connect()
+                    with _transaction(self._connection):
+                        return question(self._connection)
+                except sqlite3.OperationalError as error:
+                    self._close()
+                    if not _is_broken(error):
+                        self._resting_until = time.monotonic() + PATIENCE
+                        return without
+                    self._drop()
+                except sqlite3.DatabaseError:
+                    self._close()
+                    self._drop()
+                except OSError:
+                    return without
+            return without
+
+    def scan(self, path: Path) -> None:
+        """Enter a file as it is now."""
+        self.ask(lambda index: _scan(index, path), None)
+
+    def expect_change(self, file_name: str) -> None:
+        """Have a file read again at the next look at the folder, should this process not get so far."""
+        self.rows("update runs set ended = 0, changed = 0 where file = ?", file_name)
+
+    def forget(self, file_name: str) -> None:
+        """Remove a file from the index."""
+        self.ask(lambda index: _forget(index, file_name), None)
+
+    def catch_up(self) -> None:
+        """Read new files and files of runs without an end that have changed, and forget files that are gone.
+
+        The file of a run that has ended changes by `Store.mark` only, which says so before.
+        """
+        present = set(file_names(self._folder))
+
+        def compare(index: sqlite3.Connection) -> None:
+            indexed = {file_name for (file_name,) in index.execute("select file from runs")}
+            for file_name in indexed - present:
+                _forget(index, file_name)
+            for file_name in present - indexed:
+                _scan(index, self._folder / file_name)
+            self._scan_grown(index)
+
+        self.ask(compare, None)
+
+    def _scan_grown(self, index: sqlite3.Connection) -> None:
+        """Read the files of runs without an end that have changed: a writer may have been killed."""
+        query = "select file, size, changed from runs where ended = 0"
+        for file_name, size, changed in index.execute(query).fetchall():
+            path = self._folder / file_name
+            with suppress(OSError):
+                status = path.stat()
+                if (status.st_size, status.st_mtime_ns) == (size, changed):
+                    continue
+            _scan(index, path)
+
+    def _connect(self) -> sqlite3.Connection:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / "index.sqlite"
+        index = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        index.execute("pragma journal_mode = wal")
+        index.execute("pragma synchronous = off")  # the files remain after a power failure
+        with _transaction(index):
+            (version,) = index.execute("pragma user_version").fetchone()
+            if version != VERSION:
+                index.execute("drop table if exists runs")
+                index.execute("drop table if exists points")
+                for statement in filter(str.strip, TABLES.split(";")):
+                    index.execute(statement)
+                index.execute(f"pragma user_version = {VERSION}")
+                for file_name in file_names(self._folder):
+                    _scan(index, self._folder / file_name)
+            else:
+                self._scan_grown(index)
+        return index
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                self._connection.close()
+            self._connection = None
+
+    def _drop(self) -> None:
+        for suffix in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                (self._folder / f"index.sqlite{suffix}").unlink()
+
+
+def file_names(folder: Path) -> Iterator[str]:
+    """Yield the names of the runs' files, without those that are set aside."""
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.endswith(SUFFIX) and not name.startswith("."):
+                yield name
+
+
+def _is_broken(error: sqlite3.OperationalError) -> bool:
+    """Return whether the index lacks a part, and must be made again; others are locked, or do not fit."""
+    reasons = "malformed", "no such table"
+    is_short = error.sqlite_errorname == "SQLITE_IOERR_SHORT_READ"
+    return is_short or any(reason in str(error) for reason in reasons)
+
+
+@contextmanager
+def _transaction(index: sqlite3.Connection) -> Iterator[None]:
+    index.execute("begin immediate")
+    try:
+        yield
+    except BaseException:
+        with suppress(sqlite3.Error):
+            index.execute("rollback")
+        raise
+    index.execute("commit")
+
+
+def _scan(index: sqlite3.Connection, path: Path) -> None:
+    """Enter a file into the index as it is now; a file that cannot be read is not entered."""
+    try:
+        status = path.stat()
+        run, keys = read(path)
+    except FileNotFoundError:
+        _forget(index, path.name)
+        return
+    except (OSError, BadInput, msgspec.MsgspecError, ValueError, KeyError):
+        return  # a file of a newer version stays as it is, for the newer version
+    row = index.execute("select used from runs where file = ?", (path.name,)).fetchone()
+    used = row[0] if row else run.ended or run.began
+    _forget(index, path.name)
+    ended, resolved = run.ended is not None, run.resolved
+    details = {name: getattr(run, name) for name in DETAILS}
+    for name in DETAILS:
+        setattr(run, name, type(details[name])())
+    index.execute(
+        "insert or replace into runs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            id_of(path),
+            path.name,
+            status.st_size,
+            status.st_mtime_ns,
+            ended,
+            used,
+            run.began,
+            resolved,
+            run.detached and not run.announced,
+            msgspec.msgpack.encode(run),
+            msgspec.msgpack.encode(details),
+        ),
+    )
+    index.executemany(
+        "insert into points values (?, ?, ?)", [(digest, id_of(path), start) for digest, start in keys]
+    )
+
+
+def _forget(index: sqlite3.Connection, file_name: str) -> None:
+    index.execute("delete from points where run = ?", (id_of(Path(file_name)),))
+    index.execute("delete from runs where file = ?", (file_name,))
+
+
+_ROWS = msgspec.msgpack.Decoder(StoredRun)
+
+
+def run_of(folder: Path, file_name: str, size: int, row: bytes, details: bytes | None = None) -> StoredRun:
+    """Return the run of a row of the index, with its `DETAILS` if they are given."""
+    run = _ROWS.decode(row)
+    run.path, run.bytes = os.path.join(folder, file_name), size
+    if details is not None:
+        for name, content in msgspec.msgpack.decode(details).items():
+            setattr(run, name, content)
+    return run

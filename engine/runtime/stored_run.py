@@ -1,0 +1,112 @@
+"""Stored run: what a list of runs shows of a run, and how it is read from the run's file."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from engine.core import journal
+from engine.core.journal import SUFFIX
+from engine.core.parts import BadInput
+
+
+class StoredRun(msgspec.Struct, omit_defaults=True):
+    """What a list of runs shows of a run.
+
+    Args:
+        id: eight letters that name the run.
+        began, ended: seconds since 1970; `ended` is None for a run that has no end in its file.
+        state: "finished", "stopped", "failed", or "running" for a run that has no end in its file.
+        document: the experiment as a preset document; empty in lists.
+        resolved: digest of everything the run depends on; empty in lists.
+        code: hash of the engine's source files; empty in lists.
+        claims: claims and outcomes, as in JSON; empty in lists.
+        headline: the finding of its first picture.
+        chart: heights of its first curve, for a small chart.
+        name: name that a person gave the run; empty without one.
+        detached: whether it runs in a process of its own, without a terminal.
+    """
+
+    id: str
+    began: float
+    title: str
+    version: str
+    document: dict[str, Any] = {}
+    preset: str | None = None
+    resolved: str = ""
+    code: str = ""
+    host: str = ""
+    process: int = 0
+    detached: bool = False
+    state: str = "running"
+    ended: float | None = None
+    claims: list[dict[str, Any]] = []
+    headline: str = ""
+    chart: list[float | None] = []
+    pinned: bool = False
+    announced: bool = False
+    tags: list[str] = []
+    name: str = ""
+    points: int = 1
+    finished: int = 0
+    path: str = ""
+    bytes: int = 0
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the run was begun on this machine."""
+        return self.host == socket.gethostname()
+
+    @property
+    def is_written(self) -> bool:
+        """Whether a process of this machine is writing its file."""
+        try:
+            return self.ended is None and journal.is_written(Path(self.path))
+        except OSError:
+            return False
+
+    @property
+    def fate(self) -> str:
+        """State in a word or two; a run without an end and without a writer was cut off."""
+        return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
+
+    def receive(self, frame: journal.Frame) -> None:
+        """Take over what a frame of its file says about the run."""
+        if frame.kind == "mark":
+            content = frame.content
+            for name in ("pinned", "announced", "tags", "name", "headline", "chart", "claims"):
+                setattr(self, name, content.get(name, getattr(self, name)))
+        elif frame.kind == "done":
+            self.finished += 1
+        elif frame.kind == "end ":
+            self.state, self.ended = frame.content["state"], frame.content["time"]
+
+
+def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
+    """Return what a file says about its run, and the digests and places of its curves.
+
+    Raises: OSError. BadInput for a file of another kind, of a newer version or without a beginning.
+    """
+    run: StoredRun | None = None
+    keys = []
+    for frame in journal.frames(path):
+        if frame.kind == "head":
+            run = msgspec.convert(frame.content, StoredRun)
+        elif run is None:
+            break
+        elif frame.kind == "key ":
+            keys.append((frame.content["key"], frame.content["start"]))
+        else:
+            run.receive(frame)
+    if run is None:
+        raise BadInput(str(path), "the file of the run has no beginning")
+    run.path, run.bytes = str(path), path.stat().st_size
+    return run, keys
+
+
+def id_of(path: Path) -> str:
+    """Return the name of the run in a file."""
+    return path.name.removesuffix(SUFFIX).rpartition("-")[2]

@@ -1,0 +1,30 @@
+"""Words on a stored run in lists: its time, its state and its small chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.runtime.stored_run import StoredRun
+
+BARS = " ▁▂▃▄▅▆▇█"
+
+
+def began(run: StoredRun) -> str:
+    """Return the local time at which a run began."""
+    return datetime.fromtimestamp(run.began).strftime("%Y-%m-%d %H:%M")
+
+
+def state(run: StoredRun) -> str:
+    """Return the fate of a run, with its finished points if it has several."""
+    return run.fate if run.points == 1 else f"{run.fate} {run.finished}/{run.points}"
+
+
+def small_chart(heights: Sequence[float | None]) -> str:
+    """Return a line of bars, from the lowest height to the highest."""
+    numbers = [height for height in heights if height is not None]
+    low, high = min(numbers, default=0.0), max(numbers, default=0.0)
+    scale = (len(BARS) - 2) / (high - low) if high > low else 0.0
+    return "".join(" " if height is None else BARS[1 + round((height - low) * scale)] for height in heights)
