@@ -80,6 +80,12 @@ class RunWriter:
         self._restored: list[tuple[LearnerPlan, Sequence[Curve], bytes, bool]] = []
         """Curves of earlier runs that await their trace."""
 
+        self._is_whole = True
+        """Whether all of the run so far is in its file."""
+
+        self._has_trace = False
+        """Whether the file has the present trace, without which no frame on it can be read."""
+
         self._lengths: dict[int, int] = {}
         """Number of appended records of the curves of the present trace."""
 
@@ -130,7 +136,7 @@ class RunWriter:
         """Continue with a point of the sweep."""
         with self._lock:
             self._forget_timer()
-            self._point, self._restored, self._lengths = number, [], {}
+            self._point, self._restored, self._lengths, self._has_trace = number, [], {}, False
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
         """Fill the empty curves of a learner, one per rate, from earlier runs, and return whether they exist.
@@ -184,7 +190,8 @@ class RunWriter:
             "lines": [_of_line(line, trace) for line in trace.lines],
         }
         # Places and theory lines repeat themselves: this takes a tenth of their space.
-        self._try("trac", {"point": self._point, "deflated": zlib.compress(pack(content), 1)})
+        place = self._try("trac", {"point": self._point, "deflated": zlib.compress(pack(content), 1)})
+        self._has_trace = place is not None
         for planned, curves, key, is_side_run in self._restored:
             self._append_curves(planned, curves, key, is_side_run)
         self._restored = []
@@ -223,10 +230,13 @@ class RunWriter:
                         for name, array in curve_keys.reduced(so_far, (), with_weights=False).items()
                         if name.partition("/")[0] in ("divergences", "inaccurate", "backends", *GROWING)
                     }
-                    self._lengths[number] = start + len(arrays[next(iter(_clock_names(arrays)))])
                     grown.append({"curve": number, "start": start, "arrays": arrays})
             self._has_growth = True
-            self._append_growth(grown)
+            if self._append_growth(grown) is not None:
+                for growth in grown:
+                    arrays = growth["arrays"]
+                    length = len(arrays[next(iter(_clock_names(arrays)))])
+                    self._lengths[growth["curve"]] = growth["start"] + length
 
     def _forget_timer(self) -> None:
         if self._timer is not None:
@@ -296,6 +306,8 @@ class RunWriter:
             self._store.touch(earlier)
             self._journal, self.run = None, id_of(Path(earlier))
             return
+        if not self._is_whole and state == "finished":
+            state = "stopped"  # what the file has is a part of the run
         self._try("end ", {"state": state, "time": time.time()})
         with suppress(OSError):
             self._journal.sync()
@@ -320,9 +332,9 @@ class RunWriter:
             return curve_keys.names_of(planned)
         return planned.by_replica
 
-    def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> None:
-        """Append records of curves that have not ended."""
-        self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
+    def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> int | None:
+        """Append records of curves that have not ended, and return their place; None if that fails."""
+        return self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
 
     def _append_curves(
         self, planned: LearnerPlan, curves: Sequence[Curve], key: bytes, is_side_run: bool
@@ -351,9 +363,12 @@ class RunWriter:
 
     def _try(self, kind: str, content: Any) -> int | None:
         """Append a frame and return its place; None, with the first reason at hand, if that fails."""
+        if kind in ON_TRACE and not self._has_trace:
+            return None
         try:
             return self._append(kind, content)
         except (BadInput, MemoryError) as error:
+            self._is_whole = False
             if self._fault is None:
                 self._fault = str(error) or "there is not enough memory"
         return None
@@ -382,6 +397,9 @@ class RunWriter:
         self._made_room_at = self._bytes
         self.removed += self._store.make_room()
 
+
+ON_TRACE = "grow", "curv", "done"
+"""Kinds of frames on the present trace."""
 
 GROWING = "clock", "values", "mean", "stderr"
 """Kinds of arrays of a curve that have one row per record."""

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from building import gd
 
@@ -219,6 +220,32 @@ def test_two_writers_lose_nothing_of_each_other(tmp_path):
     assert {run.document["run"]["seed"] for run in runs} == set(range(25))
     for run in runs:
         assert opened(Path(run.path))[1].complete
+
+
+@pytest.mark.parametrize("lost", ["trac", "grow", "curv", "done"])
+@pytest.mark.parametrize("state", ["finished", "stopped"])
+def test_a_run_opens_with_what_fitted_the_disk(lost, state, tmp_path, monkeypatch):
+    monkeypatch.setattr("engine.runtime.run_writer.SECONDS", 0.0)
+    append, frames = journal.Journal.append, []
+
+    def appended(self, kind, packed):
+        frames.append(kind)
+        if kind == lost and frames.count(kind) == 1:
+            raise OSError(28, "No space left on device")
+        return append(self, kind, packed)
+
+    monkeypatch.setattr(journal.Journal, "append", appended)
+    rounds = iter([1] * 4 + [0 if state == "stopped" else 1 << 10] * 100)
+    computed, path = stored(
+        tmp_path, {**SINGLE, "learners": [{"name": "GD", **gd("1/(2d)")}]}, rounds.__next__
+    )
+    run, again = opened(path)
+    assert run.state == "stopped"
+    if lost != "trac":
+        (curve,), (curve_again,) = computed.traces[0].curves, again.traces[0].curves
+        x = curve_again.x
+        assert len(x) > 0
+        np.testing.assert_array_equal(x, curve.x[: len(x)])
 
 
 def test_an_end_that_does_not_fit_the_disk_is_said(tmp_path, monkeypatch):
