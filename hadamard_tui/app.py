@@ -180,10 +180,10 @@ class HadamardApp(FailingApp):
             self.notify(str(error), severity="error", timeout=15)
 
     async def _welcomed(self, preset: str | None) -> None:
-        from hadamard_tui.browsing.preset_list import NEW
+        from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE
         from hadamard_tui.tours import talks
 
-        if preset == NEW or preset in talks():
+        if preset in (NEW, OWN_TABLE) or preset in talks():
             await self.choose_preset(preset)
         elif preset is not None:
             from hadamard_tui.editing.editable_experiment import EditableExperiment
@@ -282,7 +282,18 @@ class HadamardApp(FailingApp):
 
         self.push_screen(NewExperiment(), self._begin_new)
 
-    async def _begin_new(self, document: Raw | None) -> None:
+    def action_own_table(self) -> None:
+        """Open the page for a table of the user, with the table of the set-up if it has one."""
+        from hadamard_tui.screens.own_table import OwnTable
+
+        matrix = self.laboratory.editable.document["problem"]["matrix"]
+        is_file = isinstance(matrix, dict) and matrix.get("kind") == "file"
+        self.push_screen(OwnTable(str(matrix["path"]) if is_file else ""), self._run_new)
+
+    async def _run_new(self, document: Raw | None) -> None:
+        await self._begin_new(document, run=True)
+
+    async def _begin_new(self, document: Raw | None, run: bool = False) -> None:
         """Show a new experiment without a preset, and leave the current path."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
@@ -290,14 +301,17 @@ class HadamardApp(FailingApp):
             return
         if self._is_walking:
             await self._leave_path()
-        await self.laboratory.present(EditableExperiment(document, None), run=False)
+        await self.laboratory.present(EditableExperiment(document, None), run)
 
     async def choose_preset(self, preset_name: str | None) -> None:
         """Show a preset, walk a path or start a new experiment: the choices in the list of presets."""
-        from hadamard_tui.browsing.preset_list import NEW
+        from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE
         from hadamard_tui.tours import talks
 
         if preset_name is None:
+            return
+        if preset_name == OWN_TABLE:
+            self.action_own_table()
             return
         if preset_name == NEW:
             self.action_new_experiment()

@@ -324,6 +324,13 @@ ACTIONS = (
         "Start a new experiment: choose a problem and a learner, then run; undo goes back",
         CHANGE,
     ),
+    Action(
+        "app.own_table",
+        "O",
+        "Your data",
+        "Choose a table of your own, see its first rows, choose its label, and run or diagnose it",
+        CHANGE,
+    ),
     Action("app.add_learner", "a", "Add learner", "Add a learner to the set-up", CHANGE),
     Action("app.copy_learner", "d", "Duplicate learner", "Add a copy of the selected learner", CHANGE),
     Action("app.remove_learner", "delete", "Remove learner", "Remove the selected learner", CHANGE),

@@ -119,7 +119,7 @@ def _cut(polygon: Floats, a: Floats, c: Floats) -> list[Floats]:
 
 
 def _halves(polygon: Floats, slope: Floats, offset: float) -> list[Floats]:
-    """Return the two parts of a convex polygon on either side of a line.
+    """Return the two parts of a convex polygon on either side of a straight line.
 
     If the line does not cross the polygon, return the polygon alone.
     """

@@ -17,7 +17,7 @@ SHARE = 2 / math.pi
 """Share s of the variance of a label ±1 that the linear function xᵀw* explains, for ‖w*‖ = 1."""
 
 NODES = 200
-"""Number of nodes of an integral. Doubling it changes the errors by a share of less than 1e-6."""
+"""Number of quadrature nodes of an integral. Doubling it changes the errors by a share of less than 1e-6."""
 
 WIDEST = 12.0
 """Number of standard deviations beyond which a Gaussian density is negligible."""

@@ -27,8 +27,8 @@ class RowGradients(Measure, frozen=True, tag="row-gradients"):
     averaged over nets. A seen row counts as often as it was seen; with the protocol `steps`, all training
     rows count. ‖∇L‖² is the part that rows share, and the rest is the trace of the covariance of the gradient
     of a random row. With labels `coins`, the labels are ±1 with probability ½ each, independent of the true
-    labels. This is the gradient of the junk run, which trains on coin flips. Unit: that of a loss over a
-    parameter, squared. Source: Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state,
+    labels. The gradients are then those of the junk run, a training run on such labels. Unit: that of a loss
+    over a parameter, squared. Source: Yaida 2019; Abbe, Sandon 2020; theory/noise-of-sgd#steady-state,
     theory/parities-and-noise#parities.
     """
 

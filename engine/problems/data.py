@@ -22,23 +22,29 @@ if TYPE_CHECKING:
     from engine.problems.targets import Combination
 
 Star = tuple["torch.Tensor", "torch.Tensor"]
-"""w* of every replica and target: indices of features, and their weights, [R, m, r] each."""
+"""Weights w* of every replica and target: numbers of features, and their weights, [R, m, r] each."""
 
 
 @dataclass(frozen=True)
 class Data:
     """Instances [R, n, d] and labels [B, n], where B = replicas × variants × targets, in this order.
 
-    Variants are copies of a learner on the same data, such as one per rate. `w_star` is w* [R, m, r], if
-    every label is xᵀw*: the relevant features of each target and their weights. `teacher` is the same for
-    labels computed from xᵀw*, including signs and noise, in the coordinates of the instances as drawn.
-    `second_moment` is Σ [d, d] as declared by the matrix, or σ² if it is σ²I. `true_labels` [B, n] are the
-    labels before corruption, None if none are corrupted. `values` are the possible labels. `one_hot` means
-    that exactly one target of an instance, its class, has a label above 0, and the other labels are 0. If
-    instances are products of rows, `tuples` has the numbers [R, n, r] of these rows. `clusters` has the
-    cluster [R, n] of every row, if there are clusters. `span` has the ends of the interval from which
-    instances of one entry are drawn. `memo` caches expensive results that depend only on the data, by keys of
-    the parts that compute them, for other points with the same data.
+    Variants are copies of a learner on the same data, such as one copy per rate.
+
+    Args:
+        w_star: the relevant features of each target and their weights w* [R, m, r], if every label is xᵀw*.
+        teacher: the same for labels computed from xᵀw*, including signs and noise. Weights are in the
+            coordinates of the instances as drawn.
+        second_moment: Σ [d, d] as declared by the matrix, or σ² if Σ = σ²I.
+        true_labels: labels [B, n] before corruption, or None if no label is corrupted.
+        values: possible values of the labels.
+        one_hot: whether exactly one target of every instance, its class, has a label above 0, and all other
+            labels are 0.
+        tuples: numbers [R, n, r] of the rows whose product each instance is, if instances are such products.
+        span: ends of the interval from which instances of one entry are drawn.
+        clusters: cluster [R, n] of every row, if there are clusters.
+        memo: cache of expensive results that depend only on the data, so that other sweep points with the
+            same data can reuse them. Each part that computes such results chooses its own keys.
     """
 
     instances: Instances
@@ -58,11 +64,17 @@ class Data:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def over_targets(self, values: torch.Tensor) -> torch.Tensor:
-        """Return values [S, B] averaged over targets, or values of nets averaged over nets, [S, R, V]."""
+        """Return values [S, B] averaged over targets, [S, R, V].
+
+        Values of nets, with one or several nets for every variant, are averaged in the same way.
+        """
         return values.view(len(values), self.replicas, self.variants, -1).mean(3)
 
     def with_variants(self, count: int) -> Data:
-        """Return the same data for `count` times as many variants; the new index varies more slowly."""
+        """Return the same data for `count` copies of every variant.
+
+        In the batch, the number of the copy varies more slowly than the number of the old variant.
+        """
 
         def copies(labels: torch.Tensor) -> torch.Tensor:
             grouped = labels.view(self.replicas, 1, -1, self.instances.n)
@@ -72,7 +84,7 @@ class Data:
         return replace(self, labels=copies(self.labels), true_labels=true, variants=self.variants * count)
 
     def examples(self, numbers: torch.Tensor) -> tuple[Instances, torch.Tensor]:
-        """Return rows by number [R, k], and their labels [B, k]."""
+        """Return the rows with these numbers [R, k], and their labels [B, k]."""
         members = len(self.labels) // len(numbers)
         return self.instances.pick(numbers), self.labels.gather(1, numbers.repeat_interleave(members, 0))
 
@@ -86,7 +98,10 @@ class Data:
         return self._from(self.w_star, weights)
 
     def from_teacher(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return w − w* for weights w [B, d] of the drawn instances, even if labels are signs of xᵀw*."""
+        """Return w − w* for weights w [B, d] of the instances as drawn.
+
+        Labels may be signs of xᵀw*, or contain noise.
+        """
         assert self.teacher is not None, "only labels that are made of xᵀw* have a teacher"
         return self._from(self.teacher, weights)
 
@@ -146,7 +161,10 @@ def draw(problem: Problem, streams: Streams, dtype: str, device: str) -> Data:
 def _arranged(
     problem: Problem, combination: Combination | None, streams: Streams, dtype: str, device: str
 ) -> tuple[Instances, Rows]:
-    """Return rows of Sylvester's matrix as an operator, and the raw labels, without the matrix."""
+    """Return instances made of Sylvester's rows as an operator, with their raw labels.
+
+    The matrix itself is not stored.
+    """
     matrix = problem.matrix
     arrangement = matrix.arrangement(streams)
     if matrix.repeat is not None:

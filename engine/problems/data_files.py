@@ -15,7 +15,7 @@ from engine.core.parts import MOST, SELDOM, BadField, BadInput, Part
 from engine.core.texts import message
 
 LABELS = "problem.target"
-"""Place of the target in a preset."""
+"""Path of the target in a preset, as messages state it."""
 
 LONGEST = 600
 """Largest number of characters of a report that stays one line."""
@@ -34,13 +34,13 @@ class DataReport(NamedTuple):
     """Report of how the data of a matrix or target were read."""
 
     place: str
-    """Place of the matrix or target in a preset, such as problem.matrix."""
+    """Path of the matrix or target in a preset, such as problem.matrix."""
 
     file: str
     rows: int
     columns: int
     header: bool | None = None
-    """Whether the file has a header; None for formats without headers."""
+    """Whether the file has a header, or None for formats without headers."""
 
     names: str = ""
     """First and last name of the columns, if they have names."""
@@ -59,7 +59,10 @@ class DataReport(NamedTuple):
     """Sentence that replaces the numbers of rows and columns."""
 
     def of_labels(self, targets: int, remark: str, classes: str = "") -> DataReport:
-        """Return the report on labels in a column of the same file, learned as a number of targets."""
+        """Return the report on labels from a column of the same file.
+
+        `targets` is the number of targets that have these labels.
+        """
         return DataReport(
             LABELS, self.file, self.rows, targets, label=self.label, classes=classes, remark=remark
         )
@@ -113,7 +116,7 @@ MOST_NAME = 1000
 Position = Annotated[int, Meta(ge=-MOST, lt=MOST)]
 Name = Annotated[str, Meta(min_length=1, max_length=MOST_NAME)]
 Column = Position | Name
-"""A column: its position, counted from 0, or its name in the header. −1 is the last."""
+"""Column of a table: its position, counted from 0, or its name in the header. −1 is the last column."""
 
 FilePath = Annotated[str, Meta(min_length=1, max_length=MOST_PATH)]
 DataPath = Annotated[
@@ -179,9 +182,9 @@ class Version(NamedTuple):
 
 
 def make_absolute(part: Part) -> None:
-    """Replace the paths of files in a part under construction by absolute ones.
+    """Replace the paths of files in a part under construction by absolute paths.
 
-    A ~ is the user's home folder; other relative paths are relative to the working folder.
+    A ~ is the user's home folder. Other relative paths are relative to the working folder.
     """
     for name in part.file_fields:
         if (relative := getattr(part, name)) is None:
@@ -197,12 +200,12 @@ def make_absolute(part: Part) -> None:
 
 
 def beside(folder: Path, path: str) -> str:
-    """Return a path, given relative to this folder, relative to the working folder."""
+    """Return a path relative to the working folder, for a path that is relative to `folder`."""
     return path if path.startswith("~") else str(folder / path)
 
 
 def version_of(path: str, where: str, holding: str) -> Version:
-    """Return the present version of a regular file. Raises: BadInput at `where`.
+    """Return the current version of a regular file. Raises: BadInput at `where`.
 
     `holding` names the expected content in the message.
     """

@@ -1,4 +1,4 @@
-"""Drawn instances and labels in numpy arrays, completely or as an excerpt."""
+"""Drawn instances and labels as numpy arrays, completely or as an excerpt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ Numbers = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Examples:
-    """Instances [R, n, d] and labels [R, m, n] of every replica and target; `values` is the labels' range."""
+    """Instances [R, n, d] and labels [R, m, n] of every replica and target.
+
+    `values` is the range of the labels.
+    """
 
     instances: Numbers
     labels: Numbers
@@ -57,7 +60,7 @@ def tabled(problem: Problem, combination: Combination | None, streams: Streams) 
 
 
 def given(problem: Problem, labels: Rows, streams: Streams) -> Rows:
-    """Return the labels [R, m, n] that learners see: raw labels, their signs or coins, plus noise."""
+    """Return the labels [R, m, n] that learners see: raw labels, their signs or random signs, plus noise."""
     _, targets, n = labels.shape
     if problem.labels == "sign":
         labels = np.where(labels < 0, -1.0, 1.0)
@@ -75,7 +78,7 @@ MOST_ENTRIES = 1 << 22
 """Maximum number of entries of a matrix that is drawn completely for an excerpt."""
 
 MOST_ROTATED = 1 << 18
-"""Maximum number of entries of a rotated matrix for an excerpt; a random rotation is drawn, too."""
+"""Maximum number of entries of a rotated matrix for an excerpt. Its random rotation must be drawn, too."""
 
 
 def can_excerpt(matrix: Matrix) -> bool:
@@ -89,9 +92,9 @@ def can_excerpt(matrix: Matrix) -> bool:
 
 
 def excerpt(matrix: Matrix, seed: int, rows: slice, features: slice) -> Rows:
-    """Return selected entries [rows, features] of the instances of a replica with this seed, in order.
+    """Return the entries [rows, features] of the instances of the replica with this seed.
 
-    It requires `can_excerpt`. Raises: BadInput for a file that cannot be used.
+    The matrix must pass `can_excerpt`. Raises: BadInput for a file that cannot be used.
     """
     if matrix.structure().is_sylvester:
         arrangement = _arrangement(matrix, seed)
@@ -128,11 +131,11 @@ EXACT = 1 << 24
 """Integers up to this are exact in float32."""
 
 PROBES, PIECE = 4, 256
-"""Numbers of random vectors in the test for orthogonal targets, and of targets multiplied together."""
+"""Number of random vectors that test orthogonality, and number of targets that are multiplied together."""
 
 
 class DrawnLabels:
-    """The labels Y of m targets on n rows as drawn, with quantities that several lines share."""
+    """Drawn labels Y of m targets on n rows, with quantities that several theory lines share."""
 
     def __init__(self, values: Rows) -> None:
         """Store labels [R, m, n]."""
@@ -158,9 +161,9 @@ def _squared_singular_values(labels: Rows) -> Floats:
     """Return s_i² of a matrix [m, n], largest first.
 
     For orthogonal rows (or orthogonal columns, if the matrix has more rows), s_i² are their squared lengths.
-    This is so if the targets are all features of a Hadamard matrix, even together with their negatives. For
-    other integers, s_i² are the eigenvalues of the inner products, in half the time of an SVD: inner products
-    are exact, in float32 if no sum exceeds EXACT.
+    This is the case if the targets are all features of a Hadamard matrix, even together with their negatives.
+    For other integers, s_i² are the eigenvalues of the matrix of inner products, which takes half the time of
+    an SVD. Inner products are exact in float64, and also in float32 if no sum exceeds EXACT.
     """
     wide = labels if len(labels) <= labels.shape[1] else labels.T
     if (lengths := _lengths_if_orthogonal(wide)) is not None:
@@ -176,10 +179,10 @@ def _squared_singular_values(labels: Rows) -> Floats:
 
 
 def _lengths_if_orthogonal(labels: Rows) -> Floats | None:
-    """Return ‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal, else None.
+    """Return ‖y_i‖² of the rows of a matrix [m, n] if they are orthogonal, or None.
 
-    The test is YYᵀv = (‖y_i‖² v_i)_i for random integer vectors v. For a matrix of integers, which are exact
-    here, the test errs with probability at most 2⁻⁸⁰.
+    The test is YYᵀv = (‖y_i‖² v_i)_i for random integer vectors v. Integers are exact here. For a matrix of
+    integers, the test therefore errs with probability at most 2⁻⁸⁰.
     """
     probes = np.random.default_rng(0).integers(0, 1 << 20, (len(labels), PROBES)).astype(np.float64)
     images, lengths = np.zeros((labels.shape[1], PROBES)), np.empty(len(labels))

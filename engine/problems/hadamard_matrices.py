@@ -1,6 +1,6 @@
 """Hadamard matrices: Sylvester's doubling of Paley's constructions, and fast transforms.
 
-Sylvester matrices need no entries: single rows, transforms, and instances made of them.
+For Sylvester's matrix, single rows, transforms and instances are computed without storing the matrix.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Signs = NDArray[np.int8]
 def hadamard(d: int) -> Signs:
     """Return a Hadamard matrix [d, d] of ±1 with HᵀH = d·I, whose row 0 and column 0 are all ones.
 
-    For d a power of two, it is Sylvester's matrix, entry (i, j) = (−1)^popcount(i & j). Otherwise, it is the
-    Kronecker product of Sylvester's matrix of order 2^a with Paley's first or second construction of order
-    d/2^a. a is the smallest that works; if both constructions work, the first is used.
+    If d is a power of two, it is Sylvester's matrix, entry (i, j) = (−1)^popcount(i & j). Otherwise, it is
+    the Kronecker product of Sylvester's matrix of order 2^a with Paley's first or second construction of
+    order d/2^a. a is the smallest number that works. If both constructions work, the first is used.
 
     Raises: ValueError for an order without such a construction. Source: Sylvester 1867; Paley 1933.
     """
@@ -55,13 +55,16 @@ def reached(d: int) -> bool:
 
 
 def nearest(d: int) -> tuple[int | None, int]:
-    """Return the nearest orders below and above d that `hadamard` constructs; None if none is below."""
+    """Return the nearest orders below and above d that `hadamard` constructs.
+
+    The first is None if there is no such order below d.
+    """
     below = next((order for order in range(d - 1, 0, -1) if reached(order)), None)
     return below, next(order for order in range(max(d, 0) + 1, 2 * max(d, 1) + 1) if reached(order))
 
 
 def _split(d: int) -> tuple[int, int]:
-    """Return (a, order) with d = 2^a · order; order is 1 for powers of two, else an order of Paley's."""
+    """Return (a, order) with d = 2^a · order, where order is 1 or an order of Paley's constructions."""
     if d > 0 and d & (d - 1) == 0:
         return d.bit_length() - 1, 1
     doublings, order = 0, d
@@ -75,7 +78,7 @@ def _split(d: int) -> tuple[int, int]:
 
 
 def _paley_field(order: int) -> tuple[int, int] | None:
-    """Return (p, k) of the field from which Paley constructs a matrix of this order; None if none exists."""
+    """Return (p, k) of the field from which Paley constructs a matrix of this order, or None."""
     if order % 4 or order < 4:
         return None
     return _prime_power(order - 1) or (_prime_power(order // 2 - 1) if order % 8 == 4 else None)
@@ -107,7 +110,7 @@ def _paley(order: int) -> Signs:
 
 
 def _prime_power(q: int) -> tuple[int, int] | None:
-    """Return (p, k) with q = p^k and p prime; None if q is not a prime power."""
+    """Return (p, k) with q = p^k and p prime, or None if q is not a prime power."""
     if q < 2:
         return None
     p = next((divisor for divisor in range(2, int(q**0.5) + 1) if q % divisor == 0), q)
@@ -131,9 +134,9 @@ def _differences(p: int, k: int) -> NDArray[np.int64]:
 
 
 def _character(p: int, k: int) -> Signs:
-    """Return the quadratic character of GF(p^k), p odd, [q]: 0 at 0, +1 at squares, else −1.
+    """Return the quadratic character of GF(p^k), p odd, [q]: 0 at 0, +1 at squares, −1 elsewhere.
 
-    The powers of a generator alternate between squares and others.
+    The powers of a generator alternate between squares and non-squares.
     """
     powers = _powers_of_a_generator(p, k)
     character = np.zeros(p**k, np.int8)
@@ -160,23 +163,24 @@ def _powers_of_a_generator(p: int, k: int) -> list[int]:
 
 
 MOST_ROWS = 8
-"""Largest number of instances for which a matrix is computed; more instances stay an operator."""
+"""Largest number of instances for which a matrix is computed. More instances stay an operator."""
 
 
 ROW_BITS = 10
-"""Largest order 2^ROW_BITS of the stored Sylvester matrices; longer rows are Kronecker products of theirs."""
+"""Logarithm of the largest order of stored matrices. Longer rows are Kronecker products of stored rows."""
 
 WHOLE_BITS, FACTOR_BITS = 7, 5
-"""Largest order 2^WHOLE_BITS of a transform by one product; longer transforms use orders up to
-2^FACTOR_BITS."""
+"""Largest order 2^WHOLE_BITS of a transform by one product. Longer transforms are several products, with
+orders up to 2^FACTOR_BITS.
+"""
 
 
 class Sylvester(Instances):
     """Instances x_k = s_k h, with h row number `order` [R, n] of Sylvester's matrix and s_k = `signs` [R, n].
 
-    If `shifted`, they are ½(s_k h + 1), with entries 0 and 1. One Walsh–Hadamard transform computes all inner
-    products with them. `balanced` means that every row of the matrix occurs equally often. Then XᵀX/n = I,
-    and by Parseval, the mean of (xᵀe)² is ‖e‖².
+    If `shifted`, instances are ½(s_k h + 1), with entries 0 and 1. One Walsh–Hadamard transform computes all
+    inner products with them. `balanced` means that every row of the matrix occurs equally often. Then
+    XᵀX/n = I, and by Parseval, the mean of (xᵀe)² is ‖e‖².
     """
 
     def __init__(
@@ -199,11 +203,11 @@ class Sylvester(Instances):
         return self._placed(self._walsh.rows(self.order, self.row_signs))
 
     def columns(self, places: torch.Tensor) -> torch.Tensor:
-        """Return features by index [R, m] on all instances, [R, m, n]."""
+        """Return the values of features on all instances, [R, m, n], for numbers of features [R, m]."""
         return self._placed(self._take(self._walsh.rows(places)))
 
     def of_matrix(self, places: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
-        """Return hᵀw of the rows h of Sylvester's matrix in its own order, [R, m, d].
+        """Return hᵀw for all rows h of Sylvester's matrix in their original order, [R, m, d].
 
         The vectors w [R, m] have weights `sizes` at `places`, [R, m, r] each, and 0 elsewhere.
         """
@@ -250,12 +254,12 @@ class Sylvester(Instances):
         return square_lengths(errors)
 
     def _take(self, by_row: torch.Tensor) -> torch.Tensor:
-        """Return values of the d rows of Sylvester's matrix [R, m, d] for the instances, [R, m, n]."""
+        """Return values of the instances, [R, m, n], from values of the d rows of the matrix, [R, m, d]."""
         picked = by_row.gather(2, self.order[:, None].expand(-1, by_row.shape[1], -1))
         return picked.mul_(self.row_signs[:, None])
 
     def _placed(self, signs: torch.Tensor) -> torch.Tensor:
-        """Return entries ±1 as entries of the instances: shifted if the instances are shifted."""
+        """Return entries ±1 as entries of the instances, which are 0 and 1 if the instances are shifted."""
         return (signs + 1) / 2 if self._shifted else signs
 
 
@@ -275,7 +279,7 @@ class Walsh:
         self._of_rows, self._of_transforms = ([small[part] for part in sizes] for sizes in parts)
 
     def rows(self, numbers: torch.Tensor, times: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the rows (or columns) with these indices […], multiplied by one number each: […, d]."""
+        """Return the rows (or columns) with these numbers […], each multiplied by one of `times`, […, d]."""
         *rest, last = self._of_rows
         rows = last[numbers % len(last)]
         if times is not None:

@@ -1,6 +1,6 @@
 """Instances as an operator: rows on demand, and inner products with many weight vectors at once.
 
-The module also has orthogonal instances rotated to the axes, and random elements of groups of
+The module also has orthogonal instances rotated to the coordinate axes, and random elements of groups of
 transformations.
 """
 
@@ -18,17 +18,20 @@ from engine.core.linear_algebra import moment, one_thread, with_rows
 from engine.core.streams import Stream
 
 CACHE = 8 << 20
-"""Size above which a matrix exceeds the cache, so that several vectors should share one pass over it."""
+"""Number of bytes above which a matrix exceeds the cache.
+
+Several vectors should then share one pass over it.
+"""
 
 PIECE = 4 << 20
-"""Size of the rows that are converted to float64 together, in bytes."""
+"""Number of bytes of rows that are converted to float64 together."""
 
 
 class Instances:
     """Interface of n instances with d features for each of R replicas.
 
-    Weights come as a batch of B = R·G vectors, replica by replica. The G vectors of a replica (one per
-    target, for example) share its instances, which are therefore never copied.
+    Weights are a batch of B = R·G vectors, replica by replica. The G vectors of a replica (one per target,
+    for example) share its instances, which are therefore never copied.
     """
 
     replicas: int
@@ -48,11 +51,11 @@ class Instances:
         raise NotImplementedError
 
     def at(self, numbers: slice) -> Instances:
-        """Return consecutive instances of every replica."""
+        """Return a slice of consecutive instances of every replica."""
         raise NotImplementedError
 
     def pick(self, numbers: torch.Tensor) -> Instances:
-        """Return instances by number [R, k], possibly with repetitions."""
+        """Return the instances with these numbers [R, k], which may repeat."""
         return DenseInstances(self.rows.gather(1, numbers[:, :, None].expand(-1, -1, self.d)), self.signs)
 
     def of_replica(self, replica: int) -> Instances:
@@ -60,7 +63,7 @@ class Instances:
         raise NotImplementedError
 
     def narrowed(self) -> Instances | None:
-        """Return the instances without their last features, if these are known to be 0 on all instances."""
+        """Return the instances without their last features if these are known to be 0 everywhere, or None."""
         return None
 
     def inner(self, weights: torch.Tensor) -> torch.Tensor:
@@ -80,7 +83,7 @@ class Instances:
         raise NotImplementedError
 
     def chosen(self, plus: torch.Tensor, minus: torch.Tensor) -> torch.Tensor:
-        """Return `plus` or `minus` [B, 1] for every entry of a single instance, by its sign: [B, d]."""
+        """Return `plus` or `minus` [B, 1] for every entry of a single instance, by its sign, [B, d]."""
         entries = self.rows[:, 0]  # [R, d]
         of_plus, of_minus = (numbers.view(self.replicas, -1, 1) for numbers in (plus, minus))
         picked = of_plus * (entries > 0).to(plus.dtype)[:, None]
@@ -99,7 +102,10 @@ class Instances:
         return None
 
     def products_with(self, labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return Xᵀy/n [B, d] and ‖y‖²/n [B] of labels y [B, n], in float64, for instances with a moment."""
+        """Return Xᵀy/n [B, d] and ‖y‖²/n [B] of labels y [B, n], in float64.
+
+        The instances must have a moment.
+        """
         raise NotImplementedError
 
     def turn(self, weights: torch.Tensor) -> torch.Tensor:
@@ -168,23 +174,23 @@ class DenseInstances(Instances):
 
     @cached_property
     def _moment(self) -> torch.Tensor:
-        """XᵀX/n [R, d, d], in float64, because sums with it cancel if columns have means far from 0."""
+        """XᵀX/n [R, d, d], in float64, because sums with it lose digits if columns have means far from 0."""
         total = self._rows.new_zeros(self.replicas, self.d, self.d, dtype=torch.float64)
         for rows in self._pieces(self._rows, 1):
             total += moment(rows.double())
         return total / self.n
 
     def _pieces(self, tensor: torch.Tensor, dimension: int) -> tuple[torch.Tensor, ...]:
-        """Split a dimension of n rows of a tensor into pieces of PIECE bytes of instances."""
+        """Split a dimension of length n into pieces that belong to PIECE bytes of instances."""
         return torch.split(tensor, max(1, PIECE * self.n // self._rows.nbytes), dimension)
 
     def _by_replica(self, several: torch.Tensor) -> torch.Tensor:
-        """Return vectors [S, B, …] of S records as [R, S·B/R, …]."""
+        """Return vectors [S, B, …] of S records, reshaped to [R, S·B/R, …]."""
         grouped = several.view(len(several), self.replicas, -1, several.shape[-1])
         return grouped.transpose(0, 1).reshape(self.replicas, -1, several.shape[-1])
 
     def _by_record(self, tensor: torch.Tensor, records: int) -> torch.Tensor:
-        """Return a tensor [R, S·B/R, …] as [S, B, …]."""
+        """Return a tensor [R, S·B/R, …], reshaped to [S, B, …]."""
         grouped = tensor.view(self.replicas, records, -1, tensor.shape[-1])
         return grouped.transpose(0, 1).reshape(records, -1, tensor.shape[-1])
 
@@ -194,7 +200,7 @@ class ScaledIdentity(Instances):
 
     For X with XXᵀ = d·I, the rotation is by X/√d. A rotation-invariant learner with a rotated start makes the
     same predictions as on X. The weights of its first layer are its predictions, or those of its hidden
-    units, divided by √d. The column of an unseen row stays at its start. Source:
+    units, divided by √d. The weight column that belongs to an unseen row keeps its starting value. Source:
     theory/symmetry#rotation-invariance.
     """
 
@@ -253,7 +259,7 @@ class ScaledIdentity(Instances):
 
 
 class PickedAxes(Instances):
-    """Instances √d e_j along axes j = `numbers` [R, k], possibly with repetitions."""
+    """Instances √d e_j along axes j = `numbers` [R, k], which may repeat."""
 
     def __init__(self, axes: ScaledIdentity, numbers: torch.Tensor) -> None:
         self._axes, self._numbers = axes, numbers
@@ -287,7 +293,7 @@ Matrix = NDArray[np.float64]
 def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matrix:
     """Return a random orthogonal g [d, d] of a group, x → g x, that moves as many coordinates as possible.
 
-    Rotations are Haar-random, independently for every factor; the first has the given determinant.
+    Rotations are Haar-random, independently for every factor. The first rotation has the given determinant.
     Permutations are random cycles through all coordinates, and half of the signs are flipped. A few draws
     generate the group, or for rotations a dense subgroup.
     """
@@ -311,7 +317,7 @@ def element(group: Group, stream: Stream, d: int, determinant: int = 1) -> Matri
 
 
 def haar(gaussian: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Haar-random orthogonal matrix [d, d] of a matrix of independent N(0, 1) numbers.
+    """Return a Haar-random orthogonal matrix [d, d], for a matrix of independent N(0, 1) numbers.
 
     It is the Q of the QR decomposition, with columns signed so that R has a positive diagonal. Source:
     Mezzadri 2007.

@@ -1,4 +1,4 @@
-"""The problem of an experiment: a matrix whose rows are the instances, and a target."""
+"""The problem of an experiment: a matrix whose rows are the instances, and a target that labels them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from engine.problems.targets import TargetStructure
 
 VECTORS = 5
-"""Memory per row of Sylvester's matrix while it is drawn, in numbers: order, signs, and the label's
-feature."""
+"""Numbers held per row of Sylvester's matrix while it is drawn: order, signs, and the label's feature."""
 
 ROTATED = 3
 """Number of float64 matrices [d, d] that are held while a rotation is drawn."""
@@ -40,7 +39,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def target_structure(self) -> TargetStructure:
-        """Properties that the target declares of its labels on these instances, before noise."""
+        """Properties of the target's labels on these instances, before noise."""
         return self.target.structure(self.matrix)
 
     @property
@@ -52,14 +51,14 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def one_hot(self) -> bool:
-        """Whether the labels of an instance are above 0 for one target, its class, and 0 for the others."""
+        """Whether every instance has a label above 0 for one target, its class, and 0 for all others."""
         return self.noise == 0 and self.labels == "soft" and self.target_structure.one_hot
 
     @property
     def labels_flip(self) -> bool:
         """Whether the label of −x is distributed as the negative of the label of x.
 
-        The sign of a label 0 is +1 for both.
+        A label 0 has the sign +1 at both x and −x.
         """
         structure = self.target_structure
         odd = self.matrix.structure().features_are_odd and structure.is_odd
@@ -79,13 +78,15 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def data_sentence(self) -> str:
-        """Reports in a single line; empty without files."""
+        """Reports on files in a single line, which is empty without files."""
         return "; ".join(report.sentence for report in self.data_reports)
 
     def bytes_drawn(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Return the bytes of instances and labels while they are drawn, with `itemsize` bytes per number.
+        """Return the memory in bytes of instances and labels while they are drawn.
 
         Args:
+            replicas: number of replicas.
+            itemsize: bytes per number.
             as_matrix: whether a learner needs instances as a matrix, although they could stay an operator.
         """
         n, _ = self.matrix.shape()
@@ -93,14 +94,14 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return replicas * (_bytes_drawn(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
     def bytes_kept(self, replicas: int, itemsize: int, as_matrix: bool) -> int:
-        """Return the bytes of instances and labels after they are drawn."""
+        """Return the memory in bytes of instances and labels after they are drawn."""
         n, _ = self.matrix.shape()
         labels = self.target.columns(self.matrix) * n * itemsize
         return replicas * (_bytes_kept(self.matrix, itemsize, as_matrix) + GENERATORS + labels)
 
 
 def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the bytes of a replica's instances while they are drawn, with `itemsize` bytes per number."""
+    """Return the memory in bytes of one replica's instances while they are drawn."""
     (n, d), structure = matrix.shape(), matrix.structure()
     if structure.is_sylvester:
         drawn = n * 8 * VECTORS + (n * 3 * d * itemsize if as_matrix else 0)
@@ -110,7 +111,7 @@ def _bytes_drawn(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
 
 
 def _bytes_kept(matrix: Matrix, itemsize: int, as_matrix: bool) -> int:
-    """Return the bytes of the instances of a replica after they are drawn."""
+    """Return the memory in bytes of one replica's instances after they are drawn."""
     n, d = matrix.shape()
     if matrix.structure().is_sylvester and not as_matrix:
         return n * (8 + itemsize)

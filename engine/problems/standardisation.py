@@ -1,4 +1,4 @@
-"""Standardisation of features by the training rows alone."""
+"""Standardisation of features by their training rows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Floats = NDArray[np.floating[Any]]
 
 
 def standardise(features: Floats, training: int) -> None:
-    """Shift and scale columns in place, to mean 0 and standard deviation 1 on the first rows.
+    """Shift and scale columns in place, to mean 0 and standard deviation 1 on the training rows.
 
     A column that is constant on these rows becomes 0.
 
     Args:
-        features: [n, d].
-        training: number of first rows from which means and deviations are taken.
+        features: columns of the table, [n, d].
+        training: number of training rows, which are the first rows.
     """
     mean, scale = moments(features[:training])
     features -= mean
@@ -25,7 +25,10 @@ def standardise(features: Floats, training: int) -> None:
 
 
 def moments(train: Floats) -> tuple[Floats, Floats]:
-    """Return the means of columns, and the factors that make their standard deviation 1; 0 for constants."""
+    """Return the mean of each column, and the factor that makes its standard deviation 1.
+
+    The factor of a constant column is 0.
+    """
     mean, deviation = train.mean(0), train.std(0)
     is_constant = deviation <= 1e-12 * np.maximum(1.0, np.abs(mean))
     return mean, np.where(is_constant, 0.0, 1 / np.where(is_constant, 1.0, deviation))

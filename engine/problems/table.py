@@ -372,7 +372,7 @@ def _read(file: Path, request: Request, where: str) -> Table:
     """Return the table in a file. Raises: NotATable, BadField."""
     from engine.problems.formats.of_file import format_of  # the readers of all formats, where there is a file
 
-    with _faults(file_format := format_of(file)):
+    with reading_faults(file_format := format_of(file)):
         refuse_settings(request.settings, file_format, file.name)
         content = file_format.content(file, request.settings, request.rows_wanted)
         layout = layout_of(content, request.settings, request.label, request.is_target)
@@ -424,7 +424,7 @@ def _report(
 
 
 @contextmanager
-def _faults(file_format: Format) -> Iterator[None]:
+def reading_faults(file_format: Format) -> Iterator[None]:
     """Turn errors of the reader of a format into NotATable."""
     try:
         yield

@@ -53,6 +53,7 @@ class RunWriter:
         reuse: bool = True,
         detached: bool = False,
         run: str | None = None,
+        with_weights: bool = False,
     ) -> None:
         """Make a writer for one run.
 
@@ -61,8 +62,10 @@ class RunWriter:
             reuse: whether to take curves from earlier runs.
             detached: whether the run has no terminal.
             run: name of the run, by default a new one.
+            with_weights: whether to take only curves whose weights are stored, too, because panels show them.
         """
         self._store, self._document, self._preset = of, document, preset
+        self._with_weights = with_weights
         self._reuse, self._detached, self.run = reuse, detached, run or os.urandom(4).hex()
         self.removed: list[StoredRun] = []
         """Runs that were removed to make room; the caller says so and empties the list."""
@@ -157,6 +160,8 @@ class RunWriter:
                 if content["of"] != key or recorded - set(content["measures"]):
                     continue
                 if by_replica - set(content["by_replica"]) or len(content["curves"]) != len(curves):
+                    continue
+                if self._with_weights and any("weight_bytes" in arrays for arrays in content["curves"]):
                     continue
                 for curve, arrays in zip(curves, content["curves"], strict=True):
                     curve.restore(arrays)

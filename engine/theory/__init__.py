@@ -119,7 +119,7 @@ class At:
     """Learner for which a `per_learner` line is computed."""
 
     of_rate: float | None = None
-    """Learning rate of this learner."""
+    """Learning rate of `of_learner`."""
 
     measured: Measured = field(default_factory=dict)
     """Measures of the learner's run at the records so far, for an `along_runs` line."""
@@ -157,14 +157,14 @@ class At:
 
     @property
     def rate(self) -> float:
-        """Learning rate of this learner. Raises: TypeError if the learner has none."""
+        """Learning rate of `learner`. Raises: TypeError if it has none."""
         if self.of_rate is None:
             raise TypeError("only a line of a learner with a given rate has a rate")
         return self.of_rate
 
     @property
     def start(self) -> Descent:
-        """State of this learner, at this learning rate, before its first step."""
+        """State of `learner`, at its learning rate, before its first step."""
         update = self.learner.update
         if self.of_rate is not None and update is not None:
             update = msgspec.structs.replace(update, lr=self.of_rate)
@@ -264,7 +264,7 @@ class Line(Part, frozen=True):
 
     @property
     def name(self) -> str:
-        """Name of the line, which no other drawn line of its kind has."""
+        """Name of the line; it is unique among the drawn lines of its kind."""
         return self.kind
 
     @property
@@ -311,8 +311,8 @@ class Line(Part, frozen=True):
 def on_problem(line: Line, setup: Setup) -> Finding:
     """Return whether a line holds for problem and protocol, and the reason.
 
-    In addition to `holds`, hypotheses must have learned from exactly k different rows if the line requires
-    this.
+    In addition to `holds`, this checks that hypotheses have learned from exactly k different rows if the line
+    requires it.
     """
     holds, structure = line.holds(setup), line.structure()
     if not holds.holds or not structure.needs_k_rows or structure.direction == "reference":

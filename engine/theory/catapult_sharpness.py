@@ -12,7 +12,7 @@ from engine.theory.catapult_loss import TwoLinearLayers
 class CatapultSharpness(TwoLinearLayers, frozen=True, tag="catapult-sharpness"):
     """S/S₀ with S = λ + √(λ² + 8qzr + 4qr²): the sharpness over its value at the start.
 
-    Here r and λ are those of `catapult-loss`. The line is exact for every replica, up to the rounding of
+    λ, q, z and r are defined in `catapult-loss`. The line is exact for every replica, up to the rounding of
     eigenvalues. Source: LBD20; theory/curvature#catapult.
     """
 

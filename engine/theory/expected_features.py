@@ -13,7 +13,7 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class ExpectedFeatures(Line, frozen=True, tag="expected-features"):
-    """E x_i, as the matrix declares it: for a walk on a ring, the stationary probability of site i.
+    """E x_i, as it is known for the matrix: for a walk on a ring, the stationary probability of site i.
 
     If the step length σ depends on the site, the probability of a site is proportional to 1/σ². The half of
     the ring with steps 1 has the share 4/5, and the half with steps 2 has 1/5. On d sites, a multiple of

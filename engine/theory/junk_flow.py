@@ -39,9 +39,9 @@ class JunkFlow(Line, frozen=True, tag="junk-flow"):
     its labels are fair coins. Its mean gradient is that on labels 0, so it does not depend on the target. The
     noise σ on every weight hides the distance between both runs. The bound holds in expectation over target,
     start and noise. Steps must follow the full gradient of square loss on all vectors of ±1, and every
-    product of bits is a possible target. The proof uses Pinsker's inequality for the two runs. Bessel's
-    inequality replaces the Cauchy–Schwarz inequality of the talk, which gives M^(−1/4). Source: AS20;
-    theory/parities-and-noise#parities.
+    product of bits is a possible target. The proof uses Pinsker's inequality for the two runs, and Bessel's
+    inequality. With the Cauchy–Schwarz inequality instead of Bessel's, the bound would have M^(−1/4). Source:
+    AS20; theory/parities-and-noise#parities.
     """
 
     title: ClassVar[str] = "junk-flow bound"

@@ -70,7 +70,7 @@ def starts_anew(learner: Learner) -> Finding | None:
 
 
 def signals_at(at: At) -> Signals:
-    """Return `signals_of` the learner for which the line is computed."""
+    """Return the distribution of the signals at the start, for the learner of the line."""
     signals = signals_of(at.learner)
     assert signals is not None, "binds() admits no other architecture"
     return signals

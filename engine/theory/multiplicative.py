@@ -19,11 +19,12 @@ RATES = {1 / 3: 3.0, 1 / 2: 2.0}
 class Multiplicative(Line, frozen=True, tag="multiplicative"):
     """min(1, c ln d / k): EGU and the spindly net learn one 0/1 feature from about log d examples.
 
-    c = 3 for the rate η = 1/3 and c = 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). The bound holds in
-    expectation over k independent examples. It is about the mean loss of the k hypotheses that predicted
-    them. It requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start, and
-    no noise. The line of every learner uses its own c. The relative entropy to the target is ln d at the
-    start, and each example lowers it by at least 1/c of its square loss. Source: AW20 Thms 6–7;
+    EGU is the unnormalised exponentiated gradient, and the spindly net has the weights w = u². c = 3 for the
+    rate η = 1/3 and c = 2 for η = 1/2 (EGU: lr = η; spindly net: lr = η/4). The bound holds in expectation
+    over k independent examples. It is about the mean loss of the k hypotheses that predicted them. It
+    requires features and labels in [0, 1], predictions clipped to [0, 1], w = 1/d at the start, and no noise.
+    The line of every learner uses its own c. The relative entropy to the target is ln d at the start, and
+    each example lowers it by at least 1/c of its square loss. Source: AW20 Thms 6–7;
     theory/hadamard#multiplicative.
     """
 

@@ -56,7 +56,7 @@ class OfSolver(HalfSpace, frozen=True):
     """Base class of theory lines about the error of one solver; they apply to this solver only."""
 
     solver: ClassVar[str]
-    """Kind of this solver."""
+    """Kind of the solver that the line is about."""
 
     def structure(self) -> LineStructure:
         return super().structure()._replace(per_learner=True)

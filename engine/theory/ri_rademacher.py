@@ -29,10 +29,10 @@ class RIRademacher(Line, frozen=True, tag="ri-rademacher"):
 
     This is the curve of `ri-gaussian`, (1 − k/d)² for n = d. The bound holds in expectation over the
     instances, for square loss and ‖w*‖ = 1. It applies to learners with predictions a₀ + Σ_j a_j y_j, where
-    the a are functions of instances and coins and are unchanged by permutations and sign flips of the
-    features. Other learners go below it: `tanh-lls` does, although it is rotation invariant. This contradicts
-    a conjecture. Derived here; no earlier statement is known to us. Source: theory/hadamard#random-signs; the
-    curve is that of WKA21 §6.
+    the coefficients a are functions of instances and coins. Permutations and sign flips of the features must
+    not change them. Other learners go below it: `tanh-lls` does, although it is rotation invariant. This
+    contradicts a conjecture. Derived here; no earlier statement is known to us. Source:
+    theory/hadamard#random-signs; the curve is that of WKA21 §6.
 
     Proof: flipping the sign of feature i in all instances changes no a, but changes the sign of x_i − Σ_j a_j
     x_ji. So this difference is uncorrelated with a₀ and with the difference for any other feature. By

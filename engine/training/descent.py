@@ -12,7 +12,7 @@ from engine.core.cost import root_of_curvature
 from engine.core.lazy import torch
 from engine.core.params import Params, chosen, per_member
 from engine.core.streams import Streams
-from engine.hypotheses.curvature import Curvature, largest, largest_eigenpairs, tangent_kernels
+from engine.hypotheses.curvature import Curvature, largest, squared_jacobians
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.learners.learner import AnySchedule, Fitted, Learner, drawn
 from engine.problems.data import Data
@@ -146,9 +146,8 @@ class Descent:
         Every trained tensor counts in proportion to its rate. This is the sharpness of square loss for the
         net to first order, and it limits stable steps like a sharpness.
         """
-        kernels = tangent_kernels(self._architecture, self.tensors, instances, speeds)
-        squares = [largest_eigenpairs(kernel, 1)[0] for kernel in kernels]
-        return (2 / instances.n * torch.cat(squares)).to(instances.dtype)
+        squares = squared_jacobians(self._architecture, self.tensors, instances, speeds)
+        return (2 / instances.n * squares).to(instances.dtype)
 
     def _in_units(self) -> Rates:
         """Return the rates of every net, divided by the present value of their unit, if they have one."""

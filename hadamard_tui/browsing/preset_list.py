@@ -78,6 +78,15 @@ NEW = "new experiment"
 """Name of the line that starts a new experiment."""
 
 NEW_TITLE = "Choose a problem and a learner, then run"
+OWN_TABLE = "your data"
+"""Name of the line that opens the page for tables."""
+
+OWN_TABLE_TITLE = "Choose a table and its label, then run"
+OWN_TABLE_STORY = (
+    "Several learners train on your table, and are measured on held-out rows. A diagnosis says which bias "
+    "the table rewards."
+)
+
 NEW_STORY = "Every part can be exchanged afterwards, in the first row and in the set-up."
 
 Group = tuple[str, Sequence[PresetEntry]]
@@ -87,12 +96,13 @@ Group = tuple[str, Sequence[PresetEntry]]
 def groups(opened: str | None = None) -> list[Group]:
     """Return the groups of presets: the person's own, recommended ones, paths, and all others by subject.
 
-    The person's presets start with a new experiment, and include the file of the opened preset.
+    The person's presets start with a new experiment and the page for tables. They include the file of the
+    opened preset.
     """
     opened_files = [opened] if opened is not None and opened.endswith(".toml") else []
-    new = PresetEntry(NEW, NEW_TITLE, NEW_STORY, "", YOURS, (), (), frozenset(), "")
     own_entries = [
-        new,
+        PresetEntry(NEW, NEW_TITLE, NEW_STORY, "", YOURS, (), (), frozenset(), ""),
+        PresetEntry(OWN_TABLE, OWN_TABLE_TITLE, OWN_TABLE_STORY, "", YOURS, (), (), frozenset(), ""),
         *(_own_entry(path) for path in dict.fromkeys([*opened_files, *state_file.own_presets()])),
     ]
     entries_by_name = {entry.name: entry for entry in index()}

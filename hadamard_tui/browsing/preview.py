@@ -21,7 +21,7 @@ from rich.style import Style
 from rich.text import Text
 
 from engine.core import files
-from hadamard_tui.browsing.preset_list import NEW
+from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE
 from hadamard_tui.charts.drawing.frame import frame
 from hadamard_tui.charts.drawing.heat_sheet import BLACK, DIGITS, GROUND, INKS, WHITE, compose
 from hadamard_tui.charts.drawing.raster import elided, paint_series, runs, write_text
@@ -206,7 +206,7 @@ FILE = Path(__file__).with_name("thumbnails.json")
 
 def preview(entry: PresetEntry, coloured: bool = True) -> Text:
     """Return title, cost, chart, story, claims and source of a preset, or the stops of a path."""
-    if entry.name == NEW:
+    if entry.name in (NEW, OWN_TABLE):
         return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
     if (path := talks().get(entry.name)) is not None:
         return _stops(path)

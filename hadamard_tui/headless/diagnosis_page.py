@@ -50,7 +50,7 @@ def shown(diagnosis: Diagnosis, console: Console) -> ConsoleRenderable:
     parts: list[ConsoleRenderable] = [
         Text(sentence, "bold" if place == 0 else "") for place, sentence in enumerate(answers(diagnosis))
     ]
-    parts.append(_losses(diagnosis))
+    parts.append(losses(diagnosis))
     width = min(console.width, WIDEST_CHART)
     for pair in pairs_of(diagnosis):
         if pair.judged:
@@ -60,7 +60,8 @@ def shown(diagnosis: Diagnosis, console: Console) -> ConsoleRenderable:
     return Group(*parts)
 
 
-def _losses(diagnosis: Diagnosis) -> Table:
+def losses(diagnosis: Diagnosis) -> Table:
+    """Return the mean losses of all learners at all sizes, with the verdicts of the judged pairs."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 1))
     unit = "error" if diagnosis.table.is_classified else "loss"
     table.add_column(f"{unit} after")

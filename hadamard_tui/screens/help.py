@@ -18,7 +18,7 @@ from engine.core import catalogue
 from engine.core.parts import docstring
 from engine.spec import presets, theory_pages
 from engine.spec.preset_index import naming
-from hadamard_tui.browsing.preset_list import NEW, NEW_TITLE
+from hadamard_tui.browsing.preset_list import NEW, NEW_TITLE, OWN_TABLE, OWN_TABLE_TITLE
 from hadamard_tui.charts.line_heads import head
 from hadamard_tui.keyboard import ACTIONS, GROUPS, MOTIONS, action_of, key, panel_key, shown_keys
 from hadamard_tui.screens.modal import Framed
@@ -164,8 +164,9 @@ class Welcome(Framed[str | None]):
             page.border_subtitle = f"{key('choose')} runs it · {hints} · {key('close')} looks around"
             yield Static(WHAT, markup=False)
             first = (preset_option(preset_name, presets.load(preset_name).title) for preset_name in FIRST)
-            new = Option(f"Or start from nothing: {NEW_TITLE[0].lower()}{NEW_TITLE[1:]}", id=NEW)
-            yield Lines(*first, Option(WALK, disabled=True), *_paths(), new, compact=True)
+            new = Option(f"Or start from nothing: {_in_a_sentence(NEW_TITLE)}", id=NEW)
+            own_data = Option(f"Or bring your own data: {_in_a_sentence(OWN_TABLE_TITLE)}", id=OWN_TABLE)
+            yield Lines(*first, Option(WALK, disabled=True), *_paths(), new, own_data, compact=True)
 
     def on_key(self, event: events.Key) -> None:
         """Handle a key of the main screen.
@@ -189,6 +190,10 @@ class Welcome(Framed[str | None]):
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option_id)
+
+
+def _in_a_sentence(title: str) -> str:
+    return f"{title[0].lower()}{title[1:]}"
 
 
 def _paths() -> Iterator[Option]:

@@ -97,6 +97,7 @@ def files(app: HadamardApp) -> list[str]:
 TRIALS: dict[str, Trial] = {
     "presets": Trial(screen, last=("escape",)),
     "new_experiment": Trial(screen, last=("escape",)),
+    "own_table": Trial(screen, last=("escape",)),
     "theory": Trial(screen, last=("escape",)),
     "run": Trial(lambda app: app.laboratory.session, last=("R",)),
     "pause": Trial(lambda app: app.laboratory.session, last=("R",)),

@@ -14,7 +14,7 @@ from engine.spec.experiment import SUBJECTS
 from engine.spec.preset_index import entry_of
 from hadamard_tui.app import HadamardApp
 from hadamard_tui.browsing import preview as thumbnails
-from hadamard_tui.browsing.preset_list import NEW, PATHS, YOURS, best, groups, matching, shown_name
+from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE, PATHS, YOURS, best, groups, matching, shown_name
 from hadamard_tui.browsing.preview import NO_CHART, NO_CHART_OF_YOURS, Thumbnail, preview
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.keyboard import MOTIONS
@@ -41,8 +41,8 @@ def matching_names(typed: str) -> list[str]:
 
 @pytest.mark.slow
 def test_the_list_begins_with_fifteen_presets_and_the_paths_and_has_all_others_below_their_subject():
-    (yours, (new,)), (first, begin_here), (paths, seven), *other_groups = groups()
-    assert (yours, new.name) == (YOURS, NEW)
+    (yours, (new, own_data)), (first, begin_here), (paths, seven), *other_groups = groups()
+    assert (yours, new.name, own_data.name) == (YOURS, NEW, OWN_TABLE)
     assert (first, paths) == ("Fifteen presets to begin with", PATHS)
     assert [entry.name for entry in begin_here] == [stop.preset for stop in talks()[ESSENTIALS].stops]
     assert (len(begin_here), len(seven)) == (15, 7)
@@ -115,7 +115,7 @@ def test_own_presets_stand_first_and_one_that_is_broken_says_why(tmp_path: Path)
         (tmp_path / f"{name}.toml").write_text(text)
         state_file.add_own_preset(tmp_path / f"{name}.toml")
     heading, own_entries = groups(str(tmp_path / "mine.toml"))[0]
-    broken, mine, new = sorted(own_entries, key=shown_name)
+    broken, mine, new, _ = sorted(own_entries, key=shown_name)
     assert own_entries[0] is new
     assert heading == YOURS
     assert (shown_name(mine), mine.title) == ("mine", presets.load("rank-64").title)
@@ -207,7 +207,7 @@ async def test_the_keys_of_vi_move_in_the_list_and_others_of_the_configuration_t
         assert "Gradient descent needs" in screen_text(app)
         await pilot.press("G")
         last = standing(options)
-        await pilot.press("g", "j", "j", "j", "f2")
+        await pilot.press("g", "j", "j", "j", "j", "f2")
         assert (standing(options), last) == ("hadamard-128-weights", options.get_option_at_index(-1).id)
         await pilot.press("k", "up", "escape", "slash")
         assert standing(options) == "hadamard-128-weights"

@@ -30,10 +30,12 @@ from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.session import Session
 from hadamard_tui.screens.browser import Browser, NewExperiment
 from hadamard_tui.screens.commands import Commands
+from hadamard_tui.screens.diagnosis import DiagnosisPage
 from hadamard_tui.screens.export import Export
 from hadamard_tui.screens.help import Help, PartPage, Welcome
 from hadamard_tui.screens.jump import Jump
 from hadamard_tui.screens.modal import Blank, Failure, Framed, Modal
+from hadamard_tui.screens.own_table import OwnTable
 from hadamard_tui.screens.run_comparison import Renaming
 from hadamard_tui.screens.theory import page_of
 from hadamard_tui.state.state_file import KeptView
@@ -77,6 +79,8 @@ PAGES: list[tuple[str, Callable[[HadamardApp], Screen[object]], list[str]]] = [
     ("renaming", lambda app: Renaming("run 1"), ["escape", "enter"]),
     ("welcome", lambda app: Welcome(), ["escape", "enter"]),
     ("newexperiment", lambda app: NewExperiment(), ["escape", "enter"]),
+    ("owntable", lambda app: OwnTable(), ["escape", "enter"]),
+    ("diagnosispage", lambda app: DiagnosisPage("/nowhere/x.csv", "y"), ["escape", "enter"]),
     ("help", lambda app: Help(), ["escape", "?"]),
     ("failure", lambda app: Failure("Traceback\nValueError: no"), ["escape"]),
     ("partpage", lambda app: PartPage("theory", "ri-permuted"), ["escape", "enter"]),

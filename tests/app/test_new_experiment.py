@@ -65,7 +65,7 @@ async def test_the_welcome_and_the_list_of_presets_start_a_new_experiment(app: H
     async with HadamardApp(app.laboratory.editable, first=True).run_test(size=SMALL) as pilot:
         await until(pilot, lambda: isinstance(pilot.app.screen, Welcome))
         assert "Or start from nothing" in screen_text(pilot.app)
-        await pilot.press("end", "enter")
+        await pilot.press("end", "up", "enter")
         await listed(pilot.app, pilot)
     async with opened(app, WIDE) as pilot:
         await app.choose_preset(NEW)

@@ -15,6 +15,7 @@ from hadamard_tui.app import HadamardApp
 from hadamard_tui.colours import palette
 from hadamard_tui.panels import ABOUT
 from hadamard_tui.screens import guide
+from hadamard_tui.screens.diagnosis import DiagnosisPage
 from hadamard_tui.screens.help import Welcome
 from hadamard_tui.screens.modal import Failure, Modal
 from hadamard_tui.terminal.terminal_input import ExitEvent, chunks
@@ -83,6 +84,8 @@ async def test_no_timer_is_left_with_any_page_open(app: HadamardApp):
             "theory": lambda: pilot.press("T"),
             "welcome": lambda: app.push_screen(Welcome()),
             "new experiment": lambda: pilot.press("E"),
+            "your data": lambda: pilot.press("O"),
+            "diagnosis": lambda: app.push_screen(DiagnosisPage("/nowhere/x.csv", "y")),
         }
         for name, open_page in pages.items():
             if (opening := open_page()) is not None:

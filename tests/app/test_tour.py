@@ -14,7 +14,7 @@ from textual.widgets import Digits, Label, OptionList, Static
 from engine.runtime import worker
 from engine.spec import presets
 from hadamard_tui.app import HadamardApp
-from hadamard_tui.browsing.preset_list import NEW
+from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.panels import ABOUT, TABLE, story
 from hadamard_tui.screens import guide
@@ -221,7 +221,7 @@ async def test_the_first_start_offers_three_presets_and_runs_the_one_that_is_cho
         await until(pilot, lambda: isinstance(app.screen, Welcome))
         options = app.screen.query_one(OptionList)
         offered = [option.id for option in options.options if option.id]
-        assert (offered, len(FIRST), len(paths())) == ([*FIRST, *paths(), NEW], 3, 7)
+        assert (offered, len(FIRST), len(paths())) == ([*FIRST, *paths(), NEW, OWN_TABLE], 3, 7)
         await until(pilot, lambda: all(talks()[talk_name].title in screen_text(app) for talk_name in paths()))
         await until(
             pilot,

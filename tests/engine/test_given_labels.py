@@ -45,6 +45,25 @@ def test_the_label_column_is_learned_and_no_feature(label: Any, header: str, tmp
     assert setup.problem.data_sentence.endswith("numbers as they are")
 
 
+@pytest.mark.parametrize("permute", [False, True])
+def test_labels_are_standardised_as_by_scikit_learn_on_the_training_rows(
+    permute: bool, tmp_path: Path
+) -> None:
+    from sklearn.preprocessing import StandardScaler
+
+    numbers = np.array([105.0, 98.0, 103.0, 97.5, 120.0, 90.0])
+    matrix = {"kind": "file", "path": write(tmp_path, numbers.tolist()), "label": "kind"}
+    held_out = matrix | {"test_share": 1 / 3, "permute": permute}
+    words = {"replicas": 2, "dtype": "float64", "protocol": {"kind": "steps", "train": "training"}}
+    setup = experiment(held_out, {"kind": "file", "standardise": True}, **words)
+    raw = data_of(experiment(held_out, "file", **words)).labels.numpy()
+    for labels, seen in zip(data_of(setup).labels.numpy(), raw, strict=True):
+        scaler = StandardScaler().fit(seen[:4, None])
+        np.testing.assert_allclose(labels, scaler.transform(seen[:, None])[:, 0], rtol=1e-12, atol=1e-12)
+    assert setup.problem.label_values == "any"
+    assert setup.problem.data_sentence.endswith("labels: standardised")
+
+
 def test_two_words_are_minus_and_plus_one_in_sorted_order_and_said(tmp_path: Path) -> None:
     setup = described(write(tmp_path, TWO), loss="logistic")
     np.testing.assert_array_equal(labels_of(setup)[:, 0], [1, -1, -1, 1, -1, 1])

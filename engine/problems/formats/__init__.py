@@ -1,6 +1,6 @@
-"""Formats of tables.
+"""Formats of files with tables.
 
-The beginning of a file determines its content before any number is read. Files may be compressed by gzip.
+The beginning of a file determines its columns before any number is read. Files may be compressed by gzip.
 Columns of a pandas DataFrame become numbers or words.
 """
 
@@ -36,9 +36,9 @@ NOT_NUMBERS = {
     "O": "objects",
     "V": "records of several fields",
 }
-"""Words for the content of arrays that have no real numbers, by the kind of their type.
+"""Words for the content of arrays without real numbers, by the `kind` of their dtype.
 
-Truth values are 0 and 1.
+Truth values count as the numbers 0 and 1.
 """
 
 PIECE = 1 << 20
@@ -51,71 +51,74 @@ LEAST = 2 * FLOAT + 4
 
 
 class NotATable(ValueError):
-    """A file that holds no table of numbers. Its text is the reason, in one line without a full stop."""
+    """A file that holds no table of numbers.
+
+    The text of the error is the reason, in one line without a full stop.
+    """
 
 
 class MissingCell(NotATable):
-    """A table of which a cell or a label is empty."""
+    """A table in which a cell or a label is empty."""
 
 
 class TooLarge(NotATable):
-    """A table that does not fit into free memory. Its text follows the name of the file."""
+    """A table that does not fit into free memory. The text of the error follows the name of the file."""
 
 
 class IndexFinding(NamedTuple):
-    """Finding on the columns that only count or name the rows."""
+    """Columns that only count or name the rows, as far as they are known."""
 
     columns: Mapping[int, str] = MappingProxyType({})
-    """Reason why a column is an index, by its position."""
+    """Reason why a column is an index, by the position of the column."""
 
     doubt: str = ""
-    """Reason why the file does not determine whether its first column is an index; empty if it does."""
+    """Reason why it is unclear whether the first column is an index. Empty if it is clear."""
 
 
 NO_INDEX = IndexFinding()
 
 
 class TableCells(NamedTuple):
-    """Numbers and labels of a file."""
+    """Numbers and labels that were read from a file."""
 
     numbers: NDArray[np.float64]
-    """[n, d]."""
+    """Numbers of the columns, [n, d]."""
 
     labels: NDArray[np.float64] | Sequence[str] | None = None
-    """Numbers [n] or [n, m], or n words; None if no label is read."""
+    """Numbers [n] or [n, m], or n words, or None if no label is read."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """Content of a file, as far as its beginning determines it."""
+    """Content of a file, as far as the beginning of the file determines it."""
 
     width: int
     """Number of columns."""
 
     read: Callable[[Sequence[int], int | None], TableCells]
-    """Function that returns the numbers of these columns, and of the label column.
+    """Function that reads the numbers of the given columns, and the labels of the given label column.
 
     Raises: NotATable, or errors of a library.
     """
 
     rows: int | None = None
-    """Number of rows; None if only reading the file determines it."""
+    """Number of rows, or None if only reading the file determines it."""
 
     needed: int = 0
-    """Upper bound of the bytes held while the file is read, including the numbers in float64."""
+    """Upper bound of the memory in bytes while the file is read, including the numbers in float64."""
 
     names: tuple[str, ...] = ()
-    """Names of the columns; empty without names."""
+    """Names of the columns. Empty if they have no names."""
 
     has_header: bool | None = None
-    """Whether a text file has a header; None for other formats."""
+    """Whether a text file has a header, or None for other formats."""
 
     index: IndexFinding = NO_INDEX
     empty: tuple[int, ...] = ()
     """Columns at the end without a name and without a value."""
 
     words: Mapping[int, str] = field(default_factory=dict)
-    """Columns of words, each with one of its words and the place of this word, for messages."""
+    """Columns without numbers, each with a description of what it holds, for messages."""
 
     truth_values: frozenset[int] = frozenset()
     """Columns of truth values, which are read as 0 and 1."""
@@ -126,12 +129,17 @@ class Content:
     has_labels: bool = False
     """Whether the format has labels beside the columns."""
 
+    first_rows: tuple[Sequence[str], ...] = ()
+    """Cells of the first rows of a text file; empty for other formats."""
+
 
 class Format(NamedTuple):
     """Reader of one kind of file."""
 
     content: Callable[[Path, TableSettings, int | None], Content]
-    """Function that returns the content of a file, given the number of rows that it must have, if known.
+    """Function that returns the content of a file.
+
+    Its last argument is the required number of rows, if known.
 
     Raises: NotATable, BadField, OSError, or the errors in `faults`.
     """
@@ -144,13 +152,13 @@ class Format(NamedTuple):
 
 
 def check_type(kind: np.dtype[Any]) -> None:
-    """Check that a type has real numbers. Raises: NotATable."""
+    """Check that arrays of this dtype hold real numbers. Raises: NotATable."""
     if (content := NOT_NUMBERS.get(kind.kind)) is not None:
         raise NotATable(f"it holds {content}, and every entry must be a real number")
 
 
 def check_finite(numbers: NDArray[np.float64], place: Callable[[int, int], str]) -> None:
-    """Check that numbers are finite; `place` names row and column. Raises: NotATable."""
+    """Check that numbers are finite. `place` names row and column in the message. Raises: NotATable."""
     # In pieces: a mask of the whole table would take an eighth of its memory.
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         finite = np.isfinite(piece := numbers[first : first + rows])
@@ -192,7 +200,10 @@ def opened(file: Path) -> io.BufferedReader:
 
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.ASCII | re.IGNORECASE)
-"""A number as text. Unlike Python it admits no _ between digits, and no digits of other scripts."""
+"""Pattern of a number as text.
+
+Unlike Python, it allows no _ between digits, and no digits of other scripts.
+"""
 
 BLANKS = " \t\r\n"
 """Whitespace that is stripped from both ends of a cell, as in pandas."""
@@ -201,12 +212,16 @@ SHOWN = 40
 """Largest number of characters of a cell in a message."""
 
 Place = Callable[[int, int], str]
-"""Function that returns row and column as text, from the index of a row in a DataFrame and a position in the
-file."""
+"""Function that names the row and column of a cell in a message.
+
+Its arguments are the index of the row in a DataFrame, and the position of the column in the file.
+"""
 
 
 def numbers_of(frame: pd.DataFrame, place: Place) -> NDArray[np.float64]:
-    """Return columns of numbers as a table [n, d]; names of columns are their positions in the file.
+    """Return columns of numbers as a table [n, d].
+
+    The frame's names of columns are their positions in the file.
 
     Raises: NotATable, with row and column of the first cell without a finite number.
     """
@@ -231,7 +246,7 @@ def words_of(cells: pd.Series[Any], column: int, place: Place) -> list[str]:
 
 
 def numbers_in(words: Sequence[str], decimal: str = ".") -> NDArray[np.float64] | None:
-    """Return words as numbers; None if a word is not a number."""
+    """Return words as numbers, or None if a word is not a number."""
     if not all(is_number(word, decimal) for word in words):
         return None
     return np.array([float(word.replace(decimal, ".")) for word in words])
@@ -247,12 +262,12 @@ def is_number(cell: str, decimal: str = ".") -> bool:
 
 
 def quoted_cell(cell: object) -> str:
-    """Return a cell as messages quote it."""
+    """Return the text of a cell, quoted and shortened for messages."""
     return repr(cut(str(cell).strip(), SHOWN))
 
 
 def _column(cells: pd.Series[Any], column: int, place: Place) -> NDArray[np.float64]:
-    """Return a column as numbers, NaN for missing values. Raises: NotATable."""
+    """Return a column as numbers, with NaN for missing values. Raises: NotATable."""
     from pandas.api import types
 
     kind: Any = cells.dtype

@@ -33,7 +33,7 @@ from engine.problems.formats import (
 )
 
 HEADER = 1 << 14
-"""Bytes within which a header ends; numpy refuses headers of more than 10 000 characters."""
+"""Number of bytes within which a header ends. numpy refuses headers of more than 10 000 characters."""
 
 SUFFIX = ".npy"
 
@@ -55,7 +55,7 @@ def npy_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 
 
 def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the content of an array of an .npz file. Raises: NotATable, BadField, zipfile.BadZipFile."""
+    """Return the content of one array of an .npz file. Raises: NotATable, BadField, zipfile.BadZipFile."""
     with zipfile.ZipFile(file) as archive:
         members = {
             member.filename.removesuffix(SUFFIX): member
@@ -81,7 +81,7 @@ def npz_content(file: Path, settings: TableSettings, rows_wanted: int | None = N
 def faults() -> tuple[type[Exception], ...]:
     """Return the errors of numpy and zipfile.
 
-    zipfile raises RuntimeError for passwords and unknown methods.
+    zipfile raises RuntimeError for passwords and unknown methods of compression.
     """
     return ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, lzma.LZMAError
 
@@ -91,7 +91,7 @@ NPZ = Format(npz_content, faults, frozenset({"columns", "index", "array"}))
 
 
 class _Member(AbstractContextManager[IO[bytes]]):
-    """A member of an archive; closing it also closes the archive."""
+    """Member of an archive. Closing the member also closes the archive."""
 
     def __init__(self, file: Path, member: zipfile.ZipInfo) -> None:
         self._archive = zipfile.ZipFile(file)
@@ -162,6 +162,6 @@ def _header(stream: IO[bytes]) -> Header:
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     try:
         shape, _, kind = read(beginning)
-    except (SyntaxError, TypeError, tokenize.TokenError) as error:  # it is read as an expression of Python
+    except (SyntaxError, TypeError, tokenize.TokenError) as error:  # numpy parses it as Python
         raise NotATable("its header is invalid") from error
     return Header(shape, kind, beginning.tell())

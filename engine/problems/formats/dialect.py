@@ -1,6 +1,6 @@
 """Dialect of a text file: separator, decimal sign, header and index, determined by its first lines.
 
-If these lines are ambiguous, the file is refused, with the setting that resolves the ambiguity.
+If these lines are ambiguous, the file is refused. The error names the setting that resolves the ambiguity.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DECIMALS = (".", ",")
 MISSING = frozenset(
     ["", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "nan", "NaN", "-nan", "NULL", "null", "None"]
 )
-"""Cells without a value, by pandas' defaults."""
+"""Cells without a value, by the defaults of pandas."""
 
 COMMENTS = ("#", "%")
 """Characters at the beginning of comment lines before the table."""
@@ -36,10 +36,10 @@ INDEX_NAMES = re.compile(r"(unnamed: \d+(\.\d+)*|__index_level_\d+__|level_\d+|i
 """Names of a first column that holds an index: pandas' names, or a plain id."""
 
 FEW = 3
-"""Least number of rows from which repeated values count as evidence against a further value."""
+"""Smallest number of cells whose values are evidence, such as consecutive or repeated numbers."""
 
 PRECISE = 6
-"""Number of digits after a comma from which they look like the fraction of a number."""
+"""Number of digits after a comma from which these digits look like a decimal fraction."""
 
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 
@@ -53,10 +53,10 @@ class Dialect:
     separator: str
     decimal: str
     names: tuple[str, ...] | None
-    """Names of the columns, empty for a column without one; None without a header."""
+    """Names of the columns, or None if the file has no names. A column without a name has an empty one."""
 
     has_header: bool
-    """Whether the first line of the table has names. A comment may have them instead."""
+    """Whether the first line of the table has the names. A comment may have them instead."""
 
     lines: int
     """Number of lines before the first row."""
@@ -77,14 +77,14 @@ class Dialect:
         return len(self.rows[0])
 
     def name(self, column: int) -> str:
-        """Return a column as messages name it."""
+        """Return the name of a column for messages, with its position."""
         position = f"column {column}"
         named = self.names is not None and self.names[column]
         return f"{position} ({quoted_cell(self.names[column])})" if self.names and named else position
 
 
 class _Records(NamedTuple):
-    """Lines of a file as cells."""
+    """Records of a file, divided into cells."""
 
     cells: tuple[Row, ...]
     ends: tuple[int, ...]
@@ -97,9 +97,11 @@ def dialect_of(
     """Return the dialect of a file that begins with these lines.
 
     Args:
+        lines: the first lines of the file.
+        settings: settings that replace what the lines suggest.
         suffix: suffix of the file's name.
-        has_extra_record: whether the file has one record more than the required rows, so that the first is a
-            header; None if unknown.
+        has_extra_record: function that returns whether the file has one record more than the required rows,
+            which is then a header. It returns None if this is unknown.
 
     Raises: NotATable, BadField.
     """
@@ -134,7 +136,7 @@ def dialect_of(
 
 
 def words_in(dialect: Dialect) -> Iterator[tuple[int, str]]:
-    """Yield the columns in which most cells are not numbers, each with such a word."""
+    """Yield the columns in which most cells are not numbers, each with one of these cells."""
     for column in range(dialect.width):
         cells = [row[column] for row in dialect.rows]
         words = [cell for cell in cells if cell not in MISSING and not is_number(cell, dialect.decimal)]
@@ -185,7 +187,7 @@ def _comments(lines: Sequence[str]) -> tuple[int, str]:
 def _written(
     lines: Sequence[str], settings: TableSettings, declared: str, suffix: str
 ) -> tuple[_Records, str, str]:
-    """Return records, separator and decimal sign that give the most numbers in rows of equal length.
+    """Return the records, separator and decimal sign that give the most numbers in rows of equal length.
 
     Raises: NotATable; BadField if the meaning of a comma is not clear.
     """
@@ -198,7 +200,7 @@ def _written(
     decimals = DECIMALS if settings.decimal is None else (settings.decimal,)
     best, best_score = None, -1.0
     pairs = [(decimal, separator) for decimal in decimals for separator in separators]
-    for decimal, separator in sorted(pairs, key=lambda pair: pair == (",", ",")):  # in quotes, if at all
+    for decimal, separator in sorted(pairs, key=lambda pair: pair == (",", ",")):  # this pair needs quotes
         try:
             numbered = list(records_of(lines, separator))
         except NotATable:
@@ -223,7 +225,7 @@ def _written(
 
 
 def _are_cut_words(records: Sequence[Row]) -> bool:
-    """Return whether lines without a separator are words cut at commas, not numbers with decimal commas."""
+    """Return whether lines of one cell each hold words between commas, instead of decimal commas."""
     if any(len(row) > 1 for row in records):
         return False
     (first,), *rows = records
@@ -234,7 +236,7 @@ def _are_cut_words(records: Sequence[Row]) -> bool:
 def _score(records: Sequence[Row], decimal: str) -> float:
     """Return the share of cells that are numbers, times the share of rows of the usual length.
 
-    A header of another length counts against it.
+    A header of another length lowers the result.
     """
     rows = records[1:] or records
     width, count = Counter(map(len, rows)).most_common(1)[0]
@@ -313,7 +315,7 @@ def _is_header(
 
 
 def _by_count(has_extra_record: Callable[[], bool | None], doubt: str) -> bool:
-    """Return whether there is one record more than expected rows, so that the first is a header.
+    """Return whether the first record is a header, because the file has one record more than expected rows.
 
     Raises: BadField if unknown.
     """
@@ -333,7 +335,8 @@ def _undecided(doubt: str) -> BadField:
 def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
     """Return whether an integer above a column differs in kind from all numbers below it.
 
-    It does if all these numbers have a decimal sign or an exponent, or are −1 and 1, or bits.
+    The integer differs if all these numbers have a decimal sign or an exponent. It also differs if they are
+    −1 and 1, or bits.
     """
     if cell in column:
         return False
@@ -344,7 +347,7 @@ def _is_unlike(cell: str, column: Sequence[str], width: int) -> bool:
 
 
 def _doubt_about(first: Row, rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> str:
-    """Return the reason why a first record of numbers may be names of columns; empty without evidence."""
+    """Return the reason why a first record of numbers may be names of columns, or an empty text."""
     if len(first) >= FEW and _steps_by_one(first) and not all(map(_steps_by_one, rows)):
         return "it has consecutive whole numbers, unlike the rows below it"
     if len(set(first)) < len(first) or any(len(column) < FEW for column in columns):
@@ -377,12 +380,12 @@ def _are_truth_values(cells: Sequence[str]) -> bool:
 
 
 def _repeat(column: Sequence[str]) -> bool:
-    """Return whether words repeat, as classes do."""
+    """Return whether words repeat as often as the names of classes do."""
     return 2 * len(set(column)) <= len(column)
 
 
 def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -> tuple[str, ...]:
-    """Return names for the columns of rows; empty for a column without a name. Raises: NotATable."""
+    """Return names for the columns of rows. A column without a name gets an empty one. Raises: NotATable."""
     names, width = list(first), len(rows[0])
     while len(names) > width and not names[-1]:
         names.pop()
@@ -397,7 +400,10 @@ def _fitting_names(first: Row, rows: Sequence[Row], line: int, separator: str) -
 
 
 def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tuple[str, ...] | None:
-    """Return names in the last comment before the table, as `numpy.savetxt` has them. Raises: NotATable."""
+    """Return names from the last comment before the table, where `numpy.savetxt` writes them.
+
+    Raises: NotATable.
+    """
     marked = [(number, line) for number, line in enumerate(comments, 1) if line.strip(BLANKS)]
     if not marked:
         return None
@@ -413,7 +419,10 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
 
 
 def _empty_columns(names: Sequence[str] | None, rows: Sequence[Row]) -> tuple[int, ...]:
-    """Return the columns at the end without a name and without values; lines may end in separators."""
+    """Return the columns at the end without a name and without values.
+
+    They occur if lines end in separators.
+    """
     columns: list[int] = []
     for column in reversed(range(1, len(rows[0]))):
         if (names is not None and names[column]) or any(row[column] for row in rows):
@@ -431,7 +440,9 @@ def index_of(
     """Return the columns at the beginning that only count or name the rows.
 
     Args:
-        cells_of: returns the first cells of a column.
+        names: names of the columns.
+        cells_of: function that returns the first cells of a column.
+        decimal: decimal sign of the file.
         is_short: whether the header has one name fewer than there are columns.
     """
     columns: dict[int, str] = {}
@@ -456,7 +467,7 @@ def index_of(
 
 
 def _counts(cells: Sequence[str], decimal: str) -> str:
-    """Return "0 … n − 1" or "1 … n" if cells are these numbers; empty otherwise, or for fewer than three."""
+    """Return "0, 1, 2 …" or "1, 2, 3 …" if at least three cells count rows like this, or an empty text."""
     if len(cells) < FEW or not all(is_number(cell, decimal) for cell in cells):
         return ""
     numbers = [float(cell.replace(decimal, ".")) for cell in cells]

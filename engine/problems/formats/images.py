@@ -26,7 +26,7 @@ IMAGES, LABELS = 0x803, 0x801
 """First four bytes of IDX files, big-endian: of images (bytes in three dimensions) and of labels (in one)."""
 
 CIFAR_PIXELS = 3 * 32 * 32
-"""Bytes of an image of CIFAR-10: 1024 each for red, green and blue; its label comes before them."""
+"""Bytes of an image of CIFAR-10: 1024 each for red, green and blue. The image's label comes before them."""
 
 CLASSES = 10
 
@@ -44,16 +44,16 @@ TAR = slice(257, 262), b"ustar"
 
 
 class Images(NamedTuple):
-    """Images, and the class of each."""
+    """Images with their classes."""
 
     pixels: NDArray[np.uint8]
-    """[n, d]."""
+    """Pixels of every image, [n, d]."""
 
     classes: NDArray[np.int64]
-    """[n], 0 … 9."""
+    """Class 0 … 9 of every image, [n]."""
 
     notes: tuple[str, ...] = ()
-    """Places of images and labels in the file, for a report."""
+    """Where the file has images and labels, for a report."""
 
     left_out: tuple[str, ...] = ()
     """Arrays of the file that are not read."""
@@ -109,7 +109,7 @@ def standardised(pixels: NDArray[np.uint8], of: NDArray[np.uint8]) -> NDArray[np
 
 @contextmanager
 def _at_fault(file: Path, field: str) -> Iterator[None]:
-    """Turn faults of a file into BadField at the field that names the file."""
+    """Replace errors about a file by BadField, which names the field of this file."""
     try:
         yield
     except NotATable as error:
@@ -147,7 +147,7 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
 
 
 def _of_cifar(file: Path) -> Images:
-    """Return images from records of a label and an image. Raises: NotATable."""
+    """Return images from records that each have a label and an image. Raises: NotATable."""
     with formats.opened(file) as stream:
         content = _all_of(stream)
     place, mark = TAR
@@ -195,7 +195,7 @@ def _of_archive(file: Path) -> Images:
 
 
 def _all_of(stream: IO[bytes]) -> bytearray:
-    """Return all bytes of a stream, within free memory. Raises: NotATable."""
+    """Return all bytes of a stream, if they fit into free memory. Raises: NotATable."""
     content = bytearray()
     while piece := stream.read(PIECE):
         _check_memory(len(content) + len(piece))

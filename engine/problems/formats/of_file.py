@@ -19,11 +19,14 @@ MAGIC = {b"\x93NUMPY": arrays.NPY, b"PK": arrays.NPZ, b"PAR1": parquet.PARQUET}
 """Formats by the first bytes of their files, for names without a known suffix."""
 
 BEGINNING = 1 << 12
-"""Number of bytes that are read to determine the format of such a file."""
+"""Number of bytes that are read to determine the format of a file without a known suffix."""
 
 
 def format_of(file: Path) -> Format:
-    """Return the format of a file by its name, else by its first bytes. Raises: NotATable, OSError."""
+    """Return the format of a file by its suffix, or by its first bytes if the suffix is unknown.
+
+    Raises: NotATable, OSError.
+    """
     file_format = FORMATS.get(Path(file.name.removesuffix(".gz")).suffix.lower())
     with file.open("rb") as stream:
         beginning = stream.read(BEGINNING)

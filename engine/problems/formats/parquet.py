@@ -1,4 +1,4 @@
-"""Tables by columns, written by Arrow: .parquet."""
+"""Tables that are stored by columns and written by Arrow: .parquet."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _labels(cells: Any, column: int, names: Sequence[str]) -> Any:
 
 
 def _index(file: Path, schema: Any) -> IndexFinding:
-    """Return the columns with the index of a DataFrame, as declared or by their names."""
+    """Return the columns that hold the index of a DataFrame, by their declaration or by their names."""
     from pyarrow import parquet
 
     def cells_of(column: int) -> list[str]:
@@ -101,7 +101,7 @@ def _index(file: Path, schema: Any) -> IndexFinding:
 
 
 def _words(schema: Any) -> Iterator[tuple[int, str]]:
-    """Yield the columns that have no numbers, with their type."""
+    """Yield the columns without numbers, each with a description of what it holds."""
     import pyarrow
 
     types = pyarrow.types

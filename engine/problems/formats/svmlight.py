@@ -1,4 +1,4 @@
-"""Sparse rows after their labels, `label index:value …`, as SVMlight and LIBSVM write them."""
+"""Tables of sparse rows, `label index:value …`, as SVMlight and LIBSVM write them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from engine.problems.formats import (
 )
 
 ROW = re.compile(r"[^\s:,;]+([ \t]+(qid|\d+):\S+)*\s*(#.*)?")
-"""Pattern of a line: a label, then pairs; a row of zeros has no pairs."""
+"""Pattern of a line: a label, then pairs. A row of zeros has no pairs."""
 
 
 def has_its_form(lines: Sequence[str]) -> bool:
@@ -32,7 +32,7 @@ def has_its_form(lines: Sequence[str]) -> bool:
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the content of a file; this reads its sparse rows. Raises: errors of scikit-learn."""
+    """Return the content of a file. This already reads its sparse rows. Raises: errors of scikit-learn."""
     from sklearn.datasets import load_svmlight_file  # type: ignore[import-untyped]
 
     with formats.opened(file) as stream:

@@ -45,20 +45,20 @@ from engine.problems.formats.dialect import (
 )
 
 SAMPLE, FEWEST_LINES, MOST_LINES = 1 << 16, 5, 1000
-"""Number of characters and lines at the beginning of a file that determine its dialect."""
+"""Limits of the beginning of a file that determines its dialect: characters, fewest lines, most lines."""
 
 LONGEST_LINE = 1 << 29
-"""Largest number of characters of a line: a row of 2^24 numbers of full precision is shorter."""
+"""Largest number of characters of a line. A row of 2^24 numbers of full precision is shorter."""
 
 FEWEST_ROWS = 64
 """Least number of rows of a piece, because each piece costs pandas some time per column."""
 
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-"""Encodings by the first bytes of such files."""
+"""Encodings of text files, by the first bytes of a file."""
 
 
 def content(file: Path, settings: TableSettings, rows_wanted: int | None = None) -> Content:
-    """Return the content of a text file, by its first lines. Raises: NotATable, BadField."""
+    """Return the content of a text file, determined by its first lines. Raises: NotATable, BadField."""
     with _opened(file) as stream:
         lines = list(_first_lines(stream))
     if svmlight.has_its_form(lines):
@@ -87,7 +87,14 @@ def content(file: Path, settings: TableSettings, rows_wanted: int | None = None)
         truth_values=frozenset(truth_values_in(dialect)),
         words={column: f"words such as {quoted_cell(word)}" for column, word in words_in(dialect)},
         notes=tuple(_notes(dialect, lines, suffix)),
+        first_rows=dialect.rows,
     )
+
+
+def first_lines(file: Path, count: int) -> list[str]:
+    """Return up to `count` lines at the beginning of a file. Raises: NotATable."""
+    with _opened(file) as stream:
+        return list(itertools.islice(_first_lines(stream), count))
 
 
 def faults() -> tuple[type[Exception], ...]:
@@ -100,7 +107,7 @@ TEXT = Format(content, faults, frozenset({"header", "index", "columns", "separat
 
 @contextmanager
 def _opened(file: Path) -> Iterator[IO[str]]:
-    """Open a file as text, decompressed and decoded; lines keep their line ends. Raises: NotATable."""
+    """Open a file as text, decompressed and decoded. Lines keep their line ends. Raises: NotATable."""
     with formats.opened(file) as stream:
         beginning = stream.peek(4)[:4]
         encoding = next((name for mark, name in MARKS.items() if beginning.startswith(mark)), "utf-8")
@@ -208,14 +215,14 @@ def _table(file: Path, dialect: Dialect) -> Iterator[IO[str]]:
 
 
 class _Place:
-    """Function that names the line and the column of a cell, after reading the file again."""
+    """Function that names the line and the column of a cell. It reads the file again to find the line."""
 
     def __init__(self, file: Path, dialect: Dialect, first: int) -> None:
-        """Store the index `first` of the first row of a piece."""
+        """Store `first`, the number of rows before the current piece of the table."""
         self._file, self._dialect, self._first = file, dialect, first
 
     def __call__(self, row: int, column: int) -> str:
-        """Return the place of a cell.
+        """Return the line and the column of a cell as text.
 
         Raises: NotATable if its row does not have the table's number of cells.
         """
@@ -230,7 +237,7 @@ class _Place:
 
 
 def _ragged(file: Path, dialect: Dialect) -> NotATable:
-    """Return the error for a file with a row that does not have the table's number of cells."""
+    """Return the error for a file in which a row does not have the table's number of cells."""
     with _table(file, dialect) as stream:
         for line, cells in records_of(stream, dialect.separator):
             if len(cells) != dialect.width:
@@ -249,7 +256,7 @@ def _cells(count: int) -> str:
 
 
 def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
-    """Check that columns that seemed empty have no value. Raises: NotATable."""
+    """Check that columns without values in the first rows have no value later. Raises: NotATable."""
     for column in dialect.empty:
         if (filled := frame[column].notna().to_numpy()).any():
             where = place(int(filled.argmax()), column)
@@ -257,7 +264,10 @@ def _check_empty(frame: Any, dialect: Dialect, place: _Place) -> None:
 
 
 def _check_no_gaps(file: Path, dialect: Dialect) -> None:
-    """Check that a single column has no empty line, which is a missing value. Raises: NotATable."""
+    """Check that a table of one column has no empty line, which would be a missing value.
+
+    Raises: NotATable.
+    """
     gap = 0
     with _table(file, dialect) as stream:
         for number, line in enumerate(stream, dialect.lines + 1):

@@ -27,16 +27,16 @@ RowSigns = Annotated[bool, Meta(title="row signs", description="flip (x, y) toge
 
 
 class Arrangement(NamedTuple):
-    """Instances as numbers of rows of Sylvester's matrix, with signs, for R replicas."""
+    """Instances as signed rows of Sylvester's matrix, for R replicas."""
 
     order: NDArray[np.int64]
-    """The number of every row, [R, n]."""
+    """Number of the Sylvester row of every instance, [R, n]."""
 
     signs: NDArray[np.int8]
     """Sign of every row, [R, n]."""
 
     shifted: bool = False
-    """Whether the instances are ½(s h + 1)."""
+    """Whether an instance is ½(s h + 1) for the row h and its sign s, instead of s h."""
 
     def repeated(self, times: int) -> Arrangement:
         """Return the arrangement with 2 · `times` copies of every row in sequence, with alternating signs."""
@@ -47,38 +47,41 @@ class Arrangement(NamedTuple):
 
 
 class RowNumbers(NamedTuple):
-    """Numbers of every row before repetition, in the order in which rows are seen, for R replicas."""
+    """Numbers that describe each row, such as its class, for R replicas.
+
+    Rows are those before repetition, in the order in which learners see them.
+    """
 
     in_file: NDArray[np.int64] | None = None
-    """The number of each row in its file, [R, n], where `rows_are_given`."""
+    """Number of each row in its file, [R, n], for matrices with `rows_are_given`."""
 
     classes: NDArray[np.int64] | None = None
-    """The class 0 … K−1 of each row, [R, n], if there is a `class_count`."""
+    """Class 0 … K−1 of each row, [R, n], for matrices with a `class_count`."""
 
     subclasses: NDArray[np.int64] | None = None
-    """The cluster of each row, [R, n], if classes consist of several clusters."""
+    """Cluster of each row, [R, n], if classes consist of several clusters."""
 
     tuples: NDArray[np.int64] | None = None
-    """The r factor rows whose product each row is, [R, n, r], if there are `sign_factors`."""
+    """Numbers of the r factor rows whose product is the row, [R, n, r], for matrices of such products."""
 
     @property
     def clusters(self) -> NDArray[np.int64] | None:
-        """Cluster of each row, [R, n]: its class if classes have no clusters."""
+        """Cluster of each row, [R, n], or its class if classes have no clusters."""
         return self.classes if self.subclasses is None else self.subclasses
 
 
 class MatrixStructure(NamedTuple):
-    """Properties that a matrix declares of its instances. With the defaults, no theorem binds a learner.
+    """Properties of a matrix's instances, as declared by its family. With the defaults, no theorem applies.
 
-    `Matrix.structure` sets the fields up to `features_made`, which follow from fields and methods that every
-    family has. A family sets the others.
+    `Matrix.structure` sets the fields up to `features_made`, which it derives from fields and methods of the
+    family. The family sets all other fields.
     """
 
     repeated: bool = True
-    """Whether each row comes with both signs, as `repeat` says."""
+    """Whether learners see each row with both signs, as the field `repeat` says."""
 
     rotated: bool = True
-    """Whether learners see the rows multiplied by a random rotation, as `rotate` says."""
+    """Whether learners see the rows multiplied by a random rotation, as the field `rotate` says."""
 
     is_turned: bool = False
     """Whether learners see all rows multiplied by a Haar-random rotation, independent for each replica."""
@@ -93,22 +96,22 @@ class MatrixStructure(NamedTuple):
     """Whether learners see the features that targets refer to, unchanged."""
 
     features_made: int = 0
-    """Number of features that are computed for labels; 0 if rows contain the features."""
+    """Number of features that are computed for labels, or 0 if the rows contain the features."""
 
     row_values: Values = "any"
     """Range of the entries of `rows`."""
 
     named_values: Values | None = None
-    """Range of the features that `named` computes; None if it equals the range of `rows`."""
+    """Range of the features that `named` computes, or None if it equals the range of `rows`."""
 
     named_sizes: Mapping[str, int] = MappingProxyType({})
-    """Sizes besides d and n that expressions outside the matrix may use."""
+    """Sizes, besides d and n, that expressions in other parts may use."""
 
     constant_column: int | None = None
-    """The feature that is 1 on every row before row signs, if the family has one."""
+    """Index of the feature that is 1 on every row before row signs, or None if there is none."""
 
     class_count: int | None = None
-    """Number K of classes of the rows; None for families without classes."""
+    """Number K of classes of the rows, or None for families without classes."""
 
     is_hadamard: bool = False
     """Whether the instances are the d rows of a Hadamard matrix, up to order, rotation and row signs.
@@ -127,7 +130,7 @@ class MatrixStructure(NamedTuple):
     """Whether the rows before repetition are √d times the rows of an orthogonal matrix."""
 
     sign_factors: tuple[int, ...] = ()
-    """d₁ … d_r if the instances are all x¹ ⊗ … ⊗ xʳ of the rows of Hadamard matrices of these orders.
+    """Orders d₁ … d_r of Hadamard matrices, if the instances are all products x¹ ⊗ … ⊗ xʳ of their rows.
 
     Every row of every factor has an independent fair sign, and labels change with the signs. Empty for other
     instances.
@@ -137,7 +140,7 @@ class MatrixStructure(NamedTuple):
     """Whether the rows are Sylvester's, in the order 0, d/2, 1, 2, …, d/2 − 1, d/2 + 1, …, d − 1."""
 
     is_sylvester: bool = False
-    """Whether `arrangement` determines the instances."""
+    """Whether the method `arrangement` determines the instances."""
 
     is_cube: bool = False
     """Whether the instances are all vectors of ±1, each once, in some order."""
@@ -149,7 +152,7 @@ class MatrixStructure(NamedTuple):
     """Whether instances are independent uniform points of a sphere around 0."""
 
     feature_means: tuple[float, ...] | None = None
-    """Expectation of every entry of an instance, if it is known and the same for all rows."""
+    """Expectations of the entries of an instance, if they are known and the same for all rows."""
 
     in_ball: bool = False
     """Whether instances are independent uniform points of the unit ball around 0."""
@@ -158,7 +161,7 @@ class MatrixStructure(NamedTuple):
     """Whether all entries of the instances are independent fair signs, up to rotation."""
 
     random_order: bool = False
-    """Whether the rows come in a uniformly random order."""
+    """Whether the rows are in a uniformly random order."""
 
     random_signs: bool = False
     """Whether an independent fair coin flips the sign of each row.
@@ -173,13 +176,13 @@ class MatrixStructure(NamedTuple):
     """Whether instances have one entry each and are the same in every replica."""
 
     span: tuple[float, float] | None = None
-    """For instances of one entry, the ends of the interval that contains all instances of every replica."""
+    """Ends of an interval that contains all instances of all replicas, for instances with one entry."""
 
     entries_of: tuple[int, int] | None = None
-    """Rows and columns of a matrix if the instances are its entries, each once and row by row."""
+    """Rows and columns of a matrix W, if the instances are its entries, each once and row by row."""
 
     unconstrained: int | None = None
-    """Number n of instances of each class if they are √n e_i, each with a coordinate of its own."""
+    """Number n of instances per class, if the instances are √n e_i, each with its own coordinate."""
 
     rows_are_given: bool = False
     """Whether the rows come from a user's file, so that labels can be given, too."""
@@ -188,7 +191,7 @@ class MatrixStructure(NamedTuple):
     """Number of instances at the end that are held out from training."""
 
     given_labels: RowLabels | None = None
-    """The labels in the file of the rows, in the order of the file; None without such labels."""
+    """Labels in the file of the rows, in the order of the file, or None if the file has no labels."""
 
     @property
     def entry_values(self) -> Values:
@@ -207,7 +210,7 @@ class MatrixStructure(NamedTuple):
 
     @property
     def _repeated_values(self) -> Values:
-        """Range of entries of repeated rows, which include negatives: the negative of a bit is not a bit."""
+        """Range of the entries after repetition, which adds negatives. The negative of a bit is not a bit."""
         return "any" if self.row_values == "bits" and self.repeated else self.row_values
 
     @property
@@ -227,19 +230,19 @@ class MatrixStructure(NamedTuple):
 
     @property
     def in_clusters(self) -> bool:
-        """Whether every row that is seen has a cluster; negatives of rows have none."""
+        """Whether every row that is seen has a cluster. Negatives of rows have none."""
         return self.class_count is not None and not self.repeated
 
 
 class Matrix(Part, frozen=True, kw_only=True):
     """A family of matrices whose rows are the instances.
 
-    Every family has two options. `repeat` q shows each row q times with sign + and q times with −, in
-    succession. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn,
+    Every family has two options. `repeat` q shows each row 2q times in succession, with signs that alternate,
+    + first. `rotate` multiplies all instances by one Haar-random orthogonal U after the labels are drawn,
     which does not affect a rotation-invariant learner. Source: WKA21 App. A; theory/conventions#matrices.
 
-    Targets name features. In most families, these are the entries of an instance, and both change sign
-    together; a family with other features computes them in `named`.
+    Targets name features. In most families, features are the entries of an instance, and change sign with it.
+    A family with other features computes them in `named`.
     """
 
     repeat: Annotated[
@@ -251,7 +254,7 @@ class Matrix(Part, frozen=True, kw_only=True):
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "second_moment"))
 
     def structure(self) -> MatrixStructure:
-        """Return the properties of its instances. A family replaces fields of `super().structure()`.
+        """Return the properties of the instances. A family replaces fields of `super().structure()`.
 
         Raises: BadInput for an unusable file.
         """
@@ -271,18 +274,21 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     @property
     def second_moment(self) -> float | Floats | None:
-        """Σ [d, d], the mean of (1/n) Σ_j x_j x_jᵀ over the n rows before rotation, or σ² where it is σ²I.
+        """Expectation Σ [d, d] of (1/n) Σ_j x_j x_jᵀ over the n rows before rotation, or σ² if Σ = σ²I.
 
         None if unknown. It is not a field of the structure, because it may be as large as the instances.
         """
         return None
 
     def size(self) -> tuple[int, int]:
-        """Return the numbers of rows before repetition and of entries. Raises BadInput for a bad file."""
+        """Return the number of rows before repetition, and the number of entries of a row.
+
+        Raises BadInput for an unusable file.
+        """
         raise NotImplementedError
 
     def shape(self) -> tuple[int, int]:
-        """Return (n, d), the number of instances and of entries. Raises BadInput for an unusable file."""
+        """Return (n, d), the numbers of instances and of entries. Raises BadInput for an unusable file."""
         n, d = self.size()
         return n * 2 * (self.repeat or 0) or n, d
 
@@ -295,26 +301,26 @@ class Matrix(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def row_numbers(self, streams: Streams) -> RowNumbers:
-        """Return the classes, clusters and other numbers of the same rows."""
+        """Return the classes, clusters and other numbers of the rows from `rows`."""
         return RowNumbers()
 
     def arrangement(self, streams: Streams) -> Arrangement:
-        """Return the same rows by their numbers in Sylvester's matrix, if the family `is_sylvester`."""
+        """Return the rows from `rows` as signed rows of Sylvester's matrix, if the family `is_sylvester`."""
         raise NotImplementedError
 
     def named(self, rows: Rows) -> Rows:
-        """Return the features of rows that a target can name, [R, n, D]; by default the rows."""
+        """Return the features of rows that a target can name, [R, n, D]. By default, these are the rows."""
         return rows
 
     def columns_of(self, rows: Rows) -> Callable[[NDArray[np.int64]], Rows]:
-        """Return a function from numbers [R, m] to the features [R, m, n] on these rows."""
+        """Return a function from numbers of features [R, m] to their values on the rows, [R, m, n]."""
         features = self.named(rows)
         return lambda places: np.stack(
             [of_replica.T[numbers] for of_replica, numbers in zip(features, places, strict=True)]
         )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
-        """Return the instances of the rows, [R, n, d]: the rows, rotated if `rotate` is set."""
+        """Return the instances of the rows, [R, n, d]: the rows themselves, or rotated if `rotate` is set."""
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])
@@ -325,17 +331,20 @@ class Matrix(Part, frozen=True, kw_only=True):
         return rows @ np.stack(rotations).swapaxes(1, 2)
 
     def data_report(self) -> DataReport | None:
-        """Return the report on the file of the rows; None if they do not come from a file."""
+        """Return the report on the file of the rows, or None if they do not come from a file."""
         return None
 
 
 def drawn_rows(matrix: Matrix, streams: Streams) -> Rows:
-    """Return the rows of a matrix with repetitions, before rotation: [R, n, d]."""
+    """Return the rows of a matrix with repetitions, before rotation, [R, n, d]."""
     return repeated(matrix.rows(streams), matrix.repeat)
 
 
 def repeated(rows: Rows, times: int | None) -> Rows:
-    """Return 2 · `times` copies of each row [R, n, …], with signs +, −, +, …; one copy if `times` is None."""
+    """Return 2 · `times` copies of each row [R, n, …], with signs +, −, +, ….
+
+    Return the rows themselves if `times` is None.
+    """
     if times is None:
         return rows
     signs = np.tile([1.0, -1.0], times).astype(rows.dtype)

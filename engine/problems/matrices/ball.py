@@ -13,7 +13,7 @@ from engine.problems.matrices import Matrix, MatrixStructure, Rows
 
 
 class Ball(Matrix, frozen=True, tag="ball"):
-    """Uniform points of the unit ball; for d = 2 of the unit disc.
+    """Uniform points of the unit ball, which is the unit disc for d = 2.
 
     A point is a Gaussian direction times U^(1/d) for a uniform U in (0, 1]. E x = 0, E xxᵀ = I/(d + 2).
     Source: theory/kernels-and-entropy#entropy.

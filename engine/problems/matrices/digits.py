@@ -33,16 +33,16 @@ class Digits(Matrix, frozen=True, tag="digits"):
     """Handwritten digits: the 1797 images of 8 × 8 pixels that come with scikit-learn.
 
     Pixels are standardised, (x − mean)/std, by the mean and standard deviation of all pixels of the selected
-    images. With `normalised`, the mean of the selected images is subtracted, and each image is scaled to
-    length 1. `digits` selects images by their digit. n of them, or all, appear in random order, or in the
-    order of the collection. With `in_turns`, the digits alternate as long as there are images of each. The
-    target `classes` uses the digits as classes, in the order of `digits`.
+    images. With `normalised`, the mean of the selected images is subtracted instead, and each image is scaled
+    to length 1. `digits` selects images by their digit, and `n` limits their number. Images are in random
+    order or, without `permute`, in the order of the collection. With `in_turns`, the digits alternate as long
+    as there are images of each. The target `classes` uses the digits as classes, in the order of `digits`.
 
-    You can use your own images of ten classes instead. `images` is an IDX file, the format of MNIST, and
-    `labels` the IDX file of their labels; or `images` alone is a binary batch of CIFAR-10, or mnist.npz, of
-    which x_train and y_train are used. IDX and CIFAR-10 files may be compressed by gzip; paths are relative
-    to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al. 1998; Krizhevsky 2009;
-    theory/automatic-descent#variants-and-recipes, theory/parities-and-noise#nuisance-space.
+    You can use your own images of ten classes instead. For IDX files, the format of MNIST, `images` is the
+    file of images, and `labels` is the file of their labels. Without `labels`, `images` is a binary batch of
+    CIFAR-10, or mnist.npz, from which x_train and y_train are used. IDX and CIFAR-10 files may be compressed
+    by gzip. Paths are relative to the preset file. Source: Alpaydin, Kaynak 1998; LeCun et al. 1998;
+    Krizhevsky 2009; theory/automatic-descent#variants-and-recipes, theory/parities-and-noise#nuisance-space.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = "images", "labels"
@@ -93,7 +93,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
 
     @property
     def _counts(self) -> tuple[int, ...]:
-        """Number of images of each chosen digit. Raises: BadInput for an unusable file."""
+        """Number of images of each selected digit. Raises: BadInput for an unusable file."""
         if self.images is None:
             return tuple(COUNTS[digit] for digit in self._digits)
         counts = np.bincount(self._collection().classes, minlength=len(COUNTS))
@@ -137,7 +137,7 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return scaled[order]
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return the indices [R, n] of the chosen images, in the order in which every replica sees them."""
+        """Return the numbers [R, n] of the selected images, in the order in which every replica sees them."""
         n, _ = self.size()
         if self.permute:
             orders = streams("order").permutation(sum(self._counts))
@@ -148,7 +148,10 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return orders[:, :n]
 
     def _turns(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return positions of images in an order, sorted by the number of earlier images of their digit."""
+        """Return the positions of images in `order`, sorted so that the digits alternate.
+
+        The sort key is the number of earlier images of the same digit.
+        """
         numbers = self._numbers()[order]
         before = np.empty(len(order), np.int64)
         for digit in range(len(self._digits)):
@@ -156,14 +159,14 @@ class Digits(Matrix, frozen=True, tag="digits"):
         return np.lexsort((numbers, before))
 
     def _numbers(self) -> NDArray[np.int64]:
-        """Return the class of every chosen image, in the order of the collection."""
+        """Return the class of every selected image, in the order of the collection."""
         classes = self._collection().classes
         numbers = np.full(len(COUNTS), -1)
         numbers[list(self._digits)] = np.arange(len(self._digits))
         return np.asarray(numbers[classes[np.isin(classes, self._digits)]])
 
     def _collection(self) -> Images:
-        """Return all images, and their classes. Raises: BadInput for an unusable file."""
+        """Return all images with their classes. Raises: BadInput for an unusable file."""
         if self.images is None:
             return _bundled()
         images = version_of(self.images, f"{PLACE}.images", "images")
@@ -182,7 +185,7 @@ def _read(file: Version, labels: Version | None) -> Images:
 
 @cache
 def _bundled() -> Images:
-    """Return all images [1797, 64] of scikit-learn, and their digits, without loading it."""
+    """Return all images [1797, 64] of scikit-learn with their digits, without importing scikit-learn."""
     package = find_spec("sklearn")
     assert package is not None, "it is installed with this program"
     assert package.origin is not None, "a package has a file"

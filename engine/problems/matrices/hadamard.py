@@ -17,10 +17,10 @@ from engine.problems.matrices import Arrangement, Matrix, MatrixStructure, Permu
 class Hadamard(Matrix, frozen=True, tag="hadamard"):
     """A Hadamard matrix: d orthogonal rows of ±1, HᵀH = d·I.
 
-    For d a power of two, it is Sylvester's matrix, entry (i, j) = (−1)^popcount(i & j). For other orders, 12,
-    20, 24, 28, 36 …, it is the Kronecker product of a matrix of Sylvester's and one of Paley's. With
-    `permute`, the rows come in a uniformly random order. With `row_signs`, a fair coin flips every instance
-    together with its label, (s h, s y). Column 0 is constant 1 up to the row signs. Source: WKA21 §3; Paley
+    If d is a power of two, it is Sylvester's matrix, with entry (i, j) = (−1)^popcount(i & j). For other
+    orders, 12, 20, 24, 28, 36 …, it is the Kronecker product of a matrix of Sylvester's and one of Paley's.
+    With `permute`, the rows are in a uniformly random order. With `row_signs`, every row and its label get
+    the same random sign, (s h, s y). Column 0 is constant 1 up to the row signs. Source: WKA21 §3; Paley
     1933; theory/conventions#matrices.
     """
 
@@ -58,7 +58,7 @@ class Hadamard(Matrix, frozen=True, tag="hadamard"):
 
 
 def arranged(streams: Streams, n: int, permute: bool, row_signs: bool) -> Arrangement:
-    """Return rows 0 … n−1 in their order or in random order, with signs + or random signs."""
+    """Return rows 0 … n−1 in this order or in random order, with signs + or with random signs."""
     order = streams("order").permutation(n) if permute else np.tile(np.arange(n), (len(streams.seeds), 1))
     signs = streams("signs").signs(n) if row_signs else np.ones(order.shape, np.int8)
     return Arrangement(order, signs)

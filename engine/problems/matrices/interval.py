@@ -18,9 +18,9 @@ MOST_GIVEN = 4096
 class Interval(Matrix, frozen=True, tag="interval"):
     """Points of an interval from a to b, one number each: d = 1, for functions of one variable.
 
-    They are drawn independently and uniformly, or equally spaced in increasing order from a to b, both
-    included. The points in `first` come first; drawn or spaced points follow until there are n. So a learner
-    can train on given points while the function between them is observed. Source:
+    Points are drawn independently and uniformly, or they are equally spaced in increasing order from a to b,
+    both included. The points in `first` come before all others; drawn or spaced points follow until there are
+    n. A learner can thus train on given points, while the function between them is observed. Source:
     theory/kernels-and-entropy#kernels, theory/regions-and-random-matrices#regions;
     theory/implicit-bias#relu-interpolation.
     """

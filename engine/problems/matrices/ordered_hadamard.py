@@ -17,9 +17,9 @@ from engine.problems.matrices.hadamard import is_power_of_two
 class OrderedHadamard(Matrix, frozen=True, tag="ordered-hadamard"):
     """Sylvester's matrix with its rows in the order 0, d/2, 1, 2, …, d/2 − 1, and then d/2 + 1, …, d − 1.
 
-    Row a + d/2 is the entrywise product of rows a and d/2. So for every feature, the labels of the first d/2
-    + 1 rows determine all others: y_(a + d/2) = y_a y_0 y_(d/2). `two-layer-decoder` is constructed for this
-    order. Source: theory/hadamard#two-layers.
+    Row a + d/2 is the entrywise product of rows a and d/2. For every feature, the labels of the first d/2 + 1
+    rows therefore determine all others: y_(a + d/2) = y_a y_0 y_(d/2). `two-layer-decoder` is constructed for
+    this order. Source: theory/hadamard#two-layers.
     """
 
     d: Annotated[Dimension, Meta(title="d", description="features and rows: a power of two")] = 32

@@ -17,21 +17,22 @@ from engine.problems.matrices import Arrangement, Matrix, MatrixStructure, Permu
 from engine.problems.matrices.hadamard import arranged, check_order, is_power_of_two, placed
 
 BY_DEFAULT = (8, 8)
-"""Default factors."""
+"""Default sizes of the factors."""
 
 
 class Outer(Matrix, frozen=True, tag="outer"):
     """All D = d₁⋯d_r outer products x¹ ⊗ … ⊗ xʳ of rows of r Hadamard matrices, one row of each.
 
-    With two factors, the products are matrix instances x zᵀ, with predictions xᵀWz. In the order of an
-    instance's entries, the last factor varies fastest: with two factors, feature a d₂ + b is entry (a, b).
-    `factors` lists the sizes of the factors, or `side` and `count` give one size and the number of factors;
-    the default is 8 and 8. With two factors, other expressions may use the sizes `rows` and `columns`.
+    With two factors, the products are matrix instances x zᵀ, with predictions xᵀWz. Among the entries of an
+    instance, the index of the last factor varies fastest. With two factors, feature a d₂ + b is therefore
+    entry (a, b). `factors` lists the sizes of the factors. Alternatively, `side` is the size of all factors
+    and `count` their number. The default is 8 and 8. With two factors, expressions in other parts may use the
+    sizes `rows` and `columns`.
 
     With `row_signs`, every row of every factor has a random sign, Σ d_l signs in total. A feature then labels
-    a product of rows with the product of r unknown signs. The rows are those of a Hadamard matrix of order D.
-    But the signs of the D rows are not independent, so bounds that require independent signs do not apply. A
-    single factor is `hadamard`. Source: theory/hadamard#factors.
+    a product of rows with the product of r unknown signs. The instances are then the rows of a Hadamard
+    matrix of order D. But the signs of the D rows are not independent, so bounds that require independent
+    signs do not apply. With a single factor, the matrix is `hadamard`. Source: theory/hadamard#factors.
     """
 
     factors: Factors = None
@@ -96,5 +97,5 @@ class Outer(Matrix, frozen=True, tag="outer"):
         return placed(reduce(np.kron, map(hadamard, self.sizes)), self.arrangement(streams))
 
     def _order(self, streams: Streams) -> NDArray[np.int64]:
-        """Return the index of the product at every step, [R, D]."""
+        """Return the number of the product in every row, [R, D]."""
         return arranged(streams, math.prod(self.sizes), self.permute, row_signs=False).order

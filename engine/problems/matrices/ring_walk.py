@@ -1,4 +1,4 @@
-"""Places of a random walk on a ring."""
+"""Positions of a random walk on a ring."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LONG = 2
 
 
 class RingWalk(Matrix, frozen=True, tag="ring-walk"):
-    """Places of a walker on a ring of d sites, one row each: 1 at its site, 0 elsewhere.
+    """Positions of a walker on a ring of d sites, one row each: 1 at its site, 0 elsewhere.
 
-    A fair coin decides whether a step goes forwards or backwards. The step is one site long if it starts on
-    the first half of the ring, and two sites long if it starts on the second. The first row is drawn from the
-    stationary distribution, so that all rows have this distribution. Rows are `every` steps apart. Source:
+    A fair coin decides whether a step goes forwards or backwards. A step is one site long if it starts on the
+    first half of the ring, and two sites long if it starts on the second half. The first row is drawn from
+    the stationary distribution, so all rows have this distribution. Rows are `every` steps apart. Source:
     theory/noise-of-sgd#valleys.
     """
 

@@ -15,17 +15,17 @@ from engine.problems.matrices import Floats, Matrix, MatrixStructure, RowNumbers
 Examples = Annotated[int, Meta(ge=0, le=MOST)]
 
 SHARED = 3
-"""Entries that all instances share: the label, and two that are always 1."""
+"""Number of entries that all instances share: the label, and two entries that are always 1."""
 
 
 class Wilson(Matrix, frozen=True, tag="wilson"):
     """x = (y, 1, 1, private entries): the first entry is the label, and every instance has its own entries.
 
     y = +1 with probability p, otherwise −1. Instance j has a block of `private` entries that are 0 in all
-    other instances. If y = +1, only the first entry of the block is 1; if y = −1, all are 1. So d = 3 +
-    private · n. A rule that changes all weights with the same sign by equal amounts gives the private entries
-    of seen rows as much weight as the label itself. Source: Wilson, Roelofs, Stern, Srebro, Recht 2017;
-    theory/automatic-descent#adaptive-fail.
+    other instances. If y = +1, only the first entry of the block is 1. If y = −1, all entries of the block
+    are 1. So d = 3 + private · n. Some rules change all weights that have the same sign by equal amounts.
+    They give the private entries of seen rows as much weight as the label itself. Source: Wilson, Roelofs,
+    Stern, Srebro, Recht 2017; theory/automatic-descent#adaptive-fail.
     """
 
     n: Annotated[Count, Meta(title="rows n", description="instances")] = 20

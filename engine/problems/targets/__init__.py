@@ -18,22 +18,28 @@ if TYPE_CHECKING:
 
 
 class Combination(NamedTuple):
-    """m targets that are linear in the features, y = Σ_r sizes_r · feature places_r, for R replicas."""
+    """m targets that are linear in the features, for R replicas: y = Σ_r sizes_r · feature places_r."""
 
     places: NDArray[np.int64]
-    """Indices of the features of each target, [R, m, r], all different."""
+    """Numbers of the features of each target, [R, m, r]. The features of a target are all different."""
 
     sizes: NDArray[np.float64]
-    """The weights w* at these places, [R, m, r]."""
+    """Weights w* of these features, [R, m, r]."""
 
     @classmethod
     def of(cls, places: NDArray[np.int64], size: float, replicas: int) -> Combination:
-        """Return targets that are one feature times `size` each, the same for all replicas; places [m]."""
+        """Return m targets that are `size` times one feature each, the same in all replicas.
+
+        `places` [m] are the numbers of the features.
+        """
         chosen = np.tile(places[:, None], (replicas, 1, 1))
         return cls(chosen, np.full(chosen.shape, size))
 
     def labels(self, columns: Callable[[NDArray[np.int64]], Rows]) -> Rows:
-        """Return labels [R, m, n]; `columns` returns features [R, m, n] of all rows by index [R, m]."""
+        """Return labels [R, m, n].
+
+        `columns` maps numbers of features [R, m] to the values of these features on all rows, [R, m, n].
+        """
         parts, rounded = range(self.places.shape[2]), self.sizes.astype(np.float32)
         if len(parts) == 1 and np.array_equal(rounded, self.sizes):
             return rounded * columns(self.places[:, :, 0])
@@ -43,17 +49,22 @@ class Combination(NamedTuple):
 
 
 class TargetStructure(NamedTuple):
-    """Properties that a target declares of its labels on a matrix, before noise. Defaults bind no learner."""
+    """Properties of a target's labels on a given matrix, before noise.
+
+    With the defaults, no bound applies to any learner.
+    """
 
     values: Values = "any"
     """Range of the labels."""
 
     one_hot: bool = False
-    """Whether every instance has a label above 0 for one target, its class, and 0 for the others."""
+    """Whether every instance has a label above 0 for one target, its class, and 0 for all other targets."""
 
     linear: bool = False
-    """Whether every target is a `combination` on every family, unless it needs a constant feature that is
-    missing."""
+    """Whether every target is a `combination` of features on every matrix family.
+
+    An exception is a target that needs a constant feature, on a family without one.
+    """
 
     has_w_star: bool = False
     """Whether every target is a combination w* of features, of any length ‖w*‖."""
@@ -62,10 +73,10 @@ class TargetStructure(NamedTuple):
     """Whether every target is a combination w* of features with ‖w*‖ = 1, independent of the instances."""
 
     given: tuple[float, ...] | None = None
-    """w* of the only target, without the zeros at its end, if w* is given and not drawn."""
+    """Weights w* of the only target, without trailing zeros, if w* is given and not drawn."""
 
     fixed_feature: int | None = None
-    """Number of the only feature that is a target, if it is chosen in advance."""
+    """Number of the feature that is the only target, if it is chosen in advance."""
 
     is_random_feature: bool = False
     """Whether the only target is one feature, drawn uniformly from all features in every replica."""
@@ -77,16 +88,16 @@ class TargetStructure(NamedTuple):
     """Whether the targets are all features and their negatives."""
 
     is_any_parity: bool = False
-    """Whether the only target is the product of a set of features, drawn uniformly from all sets."""
+    """Whether the only target is the product of the features in a set, drawn uniformly from all sets."""
 
     are_coins: bool = False
     """Whether every label is ±1 by a fair coin, independent of the instances and of all other labels."""
 
     is_odd: bool = False
-    """Whether the label changes sign when all features of the instance do, as combinations do."""
+    """Whether the label changes sign if all features of the instance change sign, as for combinations."""
 
     is_never_zero: bool = False
-    """Whether no label is 0; the sign of a label 0 counts as +1."""
+    """Whether no label is 0. The sign of a label 0 counts as +1."""
 
     is_zero: bool = False
     """Whether every label is 0."""
@@ -98,7 +109,7 @@ class Target(Part, frozen=True):
     declares: ClassVar[frozenset[str]] = frozenset(("structure",))
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        """Return the properties of its labels on instances of a matrix."""
+        """Return the properties of the labels on instances of this matrix."""
         return TargetStructure()
 
     def columns(self, matrix: Matrix) -> int:
@@ -117,7 +128,7 @@ class Target(Part, frozen=True):
         raise NotImplementedError
 
     def true_labels(self, matrix: Matrix, streams: Streams) -> Rows | None:
-        """Return labels [R, m, n] before corruption; None if no label is corrupted."""
+        """Return labels [R, m, n] before corruption, or None if no label is corrupted."""
         return None
 
     def check(self, matrix: Matrix) -> None:

@@ -17,8 +17,8 @@ from engine.problems.targets import Target, TargetStructure
 class Coin(Target, frozen=True, tag="coin"):
     """Random labels: every instance has +1 or −1 by a fair coin, one draw per replica.
 
-    With K > 2 `classes`, the label is a random class, one-hot: K targets, 1 for this class and 0 for the
-    others. Nothing can be learned about unseen rows; a learner that fits the training rows has memorised
+    With K > 2 `classes`, there are K one-hot targets: the label is 1 for a random class, and 0 for all
+    others. Nothing can be learned about unseen rows. A learner that fits the training rows has memorised
     them. If rows are repeated, the negative of a row has the negative of its label. Source: Zhang et al.
     2017; theory/wide-nets#kernel-regime, theory/wide-nets#mean-field, theory/curvature#edge-of-stability,
     theory/parities-and-noise#fitting-anything.
@@ -45,5 +45,5 @@ class Coin(Target, frozen=True, tag="coin"):
     def structure(self, matrix: Matrix) -> TargetStructure:
         if self.classes > 2:
             return TargetStructure("bits", one_hot=True)
-        # Coins are odd in law, and the negative of a row has the negative of its label.
+        # A coin and its negative have the same distribution, and repeated rows negate their label.
         return TargetStructure("signs", are_coins=matrix.repeat is None, is_odd=True, is_never_zero=True)

@@ -15,8 +15,8 @@ class Constant(Target, frozen=True, tag="constant"):
     """The label is 1 on every row: the constant feature.
 
     On a Hadamard matrix, this is feature 0, and random row signs make it hard to learn: (s h, s). On the
-    shifted matrix, the label is then ½(s + 1). On other families, it is not linear in the instances. Source:
-    WKA21 §3 and the talk, part I; theory/conventions#targets.
+    matrix `hadamard01`, the label is then ½(s + 1). On families without a constant feature, the label is not
+    linear in the instances. Source: WKA21 §3 and the talk, part I; theory/conventions#targets.
     """
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination | None:

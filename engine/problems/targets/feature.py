@@ -14,7 +14,7 @@ from engine.problems.targets import Combination, Target, TargetStructure
 
 
 class Feature(Target, frozen=True, tag="feature"):
-    """One feature is the label: y = X e_i, the sparsest linear target there is.
+    """One feature is the label: y = X e_i, the sparsest linear target.
 
     Features are counted from 0. Source: WKA21 §3; theory/conventions#targets.
     """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import msgspec
+from msgspec import Meta
 
 from engine.core.parts import BadInput
 from engine.core.streams import Streams
@@ -24,6 +25,7 @@ from engine.problems.data_files import (
     make_absolute,
 )
 from engine.problems.matrices import Matrix, Rows
+from engine.problems.standardisation import standardise
 from engine.problems.table import RowLabels
 from engine.problems.targets import Target, TargetStructure
 
@@ -33,16 +35,22 @@ PLACE = "problem.target"
 class File(Target, frozen=True, tag="file"):
     """Your own labels: one row per instance and one column per target, from a file or the instances' file.
 
-    Without a path, they are the column `label` of the matrix `file`. A path is relative to the preset file,
-    and the file is read by the rules for the matrix `file`. Of two words, the first in sorted order is −1 and
-    the other +1. Of more words, each becomes a target that is 1 for its own instances and 0 for the rest.
-    Labels belong to the rows of a matrix file, in the order of that file; other matrix families draw their
-    own rows and refuse external labels.
+    Without a path, the labels are the column `label` of the matrix `file`. A path is relative to the preset
+    file, and the file is read by the rules for the matrix `file`. Of two words, the first in sorted order is
+    −1 and the other +1. Of more words, each becomes a target that is 1 for its own instances and 0 for the
+    rest. Labels belong to the rows of a matrix file, in the order of that file. Other matrix families draw
+    their own rows and refuse labels from a file. With `standardise`, every target has mean 0 and standard
+    deviation 1 on the rows that the matrix does not hold out. Predicting the mean label then costs a square
+    loss of 1 on these rows.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ("path",)
 
     path: LabelPath = None
+    standardise: Annotated[
+        bool,
+        Meta(title="standardise", description="labels with mean 0 and deviation 1 on the training rows"),
+    ] = False
     header: Header = None
     index: Index = None
     label_columns: Columns = msgspec.field(default=None, name="columns")
@@ -79,10 +87,17 @@ class File(Target, frozen=True, tag="file"):
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         order = matrix.row_numbers(streams).in_file
         assert order is not None, "check() admits no other family"
-        return self._labels(matrix).numbers[order].swapaxes(1, 2)
+        labels = self._labels(matrix).numbers[order]
+        if self.standardise:
+            training = labels.shape[1] - matrix.structure().held_out
+            for of_replica in labels:
+                standardise(of_replica, training)
+        return labels.swapaxes(1, 2)
 
     def structure(self, matrix: Matrix) -> TargetStructure:
         labels = self._labels(matrix)
+        if self.standardise:
+            return TargetStructure()
         values = table.values_of(labels.numbers)
         return TargetStructure(values, one_hot=labels.one_hot, is_never_zero=values == "signs")
 
@@ -92,9 +107,8 @@ class File(Target, frozen=True, tag="file"):
         report, labels = matrix.data_report(), self._labels(matrix)
         assert report is not None, "labels of the matrix come from a file"
         classes = labels.classes.in_words if labels.classes is not None and labels.are_words else ""
-        return report.of_labels(
-            labels.numbers.shape[1], f"labels: {classes or 'numbers as they are'}", classes
-        )
+        numbers = "standardised" if self.standardise else "numbers as they are"
+        return report.of_labels(labels.numbers.shape[1], f"labels: {classes or numbers}", classes)
 
     def _labels(self, matrix: Matrix) -> RowLabels:
         """Return the labels of the rows. Raises: BadInput for an unusable or missing file."""

@@ -45,7 +45,7 @@ class Function(Target, frozen=True, tag="function"):
 
 
 def of_one_entry(matrix: Matrix) -> None:
-    """Check that instances have one entry, as a function of x needs. Raises: BadInput."""
+    """Check that instances have one entry each, as functions of x require. Raises: BadInput."""
     if (count := matrix.feature_count()) != 1:
         raise BadInput(
             "problem.target.kind",

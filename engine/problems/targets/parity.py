@@ -28,7 +28,7 @@ class Parity(Target, frozen=True, tag="parity"):
     ] = "any"
 
     def structure(self, matrix: Matrix) -> TargetStructure:
-        # A product of evenly many features stays when all of them change sign.
+        # A product of an even number of features keeps its sign when all of them change sign.
         odd = self.degree != "any" and self.degree % 2 == 1
         return TargetStructure("signs", is_any_parity=self.degree == "any", is_odd=odd, is_never_zero=True)
 

@@ -34,7 +34,7 @@ class Sparse(Target, frozen=True, tag="sparse"):
             is_random_feature=self.r == 1 and not self.signs,
             are_features=self.r == 1 and not self.signs,
             is_odd=True,
-            is_never_zero=features == "signs" and self.r % 2 == 1,  # a sum of oddly many ±1/√r
+            is_never_zero=features == "signs" and self.r % 2 == 1,  # a sum of an odd number of ±1/√r
         )
 
     def check(self, matrix: Matrix) -> None:

@@ -1,4 +1,4 @@
-"""A linear target with weights that are given."""
+"""A linear target with given weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_WEIGHTS = 4096
 class Weights(Target, frozen=True, tag="weights"):
     """The label is a given combination of the first features, y = Σ_i w_i x_i; all other weights are 0.
 
-    The theory uses fixed draws of this kind: w = (1, .5, .8), or 1/√5 on the first five features. With
+    The theory pages use such fixed weights: w = (1, .5, .8), or 1/√5 on the first five features. With
     `copies` r, the weights are repeated r times in succession. Source: theory/implicit-bias#kernel-and-rich,
     theory/implicit-bias#optimisation-geometry; theory/symmetry#half-spaces.
     """
@@ -69,6 +69,10 @@ class Weights(Target, frozen=True, tag="weights"):
 
 
 def _never_cancel(sizes: list[float]) -> bool:
-    """Return whether signs never make the sum of these sizes 0: one dominates, or an odd number are equal."""
+    """Return whether no choice of signs makes the sum of these sizes 0.
+
+    This is only recognised if one size is above the sum of the others, or if an odd number of sizes are all
+    equal.
+    """
     dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
     return dominated or (len(sizes) % 2 == 1 and len(set(sizes)) == 1)

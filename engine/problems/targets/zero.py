@@ -1,4 +1,4 @@
-"""No signal."""
+"""Labels that are all 0."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.problems.targets import Target, TargetStructure
 class Zero(Target, frozen=True, tag="zero"):
     """No signal: every label is 0; with label noise, the labels are only noise N(0, σ²).
 
-    With random labels `bernoulli`, the labels are fair coins. Source: Abbe, Sandon 2020;
+    If the problem sets `labels` to bernoulli, the labels are fair coins. Source: Abbe, Sandon 2020;
     theory/parities-and-noise#parities, theory/curvature#quadratic-models.
     """
 

@@ -1,0 +1,105 @@
+"""First rows of a user's file, shown before its label column is chosen."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.core import files
+from engine.core.expressions import number
+from engine.core.parts import BadField, BadInput
+from engine.core.texts import cut, printable
+from engine.problems.data_files import TableSettings, version_of
+from engine.problems.formats import Content, NotATable, refuse_settings
+from engine.problems.table import reading_faults
+
+ROWS = 20
+"""Number of rows that are shown."""
+
+LONGEST_CELL = 24
+"""Largest number of characters of a cell."""
+
+
+class FirstRows(NamedTuple):
+    """Columns of a file and its first rows, as text."""
+
+    names: tuple[str, ...]
+    """Names of the columns. A column without a name has its position as its name."""
+
+    rows: tuple[tuple[str, ...], ...]
+    """Cells of the first rows.
+
+    Cells with words are empty in formats other than text. There are no rows if they are faulty. If a question
+    is open, every row is a single cell with a line of the file.
+    """
+
+    words: frozenset[int] = frozenset()
+    """Columns that hold words."""
+
+    aside: frozenset[int] = frozenset()
+    """Columns that only count or name the rows, and empty columns."""
+
+    has_labels: bool = False
+    """Whether the format has labels beside the columns."""
+
+    question: BadField | None = None
+    """Question that the file leaves open, with the setting that decides it. The columns are then unknown."""
+
+    @property
+    def columns(self) -> range:
+        """Positions of the columns that may be labels or features. Empty while a question is open."""
+        return range(len(self.names) if self.question is None else 0)
+
+    def reference(self, column: int) -> int | str:
+        """Return the name of a column, or its position if the name is not unique, as presets refer to it."""
+        name = self.names[column]
+        return column if self.names.count(name) > 1 or name == str(column) else name
+
+
+def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
+    """Return the first rows of a file.
+
+    Args:
+        path: path of the file.
+        settings: settings for reading the file.
+        where: where the file is named, for messages.
+
+    Raises: BadInput for a file that is missing, unreadable or without a table.
+    """
+    from engine.problems.formats import text
+    from engine.problems.formats.of_file import format_of
+
+    file = version_of(path, where, "a table").file
+    try:
+        with reading_faults(file_format := format_of(file)):
+            try:
+                refuse_settings(settings, file_format, file.name)
+                content = file_format.content(file, settings, None)
+            except BadField as question:
+                lines = text.first_lines(file, ROWS) if file_format is text.TEXT else ()
+                cells = tuple((printable(line.rstrip()),) for line in lines)
+                return FirstRows(("first lines of the file",), cells, question=question)
+            rows = content.first_rows or _numbers(content)
+    except (NotATable, OSError) as error:
+        reason = files.reason(error) if isinstance(error, OSError) else str(error)
+        raise BadInput(where, f"{file.name} cannot be read as a table: {reason}") from error
+    return FirstRows(
+        tuple(name or str(column) for column, name in enumerate(content.names or ("",) * content.width)),
+        tuple(tuple(cut(printable(cell), LONGEST_CELL) for cell in row) for row in rows[:ROWS]),
+        frozenset(content.words),
+        frozenset((*content.index.columns, *content.empty)),
+        content.has_labels,
+    )
+
+
+def _numbers(content: Content) -> tuple[tuple[str, ...], ...]:
+    """Return the first rows of a file that is not text, or no rows if a number is missing."""
+    columns = [column for column in range(content.width) if column not in content.words]
+    try:
+        numbers = content.read(columns, None).numbers[:ROWS]
+    except NotATable:
+        return ()
+    rows = [[""] * content.width for _ in numbers]
+    for cells, row in zip(rows, numbers.tolist(), strict=True):
+        for column, cell in zip(columns, row, strict=True):
+            cells[column] = number(cell, 6)
+    return tuple(map(tuple, rows))

@@ -1,0 +1,220 @@
+"""Experiments on a table of the user, made from a few choices, and completions of paths to tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from engine.core.parts import BadInput
+from engine.diagnosis.mixed_columns import FEW_CLASSES
+from engine.problems import table
+from engine.problems.data_files import TableSettings
+
+if TYPE_CHECKING:
+    from engine.problems.first_rows import FirstRows
+    from engine.problems.table import Table
+    from engine.spec.reading import Raw
+
+Kind = Literal["classes", "numbers"]
+
+LABEL_NAMES = ("label", "labels", "target", "class", "y", "outcome", "response")
+"""Names of columns that probably hold the labels."""
+
+DATA = "data"
+"""Place of the table in messages."""
+
+
+@dataclass(frozen=True)
+class TableChoices:
+    """Choices of a person about a table."""
+
+    path: str
+    settings: TableSettings = field(default_factory=TableSettings)
+    label: int | str | None = None
+    """Column of labels; None for formats with labels of their own."""
+
+    kind: Kind | None = None
+    """What the labels are; None: words, and up to FEW_CLASSES whole numbers, are classes."""
+
+    test_share: float = 0.3
+    rotate: bool = False
+
+    def read(self) -> Table:
+        """Return the table. Raises: BadInput at the setting that is at fault, as in data.header."""
+        return table.read(table.Request(self.path, self.settings, self.label), DATA)
+
+
+def probable_label(first: FirstRows) -> int | None:
+    """Return the column that probably holds the labels, by its name, by its words, or as the last one.
+
+    None for formats with labels of their own, and for files without a usable column.
+    """
+    columns = [column for column in first.columns if column not in first.aside]
+    if first.has_labels or not columns:
+        return None
+    named = [column for column in columns if first.names[column].casefold() in LABEL_NAMES]
+    words = [column for column in columns if column in first.words]
+    if not named and len(words) == 1:
+        return words[0]
+    return named[0] if named else columns[-1]
+
+
+def features_of(first: FirstRows, label: int | None, omitted: Sequence[int]) -> tuple[int | str, ...] | None:
+    """Return the columns of features; None if the reader chooses the same ones.
+
+    Columns of words and the `omitted` columns are left out.
+    """
+    unused = {column for column in (*first.words, *omitted) if column != label}
+    if not unused:
+        return None
+    return tuple(
+        first.reference(column)
+        for column in first.columns
+        if column != label and column not in unused | first.aside
+    )
+
+
+def kind_of(rows: Table, choice: Kind | None) -> Kind:
+    """Return what the labels of a table are. Raises: BadInput if they cannot be what was chosen."""
+    labels = rows.labels
+    if labels is None:
+        raise BadInput("label", "choose the column of labels")
+    if choice == "numbers" and labels.are_words:
+        raise BadInput("label", "the labels are words, which can only be classes")
+    if choice == "classes" and labels.classes is None:
+        raise BadInput("label", "the labels are not whole numbers or words, so they are no classes")
+    if choice is not None:
+        return choice
+    few = labels.classes is not None and 1 < len(labels.classes.names) <= FEW_CLASSES
+    return "classes" if labels.are_words or few else "numbers"
+
+
+STEPS, BATCH, RECORDS = 400, 32, 100
+MOST_REPLICAS, CELLS = 4, 4_000_000
+"""Largest number of random splits, and of cells of all splits together."""
+
+LINEAR = {"kind": "linear"}
+NET = {"kind": "dense", "widths": [32], "activation": "relu", "cw": 2, "outputs": "m"}
+
+
+def document(choices: TableChoices, rows: Table) -> Raw:
+    """Return an experiment of several learners on a table, measured on the held-out rows.
+
+    Features are standardised, so tr Σ = d. A square loss has curvature 2 tr Σ at most, and a logistic loss a
+    quarter of tr Σ, which bounds the rates of GD. Raises: BadInput if the labels are not of the chosen kind.
+    """
+    kind, name = kind_of(rows, choices.kind), Path(choices.path).name
+    count = 0 if kind == "numbers" else _class_count(rows)
+    n, d = rows.numbers.shape
+    training = max(1, n - round(choices.test_share * n))
+    matrix: dict[str, Any] = {
+        "kind": "file",
+        "path": choices.path,
+        "label": choices.label,
+        "permute": True,
+        "standardise": True,
+        "bias": True,
+        "test_share": choices.test_share,
+        "rotate": choices.rotate,
+        **asdict(choices.settings),
+    }
+    protocol: dict[str, Any] = {"kind": "steps", "steps": STEPS, "train": "training", "records": RECORDS}
+    protocol["loss"] = {0: "square", 2: "logistic"}.get(count, "cross-entropy")
+    if training > 2 * BATCH:
+        protocol["batch"] = BATCH
+    target = {"kind": "classes"} if count else {"kind": "file", "standardise": True}
+    label = f"{choices.label}" if choices.label is not None else "the labels"
+    return {
+        "title": f"{label} of {name}",
+        "story": (
+            "The learners train on a part of the rows. Loss and error are measured on the other rows, which "
+            "are held out. Each replica holds out other rows. A square loss of 1 is that of the mean label. "
+            "The panel “why?” says which bounds apply to the selected learner."
+        ),
+        "problem": {
+            "matrix": {key: setting for key, setting in matrix.items() if setting is not None},
+            "target": target,
+        },
+        "protocol": protocol,
+        "run": {"replicas": max(1, min(MOST_REPLICAS, CELLS // (n * d)))},
+        "learners": list(_learners(count)),
+        "pictures": list(_pictures(count, choices.test_share > 0)),
+    }
+
+
+def _class_count(rows: Table) -> int:
+    classes = None if rows.labels is None else rows.labels.classes
+    assert classes is not None, "kind_of has checked the labels"
+    if (count := len(classes.names)) < 2:
+        raise BadInput("label", "all labels are equal, so nothing can be learned")
+    return count
+
+
+def _learners(classes: int) -> Iterator[dict[str, Any]]:
+    rate = "2/d" if classes else "1/(2d)"
+    yield {"name": "GD", "architecture": LINEAR, "update": {"kind": "gd", "lr": rate}}
+    yield {"name": "EGU±", "architecture": LINEAR, "update": {"kind": "egu-pm", "lr": 0.05}}
+    yield {"name": "Adam", "architecture": LINEAR, "update": {"kind": "adam", "lr": 0.01}}
+    yield {"name": "net", "architecture": NET, "update": {"kind": "adam", "lr": 0.01}}
+    if classes == 0:
+        yield {"name": "ridge", "solver": {"kind": "ridge"}}
+        yield {"name": "lasso", "solver": {"kind": "lasso"}}
+    elif classes == 2:
+        yield {"name": "L2 logistic", "solver": {"kind": "l2-logistic"}}
+        yield {"name": "L1 logistic", "solver": {"kind": "l1-logistic"}}
+
+
+def _pictures(classes: int, has_test_rows: bool) -> Iterator[dict[str, Any]]:
+    rows, words = ("test", "on the held-out rows") if has_test_rows else ("all", "on all rows")
+    if classes:
+        yield {
+            "name": "error",
+            "title": f"Error {words}",
+            "x": "step",
+            "measure": {"kind": "error", "rows": rows},
+        }
+    yield {
+        "name": "loss",
+        "title": f"Loss {words}",
+        "x": "step",
+        "measure": {"kind": "loss", "rows": rows},
+        "y_log": True,
+    }
+
+
+MOST_ENTRIES, MOST_COMPLETIONS = 10_000, 200
+"""Largest number of entries of a folder that are looked at, and of completions."""
+
+
+def is_file(typed: str) -> bool:
+    """Return whether a typed path is that of a file."""
+    try:
+        return Path(typed).expanduser().is_file()
+    except (OSError, RuntimeError, ValueError):  # no such user, or a null character
+        return False
+
+
+def completions(typed: str) -> list[str]:
+    """Return the tables and folders that continue a typed path, tables first; folders end in a slash."""
+    from engine.problems.formats.of_file import FORMATS
+
+    folder, slash, beginning = typed.rpartition("/")
+    try:
+        with os.scandir(Path(folder + slash or ".").expanduser()) as contents:
+            names = [(file.is_dir(), file.name) for file in islice(contents, MOST_ENTRIES)]
+    except (OSError, RuntimeError, ValueError):  # no such folder, or no such user, or a null character
+        return []
+    matching = [
+        (is_folder, name)
+        for is_folder, name in names
+        if name.casefold().startswith(beginning.casefold())
+        and (not name.startswith(".") or beginning.startswith("."))
+        and (is_folder or Path(name.removesuffix(".gz")).suffix.lower() in FORMATS)
+    ]
+    above = [] if beginning else [f"{folder}{slash}../"]
+    lines = [f"{folder}{slash}{name}{'/' if is_folder else ''}" for is_folder, name in sorted(matching)]
+    return [*lines[:MOST_COMPLETIONS], *above]
