@@ -226,7 +226,7 @@ class RunWriter:
     def _grow_now(self, trace: Trace) -> None:
         with self._lock:
             self._grown_at = time.monotonic()
-            grown = []
+            grown: list[dict[str, Any]] = []
             for number, curve in enumerate(trace.curves):
                 start, so_far = self._lengths.get(number, 0), curve.snapshot()
                 if not so_far.ended and so_far.length > start:
@@ -239,9 +239,8 @@ class RunWriter:
             self._has_growth = True
             if self._append_growth(grown) is not None:
                 for growth in grown:
-                    arrays = growth["arrays"]
-                    length = len(arrays[next(iter(_clock_names(arrays)))])
-                    self._lengths[growth["curve"]] = growth["start"] + length
+                    clock = growth["arrays"][_clock_names(growth["arrays"])[0]]
+                    self._lengths[growth["curve"]] = growth["start"] + len(clock)
 
     def _forget_timer(self) -> None:
         if self._timer is not None:

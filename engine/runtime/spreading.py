@@ -61,7 +61,7 @@ def serve(connection: Connection) -> None:
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches the whole group; the sweep ends this process
-    data = DrawnData()
+    drawn_data = DrawnData()
     while True:
         try:
             words = connection.recv_bytes()
@@ -74,7 +74,7 @@ def serve(connection: Connection) -> None:
                 msgspec.json.decode(words, type=Experiment),
                 lambda: 0 if connection.poll() else MOST,
                 writer=collector,
-                data=data,
+                data=drawn_data,
             )
             answer: dict[str, Any] = {"curves": collector.curves}
         except BadInput as error:
@@ -112,10 +112,10 @@ class Device:
     def __init__(self, begin: Begin) -> None:
         """Begin the process."""
         context = multiprocessing.get_context("spawn")
-        self.connection, other = context.Pipe()
-        self.process = context.Process(target=begin, args=(other,), daemon=True)
+        self.connection, remote_end = context.Pipe()
+        self.process = context.Process(target=begin, args=(remote_end,), daemon=True)
         self.process.start()
-        other.close()
+        remote_end.close()
         self.task: int | None = None
         """Number of the point that it is at work on; None if it is idle."""
 
@@ -177,7 +177,7 @@ class Spread:
     def reach(
         self,
         number: int,
-        results: Results,
+        grown: Results,
         writer: RunWriter | None,
         look: Callable[[], None],
     ) -> Keeper:
@@ -192,7 +192,7 @@ class Spread:
         """
         is_stored = (lambda planned: False) if writer is None else writer.has
         while True:
-            self._hand_out(results, is_stored)
+            self._hand_out(grown, is_stored)
             at_work = [device for device in self._devices if device.task is not None]
             numbers = {device.task for device in at_work} | {task for task, _ in self._tasks}
             if number < self._next_point and number not in numbers:
@@ -204,13 +204,13 @@ class Spread:
                 device = next(device for device in at_work if device.connection is connection)
                 self._curves.update(device.receive())
 
-    def _hand_out(self, results: Results, is_stored: Callable[[LearnerPlan], bool]) -> None:
+    def _hand_out(self, grown: Results, is_stored: Callable[[LearnerPlan], bool]) -> None:
         """Give work to idle devices, the points in order."""
         for device in self._devices:
             if device.task is not None:
                 continue
             while not self._tasks and self._next_point < len(self._sweep.points):
-                experiment = results.experiment(self._next_point)
+                experiment = grown.experiment(self._next_point)
                 if experiment.learners:
                     self._plan(experiment, is_stored)
                 self._next_point += 1
@@ -294,7 +294,7 @@ def groups(plan: RunPlan, count: int) -> list[Run]:
     )
     count = 1 if is_together else max(1, min(count, run.replicas // LEAST_REPLICAS))
     bounds = [run.replicas * number // count for number in range(count + 1)]
-    return [replace(run, seed=run.seed + first, replicas=end - first) for first, end in pairwise(bounds)]
+    return [replace(run, seed=run.seed + begin, replicas=end - begin) for begin, end in pairwise(bounds)]
 
 
 def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int]) -> Arrays:
@@ -313,18 +313,18 @@ def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int])
     if any("complete" in part for part in parts):
         arrays["complete"] = np.array(True)
     if any("inaccurate" in part for part in parts):
-        none = [np.zeros(count, bool) for count in replicas]
-        pairs = zip(parts, none, strict=True)
+        all_accurate = [np.zeros(count, bool) for count in replicas]
+        pairs = zip(parts, all_accurate, strict=True)
         arrays["inaccurate"] = np.concatenate([part.get("inaccurate", empty) for part, empty in pairs])
     for name, array in longest.items():
         kind, _, measure = name.partition("/")
         if kind == "clock":
             arrays[name] = array if array.ndim == 1 else _beside(parts, name, max(lengths))
         elif kind == "values":
-            values = _beside(parts, name, max(lengths))
-            series = MeasureSeries(len(values), values.shape[1])
-            series.fill(0, values)
-            arrays[name], arrays[f"mean/{measure}"] = values, series.mean
+            padded_values = _beside(parts, name, max(lengths))
+            series = MeasureSeries(len(padded_values), padded_values.shape[1])
+            series.fill(0, padded_values)
+            arrays[name], arrays[f"mean/{measure}"] = padded_values, series.mean
             if series.stderr is not None:
                 arrays[f"stderr/{measure}"] = series.stderr
     for measure in sorted({name[2:] for part in parts for name in part if name.startswith("x/")}):
@@ -350,13 +350,13 @@ def _indexed(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the places [S] of a measure with indices, and its values [S, R or 1, *index]."""
     measured = [part for part in parts if f"x/{measure}" in part]
-    first = measured[0][f"array/{measure}"]
-    if first.shape[1] == 1:  # of the first replica alone
-        return measured[0][f"x/{measure}"], first
+    earliest = measured[0][f"array/{measure}"]
+    if earliest.shape[1] == 1:  # of the first replica alone
+        return measured[0][f"x/{measure}"], earliest
     x = np.unique(np.concatenate([part[f"x/{measure}"] for part in measured]))
     columns = []
     for part, count in zip(parts, replicas, strict=True):
-        padded = np.full((len(x), count, *first.shape[2:]), np.nan)
+        padded = np.full((len(x), count, *earliest.shape[2:]), np.nan)
         if f"x/{measure}" in part:
             padded[np.searchsorted(x, part[f"x/{measure}"])] = part[f"array/{measure}"]
         columns.append(padded)

@@ -74,15 +74,19 @@ def check_equal(computed, expected, rtol):
     assert computed.finished == expected.finished
     for number, trace in expected.traces.items():
         assert computed.traces[number].environment == {**trace.environment, "devices": 2}
-        for curve, other in zip(computed.traces[number].curves, trace.curves, strict=True):
-            assert (curve.name, curve.best, curve.ended) == (other.name, other.best, other.ended)
-            arrays, others = curve.as_arrays(), other.as_arrays()
-            assert arrays.keys() == others.keys()
+        for curve, curve_alone in zip(computed.traces[number].curves, trace.curves, strict=True):
+            assert (curve.name, curve.best, curve.ended) == (
+                curve_alone.name,
+                curve_alone.best,
+                curve_alone.ended,
+            )
+            arrays, arrays_alone = curve.as_arrays(), curve_alone.as_arrays()
+            assert arrays.keys() == arrays_alone.keys()
             for name, array in arrays.items():
                 if array.dtype.kind != "f":
-                    np.testing.assert_array_equal(array, others[name], name)
+                    np.testing.assert_array_equal(array, arrays_alone[name], name)
                 else:
-                    np.testing.assert_allclose(array, others[name], rtol, rtol, err_msg=name)
+                    np.testing.assert_allclose(array, arrays_alone[name], rtol, rtol, err_msg=name)
 
 
 @pytest.mark.slow
@@ -131,8 +135,8 @@ def test_a_refusal_a_death_and_a_stop_end_all_processes():
     with pytest.raises(BadInput, match=r"--on local:cuda: the process of a device ended with -9"):
         spread(SWEEP, [serve_and_die, serve_and_die])
     stops = iter([False] * 3 + [True] * 10**6)
-    results = spread(SWEEP, stopped=lambda: next(stops))
-    assert not results.complete
+    stopped_early = spread(SWEEP, stopped=lambda: next(stops))
+    assert not stopped_early.complete
     with pytest.raises(BadInput, match="cuda"):
         run_sweep(sweep_of(SWEEP), devices=[serve, serve])
     assert {child.pid for child in psutil.Process().children()} <= before
@@ -159,29 +163,29 @@ def test_replicas_that_depend_on_one_another_stay_together():
     assert (schedule.ends_early is not None) == (len(groups(plan(protocol=until), 2)) == 1)
 
 
-def curve_of(values, divergences):
+def curve_of(losses, divergences):
     """A curve of losses [S, R] up to the last divergence, as the engine leaves it."""
-    series = MeasureSeries(*values.shape)
-    series.fill(0, values)
+    series = MeasureSeries(*losses.shape)
+    series.fill(0, losses)
     arrays = {
         "divergences": divergences,
         "backends": np.array(["dense"]),
-        "clock/k": np.arange(float(len(values))),
-        "values/loss": values,
+        "clock/k": np.arange(float(len(losses))),
+        "values/loss": losses,
         "mean/loss": series.mean,
     }
     return arrays | ({} if series.stderr is None else {"stderr/loss": series.stderr})
 
 
 def test_groups_that_diverge_early_are_nan_from_there_on():
-    values = np.random.default_rng(0).random((5, 4))
-    values[2:, 0] = values[3:, 1] = np.nan
+    losses = np.random.default_rng(0).random((5, 4))
+    losses[2:, 0] = losses[3:, 1] = np.nan
     divergences = np.array([2.0, 3.0, np.nan, np.nan])
-    whole = curve_of(values, divergences)
-    parts = [curve_of(values[:3, :2], divergences[:2]), curve_of(values[:, 2:], divergences[2:])]
+    unsplit = curve_of(losses, divergences)
+    parts = [curve_of(losses[:3, :2], divergences[:2]), curve_of(losses[:, 2:], divergences[2:])]
     merged = joined(parts, [2, 2])
-    assert merged.keys() == whole.keys()
-    for name, array in whole.items():
+    assert merged.keys() == unsplit.keys()
+    for name, array in unsplit.items():
         np.testing.assert_array_equal(merged[name], array, name)
     curve = Curve("GD", 5, 4, plan().learners[0].verdict)
     curve.restore(merged)

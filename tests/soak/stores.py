@@ -226,24 +226,28 @@ class Ledger:
 
 
 def _wrong(run: StoredRun, is_compared: bool) -> list[str]:
-    name = f"the run with seed {run.document['run']['seed']}"
+    subject = f"the run with seed {run.document['run']['seed']}"
     try:
-        _, results = opened(Path(run.path))
+        _, stored_run = opened(Path(run.path))
     except Exception as error:
-        return [f"{name} does not open: {type(error).__name__}: {error}"]
+        return [f"{subject} does not open: {type(error).__name__}: {error}"]
     if run.state != "finished":
         return []
-    if not results.complete:
-        return [f"{name} is incomplete"]
-    return [f"{name} has other numbers than were computed"] if is_compared and _differs(run, results) else []
+    if not stored_run.complete:
+        return [f"{subject} is incomplete"]
+    return (
+        [f"{subject} has other numbers than were computed"]
+        if is_compared and _differs(run, stored_run)
+        else []
+    )
 
 
-def _differs(run: StoredRun, results: Results) -> bool:
+def _differs(run: StoredRun, reopened: Results) -> bool:
     computed = run_sweep(sweep_of(run.document))
     return any(
         not np.array_equal(curve.mean("loss"), stored.mean("loss"), equal_nan=True)
         for number, trace in computed.traces.items()
-        for curve, stored in zip(trace.curves, results.traces[number].curves, strict=True)
+        for curve, stored in zip(trace.curves, reopened.traces[number].curves, strict=True)
     )
 
 
@@ -257,18 +261,18 @@ def run(seed: int, count: int) -> Outcome:
         ledger = Ledger(folder)
         for number in range(seed, seed + count):
             random = Random(f"store {number}")
-            name = list(CASES)[number % len(CASES)]
+            case_name = list(CASES)[number % len(CASES)]
             folder.mkdir(exist_ok=True)
             again = f"python -m tests.soak stores --seed {number} --count 1"
             try:
-                acknowledged = CASES[name](folder, 1000 * (number - seed + 1), random)
+                acknowledged = CASES[case_name](folder, 1000 * (number - seed + 1), random)
                 wrong = ledger.losses(acknowledged, random)
             except AssertionError as error:
                 acknowledged, wrong = [], [str(error)]
-            outcome.count(name)
+            outcome.count(case_name)
             outcome.count("runs acknowledged", len(acknowledged))
             for sentence in wrong:
-                outcome.fail("loss", f"{name}: {sentence}", again)
+                outcome.fail("loss", f"{case_name}: {sentence}", again)
             if wrong or len(list(folder.glob("*.run"))) > MOST_RUNS:
                 shutil.rmtree(folder)
                 ledger = Ledger(folder)
