@@ -24,6 +24,9 @@ BIAS_SCALE = 10.0
 """Constant feature of the bias in liblinear, which penalises its weight: the bias costs a hundredth."""
 
 TREES = 40
+LEAST_LEAF = 5
+"""Least number of rows of a leaf of boosted trees."""
+
 REGRESSION_C, CLASSIFICATION_C = 1.0, 3.0
 SPLINE_KNOTS = 5
 HIDDEN = 32
@@ -183,9 +186,9 @@ def mlp(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: 
 
 @with_standard_labels
 def boosted_trees(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
-    """40 rounds of gradient boosting on histograms, with leaves of 5 rows or more."""
+    """40 rounds of gradient boosting on histograms, with leaves of LEAST_LEAF rows or more."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     cls = HistGradientBoostingClassifier if are_classes else HistGradientBoostingRegressor
-    model = cls(max_iter=TREES, min_samples_leaf=5, early_stopping=False, random_state=seed)
+    model = cls(max_iter=TREES, min_samples_leaf=LEAST_LEAF, early_stopping=False, random_state=seed)
     return Fit(np.asarray(model.fit(train, labels).predict(tested), np.float64))

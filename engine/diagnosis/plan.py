@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from engine.core.memory import free_bytes, in_words
 from engine.core.parts import BadInput
+from engine.diagnosis.descents import HIDDEN
 from engine.diagnosis.labelled_table import LabelledTable
+from engine.diagnosis.library_learners import LEAST_LEAF
 from engine.diagnosis.pairs import DESCENTS, LEARNERS, PAIRS, Learner
 
 SPLITS = 12
@@ -28,6 +30,9 @@ NEAR_THE_LAST = 0.75
 
 STEP_SPLITS = 4
 """Number of splits on which the learners of descents train side by side."""
+
+MOST_BINS, MOST_LEAVES, BYTES_OF_BIN = 256, 32, 24
+"""Bins of a feature, leaves of a boosted tree and the split one, and bytes of a bin in scikit-learn."""
 
 WORKERS = 2
 """Splits that are fitted at the same time."""
@@ -78,16 +83,18 @@ class Plan(NamedTuple):
     @property
     def memory(self) -> int:
         """Bytes that a diagnosis holds at most, beyond the table."""
-        largest, rows = max(self.sizes), max(self.sizes) + self.tested
-        split = 8 * (3 * rows * self.features + 3 * self.features**2 + 4 * largest * rows)
-        of_nets = 0
-        if self.shows_all and self.shown_sizes:
-            shown = max(self.shown_sizes)
-            cells = (shown * 3 + self.tested) * self.features
-            spline = 8 * WORKERS * (shown + self.tested) * self.features * 7
-            hidden = 4 * shown * 32 + 8 * self.features * 32
-            of_nets = 4 * self.splits * (cells + 2 * hidden) + spline
-        return WORKERS * split + of_nets
+        d, largest = self.features, max(self.sizes)
+        rows = largest + self.tested
+        split = 8 * (3 * rows * d + 3 * d**2 + 4 * largest * rows)
+        if not self.shows_all:
+            return WORKERS * split
+        shown = max(self.shown_sizes)
+        shown_rows = shown + self.tested
+        splines = 8 * 7 * shown_rows * d
+        histograms = BYTES_OF_BIN * min(shown, MOST_BINS) * min(shown // LEAST_LEAF + 1, MOST_LEAVES) * d
+        in_float32 = STEP_SPLITS * (2 * shown_rows + 2 * shown + 8 * HIDDEN) * d + 8 * shown * HIDDEN
+        descents = 4 * in_float32 + 8 * (STEP_SPLITS * d**2 + 4 * shown_rows * d)
+        return WORKERS * max(split + splines + histograms, descents)
 
     @property
     def sentence(self) -> str:

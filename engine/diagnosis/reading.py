@@ -26,12 +26,16 @@ BUNDLED = {
 Kind = Literal["classes", "numbers"]
 
 
-def read_table(source: str, label: str | None, kind: Kind | None = None) -> LabelledTable:
+def read_table(
+    source: str, label: str | None, kind: Kind | None = None, settings: TableSettings | None = None
+) -> LabelledTable:
     """Return the table of a file, or a set of scikit-learn.
 
     Args:
         label: name or position of the column of labels; None for sets and for formats with labels.
         kind: what the labels are; None: words, and up to FEW_CLASSES whole numbers, are classes.
+
+        settings: how a file of numbers is read; None: its content decides.
 
     Raises: BadInput for an unusable file or label.
     """
@@ -39,7 +43,7 @@ def read_table(source: str, label: str | None, kind: Kind | None = None) -> Labe
         if label is not None:
             raise BadInput("--label", f"{source} has its own labels; leave --label out")
         return _bundled(source, kind)
-    return _of_file(source, label, kind)
+    return _of_file(source, label, kind, settings or TableSettings())
 
 
 def _bundled(name: str, kind: Kind | None) -> LabelledTable:
@@ -61,13 +65,13 @@ def _bundled(name: str, kind: Kind | None) -> LabelledTable:
     )
 
 
-def _of_file(path: str, label: str | None, kind: Kind | None) -> LabelledTable:
+def _of_file(path: str, label: str | None, kind: Kind | None, settings: TableSettings) -> LabelledTable:
     column: int | str | None = label
     if label is not None and label.lstrip("-").isdigit():
         column = int(label)
     file = str(Path(path).expanduser().absolute())
     try:
-        table = read(Request(file, TableSettings(), column), "data")
+        table = read(Request(file, settings, column), "data")
     except BadInput as error:
         if label is not None and isinstance(error, MixedTable):
             return read_mixed(Path(file), label, kind)

@@ -59,7 +59,7 @@ class Loss(Part, frozen=True):
     coupled: ClassVar[int] = 1
     """Number of adjacent predictions that a value depends on.
 
-    A joint loss has this number after `of_targets`.
+    For a joint loss, the result of `of_targets` has this number.
     """
 
     def of_targets(self, targets: int) -> Cost:

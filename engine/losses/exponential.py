@@ -28,5 +28,5 @@ class Exponential(Loss, frozen=True, tag="exponential"):
 
     def relative_slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         signs = -labels
-        shares = torch.softmax(signs * predictions, -1)  # without softmax, e^(−m) is 0 for m > 745
+        shares = torch.softmax(signs * predictions, -1)  # without softmax, e^(−m) underflows for m > 745
         return signs * shares * predictions.shape[-1]

@@ -1,4 +1,4 @@
-"""First rows of a user's file, as it is before its label is chosen."""
+"""First rows of a user's file, shown before its label column is chosen."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ class FirstRows(NamedTuple):
     """Columns of a file and its first rows, as text."""
 
     names: tuple[str, ...]
-    """Names of the columns; their positions where they have none."""
+    """Names of the columns. A column without a name has its position as its name."""
 
     rows: tuple[tuple[str, ...], ...]
-    """Cells of the first rows, empty for words of formats other than text; no rows if they are faulty.
+    """Cells of the first rows.
 
-    Single cells with the lines of the file if a question is open.
+    Cells with words are empty in formats other than text. There are no rows if they are faulty. If a question
+    is open, every row is a single cell with a line of the file.
     """
 
     words: frozenset[int] = frozenset()
@@ -41,15 +42,15 @@ class FirstRows(NamedTuple):
     """Whether the format has labels beside the columns."""
 
     question: BadField | None = None
-    """Question that the file leaves open, with the setting that decides it; its columns are then unknown."""
+    """Question that the file leaves open, with the setting that decides it. The columns are then unknown."""
 
     @property
     def columns(self) -> range:
-        """Positions of the columns that may be labels or features; empty while a question is open."""
+        """Positions of the columns that may be labels or features. Empty while a question is open."""
         return range(len(self.names) if self.question is None else 0)
 
     def reference(self, column: int) -> int | str:
-        """Return a column as presets name it: by its name if no other column has it, else by its position."""
+        """Return the name of a column, or its position if the name is not unique, as presets refer to it."""
         name = self.names[column]
         return column if self.names.count(name) > 1 or name == str(column) else name
 
@@ -58,7 +59,9 @@ def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
     """Return the first rows of a file.
 
     Args:
-        where: place of the file in messages.
+        path: path of the file.
+        settings: settings for reading the file.
+        where: where the file is named, for messages.
 
     Raises: BadInput for a file that is missing, unreadable or without a table.
     """
@@ -89,7 +92,7 @@ def first_rows(path: str, settings: TableSettings, where: str) -> FirstRows:
 
 
 def _numbers(content: Content) -> tuple[tuple[str, ...], ...]:
-    """Return the first rows of a file that is not text; none if a number is missing, which readers refuse."""
+    """Return the first rows of a file that is not text, or no rows if a number is missing."""
     columns = [column for column in range(content.width) if column not in content.words]
     try:
         numbers = content.read(columns, None).numbers[:ROWS]

@@ -50,10 +50,10 @@ class Flow(Protocol, frozen=True, tag="flow"):
 
     `records` is the number of records after the start. Their times grow by equal factors from `first` on, or
     they are at equal distances. Each record takes all measures. `until` ends a run early, as in the protocol
-    steps. The clocks are `time`; `k`, the training rows; and `evaluations` of the gradient. The clock
-    `evaluations` shows the largest number of any replica and target, without those of the second solution.
-    The field `evaluations` limits this number. Solvers are fitted to the training rows at once. Source:
-    theory/implicit-bias#kernel-and-rich; Hairer, Wanner 1996.
+    steps. The clocks are `time`, `k` (the number of training rows) and `evaluations` (of the gradient). The
+    clock `evaluations` shows the largest number of any replica and target, without those of the second
+    solution. The field `evaluations` limits this number. Solvers are fitted to the training rows at once.
+    Source: theory/implicit-bias#kernel-and-rich; Hairer, Wanner 1996.
     """
 
     clock: ClassVar[str] = "time"

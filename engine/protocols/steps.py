@@ -39,7 +39,7 @@ class Steps(Protocol, frozen=True, tag="steps"):
     """A number of steps on the first `train` rows, with measures over all n rows after some of the steps.
 
     A step follows the mean gradient of all training rows, or of a mini-batch of `batch` rows. By default,
-    mini-batches are the next rows in passes through the training rows, where each pass has a new random
+    each mini-batch takes the next rows of a pass through the training rows, and each pass has a new random
     order. With `fresh`, each mini-batch is a subset drawn independently of earlier ones. With `replacement`,
     its rows are independent draws. A mini-batch may continue in the next pass; with `drop_last`, the rest of
     a pass is dropped instead. Replicas draw different mini-batches. All rates and targets of a replica share
@@ -49,11 +49,11 @@ class Steps(Protocol, frozen=True, tag="steps"):
     After the start, `records` are taken at equal distances or, with `grid = "log"`, at steps that grow by
     equal factors. Each record takes all measures, including expensive ones. `until` ends a run early: a curve
     is complete at the first record by which a clock (step, k, time) or a measure has passed a value in each
-    replica. The clocks are `step`; `k` = batch · step, the examples seen; and, for rules with a rate η,
-    `time`, the sum of the rates of all steps. Without a schedule, `time` is η · step. With the schedule
-    per-loss, `time` differs between replicas. Solvers are fitted to the training rows in the first step. With
-    `log_loss`, gradients are those of the logarithm of the mean loss. They have the same directions, with
-    rates that grow as the loss falls. Source: theory/wide-nets#conventions-of-the-lectures,
+    replica. The clocks are `step` and `k` = batch · step, the number of examples seen. Rules with a rate η
+    also have the clock `time`, the sum of the rates of all steps. Without a schedule, `time` is η · step.
+    With the schedule per-loss, `time` differs between replicas. Solvers are fitted to the training rows in
+    the first step. With `log_loss`, gradients are those of the logarithm of the mean loss. They have the same
+    directions, with rates that grow as the loss falls. Source: theory/wide-nets#conventions-of-the-lectures,
     theory/curvature#edge-of-stability, theory/curvature#catapult.
     """
 

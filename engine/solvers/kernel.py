@@ -180,7 +180,7 @@ class KernelFit:
         self._k = 0
         self._seen = self._rows.new_zeros(replicas, 0, d)
         self._factor = self._rows.new_zeros(replicas, 0, 0)  # L
-        self._real = self._rows.new_zeros(replicas, 0, 1)  # 1 where an example has a row of its own
+        self._real = self._rows.new_zeros(replicas, 0, 1)  # 0 where an example has a unit row, else 1
         self._z = GrowingRows(self._rows.new_empty(replicas, 0, n))  # of all rows, including steps to come
         self._to_come: deque[KernelStep] = deque()
         self._c = self._rows.new_zeros(replicas, len(data.labels) // replicas, 0)

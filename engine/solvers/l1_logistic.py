@@ -34,8 +34,8 @@ class L1Logistic(Solver, frozen=True, tag="l1-logistic"):
     minimiser for some penalty 1/C. If `C` is not set, the strengths 10^i and 3·10^i from `least` to `most`
     are tried. Each is fitted to the first 70 % of the examples. The strength with the fewest mistakes on the
     remaining 30 % is then fitted to all examples. Ties go to the smallest strength. scikit-learn's liblinear
-    solves the problem anew for every k. Raises ArithmeticError if the remaining slopes are above 1e-3 of the
-    first ones. Source: Ng 2004; theory/symmetry#half-spaces.
+    solves the problem anew for every k. Raises ArithmeticError if the remaining slopes are above 1e-3 of
+    those at w = 0. Source: Ng 2004; theory/symmetry#half-spaces.
     """
 
     C: C = None

@@ -86,14 +86,14 @@ def shortest(X: Floats, y: Floats, norm: str) -> Floats:
 
 
 def _least_sum(Z: Floats) -> Floats | None:
-    """Return w = w₊ − w₋ of least Σ(w₊ + w₋), or None if no w exists."""
+    """Return w = w₊ − w₋ of least Σ(w₊ + w₋) with Zw ≥ 1, or None if there is none."""
     d = Z.shape[1]
     solution = _program(np.ones(2 * d), np.hstack((-Z, Z)), np.full(len(Z), -1.0), (0, None))
     return None if solution is None else solution[:d] - solution[d:]
 
 
 def _least_maximum(Z: Floats) -> Floats | None:
-    """Return the w of least t with |w_i| ≤ t, or None if no w exists."""
+    """Return the w of least t with |w_i| ≤ t and Zw ≥ 1, or None if there is none."""
     n, d = Z.shape
     identity, above = np.eye(d), np.full((d, 1), -1.0)
     bounded = np.block([[identity, above], [-identity, above], [-Z, np.zeros((n, 1))]])
@@ -102,7 +102,7 @@ def _least_maximum(Z: Floats) -> Floats | None:
 
 
 def _least_spectrum(Z: Floats) -> Floats | None:
-    """Return the w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f, or None if no w exists.
+    """Return the w of least Σ t_f with Re(e^(−ia) c_f) ≤ t_f and Zw ≥ 1, or None if there is none.
 
     Angles a are added until the gap is closed. If |c_f| is above t_f, c_f lies about halfway between two
     angles. Its angle is added with two more angles, halfway to the nearest angles. A program thus divides an

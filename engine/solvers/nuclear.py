@@ -31,12 +31,13 @@ class Nuclear(Solver, frozen=True, tag="nuclear"):
     """The W of least nuclear norm ‖W‖_* = Σ_i s_i(W) with x_tᵀWz_t = y_t on the examples so far.
 
     W has `factors` rows and columns. Instances are matrices x zᵀ of the same shape, stored row by row. The
-    solver is the Douglas–Rachford method. It alternates between the nearest W that fits the labels, and
-    smaller singular values. It begins anew for every k, from the W of least Frobenius norm that fits. Of
-    several minimisers, the solution is the limit of this alternation, which rotates with the instances. The
-    dual gives a lower bound on ‖W‖_* throughout. If no W fits the labels, the solution fits the predictions
-    of least squares instead. Raises ArithmeticError if the final gap is above a thousandth. Source: Fazel
-    2002; Candès, Recht 2009; Douglas, Rachford 1956; theory/hadamard#factors.
+    solver is the Douglas–Rachford method, which alternates two steps. One moves to the nearest W that fits
+    the labels, and the other shrinks the singular values. The solver begins anew for every k, from the W of
+    least Frobenius norm that fits. Of several minimisers, the solution is the limit of this alternation,
+    which rotates with the instances. The dual gives a lower bound on ‖W‖_* throughout. If no W fits the
+    labels, the solution fits the predictions of least squares instead. Raises ArithmeticError if the final
+    gap is above a thousandth. Source: Fazel 2002; Candès, Recht 2009; Douglas, Rachford 1956;
+    theory/hadamard#factors.
     """
 
     factors: Pair = None

@@ -146,9 +146,11 @@ def _plain(text: str) -> str | list[str]:
 def put(raw: Raw, place: str, value: Any) -> None:
     """Set the value at a place such as `learners[0].update.lr`, in place.
 
-    A new `kind` drops those hyperparameters of the former kind that it does not have. Raises: BadInput.
+    A new `kind` drops those hyperparameters of the former kind that it does not have. A rule, a solver or an
+    architecture of a learner with a new name adds this learner. Raises: BadInput.
     """
     *parents, last = _steps(place)
+    _add_learner(raw, [*parents, last])
     if len(parents) > raw_values.DEEPEST:
         raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", "no place has so many parts")
     node: Any = raw
@@ -171,6 +173,20 @@ def put(raw: Raw, place: str, value: Any) -> None:
             _keep_known(raw, _place(parents), node)
     else:
         raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a value and has no parts")
+
+
+def _add_learner(raw: Raw, steps: list[str | int]) -> None:
+    """Append a learner if the steps lead to a part of one with a new name, or to the kind of this part.
+
+    A learner with a rule is linear until its architecture is set.
+    """
+    match steps:
+        case ["learners", str(name), "update" | "solver" | "architecture" as part, *rest]:
+            learners = raw.get("learners")
+            if rest not in ([], ["kind"]) or not isinstance(learners, list):
+                return
+            if all(isinstance(learner, dict) and learner.get("name") != name for learner in learners):
+                learners.append({"name": name, **({"architecture": "linear"} if part == "update" else {})})
 
 
 def _with_new_key(raw: Raw, parents: list[str | int], step: str | int) -> str | int:
@@ -228,7 +244,10 @@ def _index(tables: list[Any], step: str | int, place: str) -> int:
         listed(f"[{number}] {item_name}" for number, item_name in enumerate(names)) or f"{len(tables)} items"
     )
     wanted = f"[{step}]" if isinstance(step, int) else quoted(step)
-    raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}")
+    hint = ""
+    if isinstance(step, str) and place == f"learners.{step}":
+        hint = f"; learners.{cut(step, LONGEST_QUOTE)}.update.kind adds a learner"
+    raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", f"there is no {wanted}; there are {choices}{hint}")
 
 
 def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:

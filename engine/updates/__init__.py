@@ -117,7 +117,8 @@ class UpdateStructure(NamedTuple):
     """
 
     invariance_of_vectors: Verdict | None = None
-    """Verdict for architectures whose layers are single vectors, or None if `invariance` gives it."""
+    """Invariance verdict for architectures whose layers are single vectors, or None if `invariance` gives it.
+    """
 
     stable_up_to: float | None = None
     """Smallest η S at which full-batch steps on a quadratic of curvature S diverge, or None if unknown."""
@@ -140,6 +141,9 @@ class UpdateStructure(NamedTuple):
 
     net_by_net: bool = False
     """Whether a step moves the nets of the batch one after another instead of all together."""
+
+    copies: int = 0
+    """Number of copies of its parameters that the optimizer of a net holds, besides those of the batch."""
 
     matrices: int = 0
     """Number of float64 matrices [d, d] per batch member that a step holds for a parameter with d inputs."""
@@ -186,15 +190,15 @@ class Update(Part, frozen=True):
         """Return the step response ρ_1 … ρ_steps of a linear rule, or None for other rules.
 
         After k gradients, the weights are w₀ − η Σ_j ρ_(k−j+1) g_j, for every k. A single gradient of 1
-        therefore moves a weight by −η ρ_m in m steps, including its own step. Responses exist for linear
-        rules that treat all steps alike and do not move without gradients.
+        therefore moves a weight by −η ρ_m in m steps, of which the first is along this gradient. Responses
+        exist for linear rules that treat all steps alike and do not move without gradients.
         """
         return None
 
     def exponentiated_rate(self, architecture: Architecture) -> float | None:
         """Return η if the rule multiplies all weights by exp(−η g) from w = 1/d, or None for other rules.
 
-        The product may hold exactly, or only for small η.
+        This may hold exactly, or only for small η.
         """
         return None
 
@@ -454,7 +458,7 @@ def steps_taken(params: Params) -> Params:
 
 
 def even(params: Params, w0: float | None = None, total: float = 1.0) -> Params:
-    """Return equal positive weights: w₀ each, or with the sum `total` if `w0` is None."""
+    """Return equal positive weights: each w₀ or, if `w0` is None, weights that sum to `total`."""
     return {layer: 0 * w + (w0 or total / w.shape[-1]) for layer, w in params.items()}
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from engine.diagnosis.diagnosing import Diagnosis, DiagnosisJob
     from engine.diagnosis.labelled_table import LabelledTable
     from engine.diagnosis.plan import Plan
+    from engine.problems.data_files import TableSettings
     from hadamard_tui.browsing.own_table import Kind
 
 KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers": "numbers"}
@@ -58,9 +59,12 @@ class DiagnosisPage(Framed[None]):
     DiagnosisPage #answer ChartView { height: 16; margin: 0 1 1 0; }
     """
 
-    def __init__(self, path: str, label: str | None, kind: Kind | None = None) -> None:
+    def __init__(
+        self, path: str, label: str | None, kind: Kind | None = None, settings: TableSettings | None = None
+    ) -> None:
         """Set up the diagnosis of a file with its column of labels; None for formats with labels."""
         super().__init__()
+        self._settings = settings
         self._path, self._label, self._kind = path, label, kind
         self._table: LabelledTable | None = None
         self._job: DiagnosisJob | None = None
@@ -115,7 +119,7 @@ class DiagnosisPage(Framed[None]):
         try:
             splits, seed = self._number("splits", 2, MOST_SPLITS), self._number("seed", 0, MOST_SEED)
             kind = KINDS[self.query_one("#kind", Choice).value]
-            self._table = await asyncio.to_thread(read_table, self._path, self._label, kind)
+            self._table = await asyncio.to_thread(read_table, self._path, self._label, kind, self._settings)
             plan = plan_of(self._table, seed, splits, not self.query_one("#quick", Checkbox).value)
         except BadInput as error:
             self._say(f"▲ {str(error).removeprefix('--')}", is_wrong=True)

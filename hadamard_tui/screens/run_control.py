@@ -194,8 +194,7 @@ class RunControl(Screen[None]):
         left_out, store = list(editable.left_out.values()), run_store.store()
         writer = None
         if store is not None and not at_once:
-            # A single run is watched while it learns, so that it is computed even if it is stored already.
-            writer = RunWriter(store, editable.document, editable.preset, reuse=bool(sweep.axes))
+            writer = RunWriter(store, editable.document, editable.preset, with_weights=not sweep.axes)
         self.session = Session(
             sweep,
             editable.document,

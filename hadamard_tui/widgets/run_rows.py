@@ -122,7 +122,9 @@ class RunRows(ScrollView, can_focus=True):
         is_shown = in_memory is not None and in_memory.trace is self._trace
         signs = f"{ON_SCREEN if is_shown else ' '}{PINNED if row.is_pinned else ' '} "
         first = Text.assemble(signs, (printable(row.name), "bold"))
-        chart, words = "", self._runs.difference_of(in_memory) if in_memory is not None else ""
+        chart, words = "", ""
+        if in_memory is not None and not (in_memory.session.is_followed and stored is not None):
+            words = self._runs.difference_of(in_memory)
         if stored is not None:
             from hadamard_tui.running.run_words import began, small_chart, state
 

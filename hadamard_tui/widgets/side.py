@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widgets import Static
 
-from hadamard_tui.keyboard import key
+from hadamard_tui.keyboard import key, motions
 from hadamard_tui.panels import claims, story
 from hadamard_tui.panels.story import story_text
 from hadamard_tui.running.runs import ListedRun, Runs, changes
@@ -64,6 +65,11 @@ class RunList(Vertical):
 
     A run of this session is shown with its difference from the run before it, a stored one with its finding.
     """
+
+    # Keys while the filter has the focus; the rows have their own.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *motions(move_down="move('cursor_down')", move_up="move('cursor_up')")
+    ]
 
     class Chosen(Message):
         """Message: a person requests a run."""
@@ -144,6 +150,10 @@ class RunList(Vertical):
         """Open the filter and focus it."""
         self.query_one(Entry).display = True
         self.query_one(Entry).focus()
+
+    def action_move(self, motion: str) -> None:
+        """Move in the rows while the filter has the focus."""
+        getattr(self.query_one(RunRows), f"action_{motion}")()
 
     def leave_filter(self) -> bool:
         """Empty and close the filter, and return whether it was open."""

@@ -76,6 +76,7 @@ async def test_a_run_of_last_week_is_opened_and_compared_with_one_of_today(edita
         assert app.laboratory.editable.value("learners[2].update.lr") == 0.15
         assert session_of(app).state == "finished"
         await until(pilot, lambda: rows_of(app)[0].startswith("▸"))
+        assert stored.headline in rows_of(app)[0]
         await pilot.press("l", "X")
         assert [run.name for run in app.laboratory.runs.pinned] == ["run 1"]
     assert len(run_store.needed_store().runs()) == 2, "opening a run computes and stores nothing"
@@ -176,6 +177,13 @@ async def test_words_filter_the_list(editable: EditableExperiment):
         assert app.laboratory.query_one(RunList).border_subtitle == "1 of 2"
         await pilot.press("x")
         await until(pilot, lambda: rows_of(app) == [])
+        app.laboratory.query_one("#runs-filter", Input).value = "hadamard"
+        await until(pilot, lambda: len(rows_of(app)) == 2)
+        await pilot.press("up")
+        chosen = app.laboratory.query_one(RunList).selected
+        assert chosen is not None
+        assert chosen.stored is not None
+        assert chosen.stored.id == stored.id, "arrows move in the list while the filter has the focus"
         await pilot.press("escape")
         await until(pilot, lambda: len(rows_of(app)) == 2)
         assert app.laboratory.query_one(RunRows).has_focus

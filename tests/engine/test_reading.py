@@ -369,3 +369,24 @@ def test_a_required_key_that_is_mistyped_is_named_with_the_right_one(table, key)
     error = refusal(described)
     assert error.where == f"{table}.{typed}".lstrip(".")
     assert f"unknown key; did you mean {key}?" in error.fault
+
+
+def test_a_rule_or_a_solver_of_a_new_name_adds_a_learner():
+    raw = {"learners": [{"name": "GD", "architecture": "linear", "update": {"kind": "gd"}}]}
+    reading.put(raw, "learners.Adam.update.kind", "adam")
+    reading.put(raw, "learners.Adam.update.lr", 0.5)
+    reading.put(raw, "learners.lasso.solver", {"kind": "lasso"})
+    reading.put(raw, "learners.net.architecture", {"kind": "dense", "widths": [4]})
+    reading.put(raw, "learners.net.update.kind", "gd")
+    assert raw["learners"][1:] == [
+        {"name": "Adam", "architecture": "linear", "update": {"kind": "adam", "lr": 0.5}},
+        {"name": "lasso", "solver": {"kind": "lasso"}},
+        {"name": "net", "architecture": {"kind": "dense", "widths": [4]}, "update": {"kind": "gd"}},
+    ]
+
+
+def test_a_number_of_an_unknown_learner_adds_none():
+    raw = {"learners": [{"name": "GD", "architecture": "linear", "update": {"kind": "gd"}}]}
+    with pytest.raises(BadInput, match=r"no 'Gd'; there are \[0\] GD; learners.Gd.update.kind adds"):
+        reading.put(raw, "learners.Gd.update.lr", 0.5)
+    assert len(raw["learners"]) == 1

@@ -200,7 +200,7 @@ def _written(
     decimals = DECIMALS if settings.decimal is None else (settings.decimal,)
     best, best_score = None, -1.0
     pairs = [(decimal, separator) for decimal in decimals for separator in separators]
-    for decimal, separator in sorted(pairs, key=lambda pair: pair == (",", ",")):  # needs quotes
+    for decimal, separator in sorted(pairs, key=lambda pair: pair == (",", ",")):  # this pair needs quotes
         try:
             numbered = list(records_of(lines, separator))
         except NotATable:

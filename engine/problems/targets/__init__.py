@@ -88,7 +88,7 @@ class TargetStructure(NamedTuple):
     """Whether the targets are all features and their negatives."""
 
     is_any_parity: bool = False
-    """Whether the only target is the product of a set of features, drawn uniformly from all sets."""
+    """Whether the only target is the product of the features in a set, drawn uniformly from all sets."""
 
     are_coins: bool = False
     """Whether every label is ±1 by a fair coin, independent of the instances and of all other labels."""

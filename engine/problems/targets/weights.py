@@ -71,7 +71,7 @@ class Weights(Target, frozen=True, tag="weights"):
 def _never_cancel(sizes: list[float]) -> bool:
     """Return whether no choice of signs makes the sum of these sizes 0.
 
-    This is only recognised if one size is above the sum of the others, or if an odd number of sizes are
+    This is only recognised if one size is above the sum of the others, or if an odd number of sizes are all
     equal.
     """
     dominated = bool(sizes) and 2 * max(sizes) > sum(sizes)
