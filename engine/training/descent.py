@@ -395,7 +395,7 @@ def curve_name(learner: Learner, rate: float) -> str:
 
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
     """Return one rate per member of the batch, shaped to multiply w [B, …]; each rate has `nets` nets."""
-    by_net = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(nets)
+    by_net = torch.tensor(rates, dtype=w.dtype).to(w.device).repeat_interleave(nets)
     return per_member(by_net.repeat(len(w) // len(by_net)), w)
 
 
