@@ -40,7 +40,7 @@ from hadamard_tui.running.progress import duration_in_words
 from hadamard_tui.running.stored import Stored, StoredPicture, StoredSeries
 from hadamard_tui.sharing import exporting
 from hadamard_tui.sharing.exporting import Shown
-from hadamard_tui.sharing.svg import heat_map_svg, outline, svg
+from hadamard_tui.sharing.svg import charts, heat_map_svg, outline
 
 DOCS = Path(__file__).resolve().parent
 PAGE, PICTURES = DOCS / "reference" / "gallery.md", DOCS / "gallery"
@@ -147,7 +147,9 @@ def make(entry: PresetEntry, errors: Console) -> Thumbnail:
         drawn_small = preview.of_heat_map(heat)
     else:
         assert shown.axes is not None, "what was run has a chart"
-        (PICTURES / f"{entry.name}.svg").write_bytes(svg(shown.series, shown.axes, within=WITHIN))
+        (PICTURES / f"{entry.name}.svg").write_bytes(
+            charts(exporting.charts_of(shown), within=WITHIN).written()
+        )
         with palette.on_paper():
             drawn_small = preview.of_chart(shown.series, shown.axes)
     return Thumbnail(entry.digest, float(f"{seconds:.2g}"), shown.caption, **drawn_small)

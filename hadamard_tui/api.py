@@ -139,11 +139,11 @@ class Judgement(RuleJudgement):
         """Return the chart with its legend and the symmetries in words. Raises: BadInput without losses."""
         from hadamard_tui.charts.plots.judgement_plot import chart_of
         from hadamard_tui.colours import palette
-        from hadamard_tui.sharing.svg import svg
+        from hadamard_tui.sharing.svg import chart
 
         self._check_losses()
         with palette.on_paper():
-            return svg(*chart_of(self), caption=self.measured).decode()
+            return chart(*chart_of(self), caption=self.measured).written().decode()
 
     def _check_losses(self) -> None:
         if not self.losses:

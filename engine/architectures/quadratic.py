@@ -72,7 +72,7 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
         return (linear + self.epsilon / 2 * squares) / math.sqrt(features.shape[2])
 
     def _features_moved(self, params: Params) -> torch.Tensor:
-        """Return (Ψ_j + Ψ_jᵀ)θ for every feature j, [B, d, P]."""
-        both = params["Psi"] + params["Psi"].mT
+        """Return 2Ψ_jθ for every feature j and its symmetric Ψ_j, [B, d, P]."""
+        matrices = params["Psi"]
         # One product with all rows of all matrices: torch multiplies many small matrices one by one.
-        return (both.flatten(1, 2) @ params["theta"][:, :, None]).view(both.shape[:3])
+        return 2 * (matrices.flatten(1, 2) @ params["theta"][:, :, None]).view(matrices.shape[:3])

@@ -47,6 +47,13 @@ KRYLOV = 12
 """Number of vectors that Lanczos stores; the largest eigenvalue converges in a dozen products."""
 
 
+STEPS = 36
+"""Largest number of Lanczos steps that nets make together; nets that need more are computed by ARPACK."""
+
+MOST_NUMBERS = 1 << 22
+"""Largest count of numbers of the Lanczos vectors of all nets together."""
+
+
 class Curvature:
     """The Hessian ∇²L of the training loss L = Σ_j s_j L(ŷ_j, y_j) + λ/2 ‖θ‖² of every net of a batch.
 
@@ -223,13 +230,48 @@ def largest(curvature: Curvature, tolerance: float | None = None) -> torch.Tenso
     """
     if curvature.size <= EXACT:
         return _of_matrices(curvature.matrices().double())
-    finite = curvature.gradient.isfinite().all(1).tolist()
-    pairs = zip(curvature.operators(), finite, strict=True)
-    tops = [
-        _top_of_operator(operator, 1, tolerance or TOLERANCE, KRYLOV)[0][0] if is_finite else np.nan
-        for operator, is_finite in pairs
-    ]
-    return torch.tensor(tops, dtype=torch.float64)
+    tolerance = tolerance or TOLERANCE
+    # A small residual does not tell near-equal eigenvalues apart, and further steps together are cheap.
+    tops = _tops_together(curvature, tolerance / 10)
+    finite = curvature.gradient.isfinite().all(1)
+    if (missing := finite & tops.isnan()).any():
+        for net, operator in enumerate(curvature.operators()):
+            if missing[net]:
+                tops[net] = float(_top_of_operator(operator, 1, tolerance, KRYLOV)[0][0])
+    return tops
+
+
+def _tops_together(curvature: Curvature, tolerance: float) -> torch.Tensor:
+    """Return λ_max of the Hessian of every net [N] by Lanczos, all nets in step, in float64 on the CPU.
+
+    A product for all nets costs little more than for one if nets are small. NaN where the residual stays
+    above λ times `tolerance`, for a Hessian that is not finite, and for all nets if they are large.
+    """
+    nets, size = curvature.gradient.shape
+    if nets * size * STEPS > MOST_NUMBERS:
+        return torch.full((nets,), torch.nan, dtype=torch.float64)
+    start = torch.from_numpy(np.random.default_rng(0).standard_normal(size))  # always the same, as below
+    vector = (start / start.norm()).expand(nets, -1)
+    basis, projected = vector.new_zeros(nets, STEPS, size), vector.new_zeros(nets, STEPS, STEPS)
+    for step in range(STEPS):
+        basis[:, step] = vector
+        spanned = basis[:, : step + 1]
+        image = curvature.products(vector.to(curvature.gradient)).double().cpu()
+        projected[:, step, step] = (vector * image).sum(1)
+        for _ in range(2):  # once leaves rounding errors along the basis
+            image = image - ((spanned @ image[:, :, None]).mT @ spanned)[:, 0]
+        residual = image.norm(dim=1)
+        if step + 1 >= KRYLOV:
+            finite = projected.isfinite().all((1, 2)) & residual.isfinite()
+            small = torch.where(finite[:, None, None], projected[:, : step + 1, : step + 1], 0.0)
+            ritz, vectors = torch.linalg.eigh(small)
+            is_close = residual * vectors[:, -1, -1].abs() <= tolerance * ritz[:, -1].abs()
+            if bool((is_close | ~finite).all()):
+                break
+        if step + 1 < STEPS:
+            projected[:, step, step + 1] = projected[:, step + 1, step] = residual
+            vector = image / residual.clamp(min=torch.finfo(torch.float64).tiny)[:, None]
+    return torch.where(is_close & finite, ritz[:, -1], torch.nan)
 
 
 def _of_matrices(matrices: torch.Tensor) -> torch.Tensor:
@@ -285,10 +327,36 @@ FEW = 64
 """Largest number of predictions for which a kernel is decomposed completely; larger kernels use Lanczos."""
 
 
+TOGETHER_NUMBERS = 1 << 20
+"""Largest count of numbers of a layer, or of kernels, that are multiplied at a time for several nets."""
+
+
 def tangent_kernels(
     architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
 ) -> Iterator[torch.Tensor]:
-    """Yield the tangent kernel Σ_l s_l J_l J_lᵀ [K·n, K·n] of every net, in float64.
+    """Yield the tangent kernel [K·n, K·n] of every net; `_kernel_batches` has the formula."""
+    for kernels in _kernel_batches(architecture, tensors, instances, speeds):
+        yield from kernels
+
+
+def squared_jacobians(
+    architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
+) -> torch.Tensor:
+    """Return the largest eigenvalue of the tangent kernel of every net, [N]."""
+    batches = _kernel_batches(architecture, tensors, instances, speeds)
+    return torch.cat([_largest_of_kernels(kernels) for kernels in batches])
+
+
+def _largest_of_kernels(kernels: torch.Tensor) -> torch.Tensor:
+    if kernels.shape[1] <= FEW:
+        return _of_matrices(kernels).clamp(min=0)
+    return torch.cat([largest_eigenpairs(kernel, 1)[0] for kernel in kernels])
+
+
+def _kernel_batches(
+    architecture: Architecture, tensors: Params, instances: Instances, speeds: Mapping[str, float]
+) -> Iterator[torch.Tensor]:
+    """Yield the tangent kernels Σ_l s_l J_l J_lᵀ [N, K·n, K·n] of the next nets, in float64.
 
     J_l is the derivative of the predictions with respect to tensor l. `speeds` holds the factors s_l of the
     trained tensors by name. The architecture is `layered` with K outputs; predictions of n instances are
@@ -298,16 +366,19 @@ def tangent_kernels(
     trained = {layer: speed for layer, speed in speeds.items() if speed}
     assert trained, "some layer is trained"
     of_outputs = [_slopes_of(architecture, tensors, instances, output) for output in range(outputs)]
-    for net in range(len(tensors[architecture.layers[0]])):
-        kernel = None
+    n = instances.n
+    widest = max(max(of_outputs[0][layer].inputs.shape[1], outputs * n) for layer in trained)
+    count = max(1, TOGETHER_NUMBERS // (widest * outputs * n))
+    for first in range(0, len(tensors[architecture.layers[0]]), count):
+        nets, kernels = slice(first, first + count), None
         for layer, speed in trained.items():
-            a = of_outputs[0][layer].inputs[net].double()  # [i, n]
-            back = torch.cat([of_output[layer].back[net] for of_output in of_outputs], 1).double()  # [o, K n]
-            part, n = back.T @ back, a.shape[1]
-            part.view(outputs, n, outputs, n).mul_(speed * (a.T @ a)[None, :, None])
-            kernel = part if kernel is None else kernel.add_(part)
-        assert kernel is not None, "some layer is trained"
-        yield kernel
+            a = of_outputs[0][layer].inputs[nets].double()  # [N, i, n]
+            back = torch.cat([of_output[layer].back[nets] for of_output in of_outputs], 2).double()
+            part = back.mT @ back  # [N, K n, K n]
+            part.view(-1, outputs, n, outputs, n).mul_(speed * (a.mT @ a)[:, None, :, None])
+            kernels = part if kernels is None else kernels.add_(part)
+        assert kernels is not None, "some layer is trained"
+        yield kernels
 
 
 def _slopes_of(

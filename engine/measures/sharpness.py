@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from engine.core.lazy import torch
-from engine.hypotheses.curvature import EXACT, GRAPH, KRYLOV, TOGETHER, largest
+from engine.hypotheses.curvature import EXACT, GRAPH, KRYLOV, MOST_NUMBERS, STEPS, TOGETHER, largest
 from engine.measures import Measure, MeasureNeeds, MeasureSchedule, Probe
 
 
@@ -17,7 +17,7 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
     if S < 2/η, for every convention of the loss. The Hessian is over all parameters of a net, and S is
     averaged over nets. For a net with several outputs, L is the sum of their losses. An L2 penalty λ adds λ
     to S. It has no value before the first example. For up to 100 parameters, S is computed from all
-    eigenvalues of the Hessian. For more, ARPACK's Lanczos method computes it from products ∇²L v, up to
+    eigenvalues of the Hessian. For more, the Lanczos method computes it from products ∇²L v, up to
     residuals of 10⁻³ S. Unit: that of a loss over a squared parameter. Source: Cohen et al. 2021;
     theory/wide-nets#conventions-of-the-lectures, theory/curvature#edge-of-stability.
     """
@@ -35,7 +35,8 @@ class Sharpness(Measure, frozen=True, tag="sharpness"):
     def numbers(self, parameters: int, signals: int, batch: int) -> int:
         if parameters <= EXACT:
             return batch * (4 * parameters**2 + GRAPH * TOGETHER * signals)
-        return batch * (2 * parameters + 3 * signals) + (KRYLOV + 10) * parameters + GRAPH * signals
+        together = min(STEPS * batch * parameters, MOST_NUMBERS) + GRAPH * batch * signals
+        return batch * (2 * parameters + 3 * signals) + (KRYLOV + 10) * parameters + together
 
     def value(self, probe: Probe) -> torch.Tensor:
         sharpness = largest(probe.curvature).to(probe.data.labels.device)

@@ -181,7 +181,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     `contours` of a heat map are the places where a theory line has a level. With `points = "train"`, a
     function over inputs is shown with the examples from which it was learned, those of the first replica.
     With `draw = "bars"`, every place of x has a bar; x may be an axis of words, whose values are at 1, 2, 3,
-    …
+    …. `beneath` names another picture with the same x and curves; the two are shown as one, each with its own
+    y-axis, lines and claims.
     """
 
     name: Annotated[
@@ -271,6 +272,14 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             extra=SELDOM,
         ),
     ] = ()
+    beneath: Annotated[
+        Text | None,
+        Meta(
+            title="beneath",
+            description="name of a picture with the same x and curves, shown beneath this one",
+            extra=SELDOM,
+        ),
+    ] = None
     title: Annotated[
         str,
         Meta(

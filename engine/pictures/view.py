@@ -399,6 +399,9 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
     """Function that returns the x of a run at a reading of its clock; None if x does not follow a clock."""
 
+    beneath_of: Callable[[], View | None] = lambda: None
+    """Function that returns the view that the picture shows beneath it; None for most pictures."""
+
     y_of: Callable[[int], float | None] = lambda point: None
     """Function that returns the y of a point on a heat map; None for other pictures."""
 
@@ -428,6 +431,11 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in self.heats]
         places = np.unique(np.concatenate([*parts, np.empty(0)]))
         return np.asarray(places[np.isfinite(places)])
+
+    @cached_property
+    def beneath(self) -> View | None:
+        """View of the picture beneath, computed when it is first drawn."""
+        return self.beneath_of()
 
     @cached_property
     def places(self) -> Floats:

@@ -55,6 +55,8 @@ def view(picture: Picture, results: Results) -> View:
     sweep = results.sweep
     steps = PictureSteps(picture, sweep.axes)
     collected = gathered(picture, results, steps)
+    named_pictures = (other for other in sweep.experiment.pictures if other.name is not None)
+    lower = next((other for other in named_pictures if other.name == picture.beneath), None)
     shown = View(
         picture,
         axes=_axes(picture, results),
@@ -65,6 +67,7 @@ def view(picture: Picture, results: Results) -> View:
         points=_examples(picture, results),
         places_of=lambda shown: _places(shown, results, steps),
         x_of=lambda number, clock: _x_of(results, steps, number, clock),
+        beneath_of=lambda: None if lower is None else view(lower, results),
         y_of=lambda number: steps.height(sweep.points[number]),
     )
     if picture.y is not None:

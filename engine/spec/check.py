@@ -74,6 +74,27 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
                 raise BadInput(f"{where}.lines", f"there is no line {line!r} among {lines}")
         _check_contours(picture, where)
         _check_points(picture, where)
+        _check_beneath(picture, first.pictures, where)
+
+
+def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) -> None:
+    """Check that a picture and the one beneath it share the x-axis and the curves. Raises: BadInput."""
+    if picture.beneath is None:
+        return
+    lower_by_name = {lower.name: lower for lower in pictures if lower is not picture and lower.name}
+    lower = lower_by_name.get(picture.beneath)
+    if lower is None:
+        names = listed(map(repr, lower_by_name)) or "none"
+        fault = f"there is no other picture {picture.beneath!r}; the named ones are {names}"
+        raise BadInput(f"{where}.beneath", fault)
+    if lower.beneath is not None:
+        raise BadInput(f"{where}.beneath", f"{lower.name!r} has a picture beneath it; two fit into one view")
+    if picture.y is not None or lower.y is not None:
+        raise BadInput(f"{where}.beneath", "a heat map stands alone; leave beneath or y out")
+    for key in ("x", "x_log", "split_by"):
+        if getattr(picture, key) != getattr(lower, key):
+            shared = {"split_by": "curves"}.get(key, key)
+            raise BadInput(f"{where}.beneath", f"{lower.name!r} has another {shared}; both need the same")
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:

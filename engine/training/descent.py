@@ -12,7 +12,7 @@ from engine.core.cost import root_of_curvature
 from engine.core.lazy import torch
 from engine.core.params import Params, chosen, per_member
 from engine.core.streams import Streams
-from engine.hypotheses.curvature import Curvature, largest, largest_eigenpairs, tangent_kernels
+from engine.hypotheses.curvature import Curvature, largest, squared_jacobians
 from engine.hypotheses.hypothesis import Hypothesis
 from engine.learners.learner import AnySchedule, Fitted, Learner, drawn
 from engine.problems.data import Data
@@ -146,9 +146,8 @@ class Descent:
         Every trained tensor counts in proportion to its rate. This is the sharpness of square loss for the
         net to first order, and it limits stable steps like a sharpness.
         """
-        kernels = tangent_kernels(self._architecture, self.tensors, instances, speeds)
-        squares = [largest_eigenpairs(kernel, 1)[0] for kernel in kernels]
-        return (2 / instances.n * torch.cat(squares)).to(instances.dtype)
+        squares = squared_jacobians(self._architecture, self.tensors, instances, speeds)
+        return (2 / instances.n * squares).to(instances.dtype)
 
     def _in_units(self) -> Rates:
         """Return the rates of every net, divided by the present value of their unit, if they have one."""
@@ -396,7 +395,7 @@ def curve_name(learner: Learner, rate: float) -> str:
 
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
     """Return one rate per member of the batch, shaped to multiply w [B, …]; each rate has `nets` nets."""
-    by_net = torch.tensor(rates, dtype=w.dtype, device=w.device).repeat_interleave(nets)
+    by_net = torch.tensor(rates, dtype=w.dtype).to(w.device).repeat_interleave(nets)
     return per_member(by_net.repeat(len(w) // len(by_net)), w)
 
 

@@ -190,6 +190,14 @@ MOST_ENTRIES, MOST_COMPLETIONS = 10_000, 200
 """Largest number of entries of a folder that are looked at, and of completions."""
 
 
+def is_file(typed: str) -> bool:
+    """Return whether a typed path is that of a file."""
+    try:
+        return Path(typed).expanduser().is_file()
+    except (OSError, RuntimeError, ValueError):  # no such user, or a null character
+        return False
+
+
 def completions(typed: str) -> list[str]:
     """Return the tables and folders that continue a typed path, tables first; folders end in a slash."""
     from engine.problems.formats.of_file import FORMATS

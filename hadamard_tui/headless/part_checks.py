@@ -23,8 +23,11 @@ from engine.core.parts import BadInput, Part, docstring, summary_of
 from engine.core.streams import Streams
 from engine.core.texts import reason_of
 from engine.judging.judgement import judgement
+from engine.pictures.bounds import respect
 from engine.problems.data import draw
 from engine.problems.instances import DenseInstances
+from engine.results.results import of_one
+from engine.results.views import view
 from engine.runtime.run import run
 from engine.spec.reading import Raw, parse
 from engine.theory import Line
@@ -53,6 +56,24 @@ PROBLEMS: tuple[Raw, ...] = (
     {"matrix": {"kind": "gaussian", "n": N, "d": D}, "target": "zero"},
 )
 """Small problems; a part is checked on the first one that it accepts."""
+
+COMPARED: tuple[Raw, ...] = (
+    {"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": "1/(2d)"}},
+    {"name": "EGU", "architecture": "linear", "update": {"kind": "egu", "lr": "1/d"}},
+    {"name": "least squares", "solver": {"kind": "lls"}},
+)
+"""Learners that are compared with a theory line."""
+
+SIDES = {
+    "lower": ("lower",),
+    "conjecture": ("lower",),
+    "upper": ("upper",),
+    "exact": ("lower", "upper"),
+}
+"""Bounds that lines of a direction are to a run."""
+
+REPLICAS_OF_LINES = 32
+"""Replicas of runs that are compared with a theory line, enough for Student's law to decide."""
 
 TWINS = {
     "updates": "(rule, w, gradients): weights after steps along the gradients [T, d] from w [d]",
@@ -138,6 +159,8 @@ def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
     yield from _guarded("float32", lambda: _near_in_single(setup, family, part))
     if family in ("updates", "architectures", "solvers"):
         yield from _guarded("verdict", lambda: _verdict(setup))
+    if isinstance(part, Line):
+        yield from _guarded("measurement", lambda: _measured_line(setup, part))
 
 
 def _guarded(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
@@ -165,10 +188,13 @@ def _setup(family: str, part: Raw) -> Raw:
     for problem in PROBLEMS:
         raw = _document(family, part, problem)
         try:
-            parse(raw)
+            experiment = parse(raw)
         except BadInput as error:
             refusal = error
-        else:
+            continue
+        # A line is checked where it holds.
+        is_last = problem is PROBLEMS[-1]
+        if family != "theory" or is_last or catalogue.make(family, **part).holds(experiment)[0]:
             return raw
     raise refusal
 
@@ -294,6 +320,38 @@ def _verdict(raw: Raw) -> Check:
     if judged.conflict:
         return Check("verdict", False, f"{judged.verdict.sentence}, but {judged.conflict}")
     return Check("verdict", True, f"{judged.verdict.sentence}; measured: {judged.measurement}")
+
+
+def _measured_line(raw: Raw, line: Line) -> Check:
+    """Compare a line with learners that it binds, as `judge` compares the program's own lines.
+
+    Curves of few replicas may deviate by a few standard errors. An exact line is a lower and an upper bound.
+    """
+    sides = SIDES.get(line.structure().direction)
+    if sides is None:
+        words = f"a line of direction {line.structure().direction} does not constrain a single run"
+        return Check("measurement", None, words)
+    picture = {"x": "k", "measure": line.measure}
+    experiment, trace = _curves(
+        {**raw, "learners": list(COMPARED), "pictures": [picture]}, replicas=REPLICAS_OF_LINES
+    )
+    seen = view(experiment.pictures[0], of_one(experiment, trace))
+    outcomes = {
+        f"{curve.name}, {direction}": respect(
+            curve, msgspec.structs.replace(bound, direction=direction), seen.quantity.rounding
+        )
+        for bound in seen.lines
+        if bound.kind == line.kind
+        for curve in seen.curves
+        if bound.binds(curve)
+        for direction in sides
+    }
+    if not outcomes:
+        return Check("measurement", None, f"it binds no learner on {_problem(experiment)}")
+    broken = {name: outcome for name, outcome in outcomes.items() if outcome.holds is False}
+    judged = [*broken.items(), *outcomes.items()][0]
+    words = f"{judged[0]} bound {judged[1].word[2:]}: {judged[1].detail}"
+    return Check("measurement", not broken, words)
 
 
 def _like_its_twin(family: str, part: Any, twin: Callable[..., Any] | None) -> Check:

@@ -65,14 +65,19 @@ _RESET = "\x1b[0m"
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
     """Yield each picture of an experiment with its headline, numbers and claims, then the other claims.
 
+    A chart that stands beneath another one is printed there only.
+
     Raises: BadInput for a picture that does not exist.
     """
     experiment, printed = results.sweep.experiment, set[int]()
+    beneath = {picture.beneath for picture in experiment.pictures if picture.beneath is not None}
     for picture in drawn(experiment):
         view, picture_outcomes = views.view(picture, results), about(picture, experiment, outcomes)
         yield Text("")
-        if picture.y is None:
+        if picture.y is None and picture.name not in beneath:
             yield chart(view, console)
+        if view.beneath is not None:
+            yield chart(view.beneath, console)
         for heat in view.heats:
             colours = colour_map(palette.current().dark_is_more) if has_colours(console) else None
             text = printed_heat_map(

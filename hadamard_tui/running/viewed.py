@@ -73,7 +73,11 @@ def with_letters(view: View, learners: Mapping[str, int]) -> View:
         for curve in view.curves
     ]
     pairs = zip(view.curves, numbers, strict=True)
-    return replace(view, curves=[replace(curve, number=number) for curve, number in pairs])
+    return replace(
+        view,
+        curves=[replace(curve, number=number) for curve, number in pairs],
+        beneath_of=lambda: None if view.beneath is None else with_letters(view.beneath, learners),
+    )
 
 
 def headline_of_look(

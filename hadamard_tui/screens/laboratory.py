@@ -36,13 +36,14 @@ from hadamard_tui.widgets.chart_view import ChartView
 from hadamard_tui.widgets.controls import NumberEntry
 from hadamard_tui.widgets.form import Varied as RowVaried
 from hadamard_tui.widgets.scoreboard import Scoreboard
-from hadamard_tui.widgets.screen_lines import Caption, DataLine, Keys, Status
+from hadamard_tui.widgets.screen_lines import Caption, DataLine, Keys, MachineLine, Status
 from hadamard_tui.widgets.selection_bar import Progress, SelectionBar, Situation, keys_to_run
 from hadamard_tui.widgets.setup import SetupPane
 from hadamard_tui.widgets.side import RunList, Side, Story
 from hadamard_tui.widgets.stage import Stage
 
 if TYPE_CHECKING:
+    from engine.core.machine import MachineSample
     from engine.spec.experiment import Experiment
     from hadamard_tui.editing.editable_experiment import EditableExperiment
     from hadamard_tui.running.session import Session
@@ -145,6 +146,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             yield Side(self.runs, id="side")
         yield Static(id="too-small", markup=False)
         yield DataLine(id="data")
+        yield MachineLine(id="machine")
         yield Status(id="status")
         yield Keys(id="keys")
 
@@ -413,8 +415,17 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(Keys).in_a_run = session is not None and session.state not in ENDED
         described = self._editable if session is None else session
         self.query_one(DataLine).show(described.experiment.problem)
+        self.query_one(MachineLine).show(self._shown_machine)
         for watch in self.watchers:
             watch()
+
+    @property
+    def _shown_machine(self) -> MachineSample | None:
+        """Last sample of the machine while a run goes on; on a short screen of a followed run only."""
+        session = self.session
+        if session is None or session.ended:
+            return None
+        return session.machine if session.is_followed or self.has_class("-tall") else None
 
     def _show(self, session: Session, context: PanelContext) -> None:
         stage = self.query_one(Stage)

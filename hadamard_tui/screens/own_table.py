@@ -18,6 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Checkbox, DataTable, Input, OptionList, Static
 
 from engine.core.parts import BadInput
+from hadamard_tui.browsing import own_table
 from hadamard_tui.browsing.own_table import (
     Kind,
     TableChoices,
@@ -121,6 +122,8 @@ class OwnTable(Framed[dict[str, Any] | None]):
         """Show the file at `path`, or let a person look for one."""
         super().__init__()
         self._path = path
+        self._listed_path: str | None = None
+        """Typed path whose continuations are listed."""
         self._first: FirstRows | None = None
         self._table: Table | None = None
         self._settings: dict[str, Any] = {}
@@ -161,13 +164,29 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._list()
 
     @work(exclusive=True, group="paths")
-    async def _list(self) -> None:
-        """List the tables and folders that continue the typed path; folders may be slow to read."""
-        paths = await asyncio.to_thread(completions, self._typed_path)
+    async def _list(self, opens_first: bool = False) -> None:
+        """List the tables and folders that continue the typed path; folders may be slow to read.
+
+        Args:
+            opens_first: whether to open the first of them, because enter came before the list.
+        """
+        typed = self._typed_path
+        paths = await asyncio.to_thread(completions, typed)
         with suppress(NoMatches):  # the page may be closed by now
             listed = self.query_one("#files", Lines)
             listed.write([Text(path) for path in paths])
             listed.highlighted = 0 if paths else None
+            self._listed_path = typed
+            if opens_first:
+                self._open_highlighted()
+
+    def _open_highlighted(self) -> None:
+        """Open the highlighted path, or the typed one if no path continues it."""
+        listed = self.query_one("#files", Lines)
+        if listed.highlighted is None:
+            self._open(self._typed_path)
+        else:
+            listed.action_select()
 
     @property
     def _typed_path(self) -> str:
@@ -180,15 +199,16 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     @on(Input.Submitted, "#path")
     def _submitted(self, event: Input.Submitted) -> None:
-        """Open the highlighted path, or the typed one if no path continues it."""
+        """Open the typed file, or the path that is highlighted for the present text."""
         event.stop()
-        files = self.query_one("#files", Lines)
         if self.has_class("-read"):
             self.query_one("#run").focus()
-        elif files.highlighted is not None and not Path(event.value).expanduser().is_file():
-            files.action_select()
-        else:
+        elif own_table.is_file(event.value):
             self._open(event.value)
+        elif self._listed_path == event.value:
+            self._open_highlighted()
+        else:
+            self._list(opens_first=True)
 
     @on(OptionList.OptionSelected, "#files")
     def _path_chosen(self, event: OptionList.OptionSelected) -> None:
@@ -214,7 +234,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         with self.prevent(Input.Changed):
             self.query_one("#omitted", Entry).value = ""
             self.query_one("#array", Entry).value = ""
-        self._read_first(Path(path).expanduser().name)
+        self._read_first(path.rpartition("/")[2])
 
     @work(exclusive=True, group="table")
     async def _read_first(self, name: str) -> None:

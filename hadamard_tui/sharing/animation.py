@@ -17,10 +17,11 @@ from hadamard_tui.colours import palette
 from hadamard_tui.colours.contrast import faded, legible, triplet
 from hadamard_tui.sharing.rendering import png
 from hadamard_tui.sharing.svg import chart
-from hadamard_tui.sharing.svg_page import GROUND, INK
+from hadamard_tui.sharing.svg_page import GROUND, INK, Tiles
 
 if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.sharing.svg import Chart
 
 FRAMES, PER_SECOND = 40, 10
 """Number of frames in which the curves grow, and frames per second."""
@@ -41,22 +42,24 @@ PLAIN, TO_THE_END = "\x1b[0m", "\x1b[K"
 
 
 def gif(
-    series: Sequence[Series],
-    axes: Axes,
-    caption: str = "",
-    progress: Callable[[float], None] = lambda share: None,
+    charts: Sequence[Chart], caption: str = "", progress: Callable[[float], None] = lambda share: None
 ) -> bytes:
-    """Return the chart as an animated GIF; its last frame has the caption and is shown longer.
+    """Return the charts, one above the other, as an animated GIF.
+
+    The last frame has the caption and is shown longer.
 
     Args:
         progress: called after every frame with the share of frames that are drawn.
     """
     from PIL import Image
 
-    page, pictures = chart(series, axes, caption, growing=True), []
+    captions = [*[""] * (len(charts) - 1), caption]
+    pages = [chart(*content, words, growing=True) for content, words in zip(charts, captions, strict=True)]
+    sheet, pictures = pages[0] if len(pages) == 1 else Tiles(pages, "", 1), []
     for number in range(FRAMES):
-        page.grow(number / (FRAMES - 1))
-        with Image.open(io.BytesIO(png(page, GIF_PIXELS))) as picture:
+        for page in pages:
+            page.grow(number / (FRAMES - 1))
+        with Image.open(io.BytesIO(png(sheet, GIF_PIXELS))) as picture:
             pictures.append(picture.convert("RGB"))
         progress((number + 1) / FRAMES)
     colours = pictures[-1].quantize(255, Image.Quantize.MAXCOVERAGE)
@@ -92,12 +95,9 @@ def _until(curve: Series, end: float) -> Series:
 
 
 def asciicast(
-    series: Sequence[Series],
-    axes: Axes,
-    caption: str = "",
-    progress: Callable[[float], None] = lambda share: None,
+    charts: Sequence[Chart], caption: str = "", progress: Callable[[float], None] = lambda share: None
 ) -> bytes:
-    """Return the chart as a recording in asciicast v2 for asciinema.
+    """Return the charts, one above the other, as a recording in asciicast v2 for asciinema.
 
     The recording sets its own background, because a curve might be invisible on the background of the
     terminal that plays it. The caption is below the last frame. Source: docs.asciinema.org.
@@ -109,17 +109,22 @@ def asciicast(
     header: dict[str, Any] = {
         "version": 2,
         "width": COLUMNS,
-        "height": ROWS + len(words),
-        "title": axes.title,
+        "height": ROWS * len(charts) + len(words),
+        "title": charts[0][1].title,
         "env": {"TERM": "xterm-256color"},
         "theme": {"fg": INK, "bg": GROUND, "palette": ":".join([INK, *[GROUND] * 7])},
     }
     lines = [json.dumps(header, ensure_ascii=False)]
-    frames = list(growing(series, axes, FRAMES))
+    frames = list(zip(*(growing(series, axes, FRAMES) for series, axes in charts), strict=True))
     for number, frame in enumerate(frames, start=1):
         below = words if number == len(frames) else [""] * len(words)
         with palette.on_paper():
-            rows = [*_rows(frame, compose(frame, axes, COLUMNS, ROWS)), *below]
+            rows = [
+                row
+                for series, (_, axes) in zip(frame, charts, strict=True)
+                for row in _rows(series, compose(series, axes, COLUMNS, ROWS))
+            ]
+            rows += below
         text = HOME + "\r\n".join(_on_ground(row) for row in rows) + PLAIN
         lines.append(_event((number - 1) / PER_SECOND, f"{HIDE}{CLEAR}{text}" if number == 1 else text))
         progress(number / len(frames))

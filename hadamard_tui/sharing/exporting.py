@@ -23,14 +23,20 @@ from engine.results.results import Results, of_one
 from engine.results.views import view
 from engine.spec.document_expressions import as_document
 from engine.spec.experiment import drawn, of_run
-from hadamard_tui.charts.plots.derived_plots import difference, has_multiples, is_difference, multiples
+from hadamard_tui.charts.plots.derived_plots import (
+    difference,
+    has_multiples,
+    is_difference,
+    multiples,
+    stacked,
+)
 from hadamard_tui.charts.plots.look import Look
-from hadamard_tui.charts.plots.view_plot import heat_map, plot
+from hadamard_tui.charts.plots.view_plot import heat_map
 from hadamard_tui.colours import palette
 from hadamard_tui.running.viewed import headline_of_look
 from hadamard_tui.sharing.animation import asciicast, gif
 from hadamard_tui.sharing.rendering import boxes, pdf, png
-from hadamard_tui.sharing.svg import chart, heat_map_page
+from hadamard_tui.sharing.svg import chart, charts, heat_map_page
 from hadamard_tui.sharing.svg_page import Tiles
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.heat_map import HeatMap
     from hadamard_tui.charts.plots.series_builder import Plot
     from hadamard_tui.charts.series import Axes, Series
+    from hadamard_tui.sharing.svg import Chart
     from hadamard_tui.sharing.svg_page import SvgSheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})
@@ -91,6 +98,9 @@ class Shown:
     caption: str = ""
     multiples: Sequence[Plot] = ()
     """One chart per curve, if the screen shows small multiples."""
+
+    beneath: Plot | None = None
+    """Second chart, below the first one; None if the picture has only one chart."""
 
     unjudged: Mapping[int, str] = field(default_factory=dict)
     """Reasons why some claims are not judged, by the number of the claim."""
@@ -153,10 +163,11 @@ def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Show
             chosen = next((heat for heat in heats if heat.learner == learner_name), heats[0])
             heat = heat_map(look, chosen)
             return replace(shown, axes=None, pictures=replace(shown.pictures, heat=heat))
-        drawing = difference(look) if is_difference(look) else plot(look)
+        drawing, *lower = [difference(look)] if is_difference(look) else stacked(look)
         is_split = look.options.multiples and has_multiples(look) and not is_difference(look)
         apart = multiples(look, len(look.view.curves), learner_name or "")[0] if is_split else ()
-    return replace(shown, series=drawing.series, axes=drawing.axes, multiples=apart)
+    beneath = next(iter(lower), None)
+    return replace(shown, series=drawing.series, axes=drawing.axes, multiples=apart, beneath=beneath)
 
 
 Progress = Callable[[float], None]
@@ -323,14 +334,20 @@ def page_of(shown: Shown) -> SvgSheet:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:
         return Tiles([chart(tile.series, tile.axes) for tile in shown.multiples], shown.caption)
-    return chart(shown.series, _axes(shown), shown.caption)
+    return charts(charts_of(shown), shown.caption)
 
 
-def _growing(shown: Shown) -> tuple[Sequence[Series], Axes, str]:
-    """Return series, axes and caption for an animation of growing curves. Raises: BadInput for a heat map."""
+def _growing(shown: Shown) -> tuple[Sequence[Chart], str]:
+    """Return charts and caption for an animation of growing curves. Raises: BadInput for a heat map."""
     if _heat(shown) is not None:
         raise BadInput("", "a heat map has no curves that grow; take .svg, or a picture of curves")
-    return shown.series, _axes(shown), shown.caption
+    return charts_of(shown), shown.caption
+
+
+def charts_of(shown: Shown) -> list[Chart]:
+    """Return the chart, followed by the chart below it if the picture has one."""
+    lower = [] if shown.beneath is None else [(shown.beneath.series, shown.beneath.axes)]
+    return [(shown.series, _axes(shown)), *lower]
 
 
 def _heat(shown: Shown) -> HeatMap | None:

@@ -31,6 +31,8 @@ from hadamard_tui.sharing.svg_page import (
     WORDS,
     Page,
     SvgEntry,
+    SvgSheet,
+    Tiles,
     dashes,
     length,
     path_of,
@@ -75,24 +77,33 @@ class Turn(NamedTuple):
     turns: int
 
 
-def svg(series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0) -> bytes:
-    """Return the chart as an SVG file: curves with their letters, a legend, and the caption below.
-
-    Args:
-        within: tolerance in pixels with which curves are simplified; a larger tolerance makes the file
-            smaller.
-    """
-    return chart(series, axes, caption, within).written()
-
-
 def chart(
     series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
 ) -> Page:
-    """Return a page with the chart, its legend and its caption. The other arguments are those of `draw`."""
+    """Return a page with a chart of lettered curves, a legend and a caption.
+
+    The other arguments are those of `draw`.
+    """
     page, picture = draw(series, axes, within, growing)
     page.legend(list(entries(series, picture, axes)))
     page.caption(caption)
     return page
+
+
+Chart = tuple[Sequence["Series"], Axes]
+"""Series and axes of a chart."""
+
+
+def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
+    """Return a page with charts one above the other, usually with a single chart.
+
+    The other arguments are those of `chart`.
+    """
+    *upper, (series, axes) = contents
+    last = chart(series, axes, caption if not upper else "", within)
+    return (
+        Tiles([*(chart(*content, within=within) for content in upper), last], caption, 1) if upper else last
+    )
 
 
 class Drawing(NamedTuple):

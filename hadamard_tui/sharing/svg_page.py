@@ -168,10 +168,10 @@ class SvgSheet:
 
 
 class Tiles(SvgSheet):
-    """SVG document with several charts, at most COLUMNS in a row."""
+    """SVG document with several charts, at most `columns` in a row."""
 
-    def __init__(self, pages: Sequence[Page], caption: str) -> None:
-        across = min(len(pages), COLUMNS)
+    def __init__(self, pages: Sequence[Page], caption: str, columns: int = COLUMNS) -> None:
+        across = min(len(pages), columns)
         super().__init__(caption, across * WIDTH)
         for first in range(0, len(pages), across):
             row = pages[first : first + across]

@@ -141,8 +141,16 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
     experiment = results.sweep.experiment
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
+    numbers = {seen.picture.name: number for number, seen in enumerate(views)}
+    beneath = {seen.picture.beneath for seen in views if seen.picture.beneath is not None}
     for number, seen in enumerate(views):
-        yield from _figures(seen, number, results, outcomes, f"{prefix}{number}")
+        if seen.picture.name in beneath:
+            continue  # it stands beneath its upper picture, and shares the slider of that
+        stack = [number, *([] if seen.picture.beneath is None else [numbers[seen.picture.beneath]])]
+        yield '<div class="stack">'
+        for place in stack:
+            yield from _figures(views[place], place, results, outcomes, f"{prefix}{place}")
+        yield "</div>"
 
 
 def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:

@@ -189,14 +189,25 @@ class MultiplesView(Grid):
         """Charts in order."""
         return list(self.query_children(ChartView))
 
-    def show(self, plots: Sequence[Plot], draw: Callable[[ChartView, Plot], None], note: str) -> None:
-        """Show these charts, each drawn by `draw`; the note stands below the last one."""
+    def show(
+        self,
+        plots: Sequence[Plot],
+        draw: Callable[[ChartView, Plot], None],
+        note: str = "",
+        stacked: bool = False,
+    ) -> None:
+        """Show these charts, each drawn by `draw`; the note stands below the last one.
+
+        With `stacked`, they stand one above the other, unless too few rows are left for each.
+        """
         charts = self.charts
         if len(plots) > len(charts):
             new = [ChartView() for _ in plots[len(charts) :]]
             self.mount_all(new)
             charts = [*charts, *new]
         across = min(len(plots), max(1, self.size.width // LEAST_WIDTH))
+        if stacked and self.size.height >= len(plots) * LEAST_HEIGHT:
+            across = 1
         down = -(-len(plots) // across)
         across = -(-len(plots) // down)  # so that rows are about equally full
         if self.styles.grid_size_columns != across:

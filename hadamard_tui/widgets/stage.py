@@ -14,7 +14,13 @@ from textual.widgets import ContentSwitcher, Static
 
 from hadamard_tui.charts.drawing.nets import Nets
 from hadamard_tui.charts.heat_map import HeatMap
-from hadamard_tui.charts.plots.derived_plots import difference, has_multiples, is_difference, multiples
+from hadamard_tui.charts.plots.derived_plots import (
+    difference,
+    has_multiples,
+    is_difference,
+    multiples,
+    stacked,
+)
 from hadamard_tui.charts.plots.look import STORED
 from hadamard_tui.charts.plots.series_builder import Plot
 from hadamard_tui.charts.plots.view_plot import heat_map, plot
@@ -299,6 +305,10 @@ class Stage(Vertical):
             plots, more = multiples(look, grid.room, learner_name)
             grid.show(plots, _draw, f"{more} more where there is room" if more else "")
             return
+        if look.view.beneath is not None and not refused:
+            switcher.current = MULTIPLES
+            self.query_one(MultiplesView).show(stacked(look), _draw, stacked=True)
+            return
         switcher.current = "loss"
         if refused:
             chart.hint = refused
@@ -314,7 +324,7 @@ class Stage(Vertical):
         certificates, snapshots = context.retraining.certificates, context.retraining.snapshots
         caption, grid = self.screen.query_one(Caption), self.query_one(MultiplesView)
         state = (
-            (self.picture, grid.room if look.options.multiples else 0),
+            (self.picture, grid.room),
             (look, refused, instead),
             (context.trace, context.curve, min(curve.length for curve in context.trace.curves)),
             (context.predictions.outcomes is None, None if certificates is None else certificates.state),

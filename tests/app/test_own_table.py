@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Button, Checkbox, Input, Static
 
@@ -151,6 +152,15 @@ async def test_typing_a_file_and_two_enters_run_its_curves(
 
 
 @pytest.mark.slow
+async def test_enter_before_the_list_opens_what_was_typed(app: HadamardApp, folder: Path):
+    async with opened(app, SMALL) as pilot:
+        await at_the_page(app, pilot)
+        for typed in (*"sol", "enter"):
+            app.post_message(events.Key(typed, typed if len(typed) == 1 else None))
+        await until(pilot, lambda: "sold.csv: 60 rows" in report(app))
+
+
+@pytest.mark.slow
 async def test_an_open_question_shows_its_setting_and_the_answer_reads_on(app: HadamardApp, folder: Path):
     async with opened(app, SMALL) as pilot:
         page = await at_the_page(app, pilot)
@@ -194,6 +204,10 @@ async def test_the_label_is_any_column_and_no_file_is_no_crash(app: HadamardApp,
         await pilot.press(*"nowhere.csv", "enter")
         await until(pilot, lambda: "there is no file" in report(app))
         path_line = page.query_one("#path", Entry)
+        path_line.value = "~nobody-of-that-name/x.csv"
+        path_line.focus()
+        await pilot.press("enter")
+        await until(pilot, lambda: "nobody-of-that-name" in report(app) or "home" in report(app))
         path_line.value = ""
         path_line.focus()
         await until(pilot, lambda: page.query_one("#files", Lines).option_count > 1)

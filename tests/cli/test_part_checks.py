@@ -106,6 +106,63 @@ def test_a_wrong_rule_fails_the_check_that_is_for_it(tmp_path: Path):
         assert re.search(rf"^  {subject} +fails ", lines, re.MULTILINE), lines
 
 
+LINES = '''"""Lines of theory."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from engine.core.parts import Finding
+from engine.theory import Line, LineStructure
+
+
+'''
+LINE = '''
+
+class {name}(Line, frozen=True, tag="{tag}"):
+    """A constant line. Source: none needed."""
+
+    title: ClassVar[str] = "constant"
+    measure: ClassVar[str] = "loss"
+    formula: ClassVar[str] = "c"
+    source: ClassVar[str] = "none needed"
+
+    def structure(self):
+        return LineStructure(direction="{direction}")
+
+    def holds(self, experiment):
+        return Finding(experiment.problem.label_values == "signs", "it is about labels of two signs")
+
+    def binds(self, learner, experiment):
+        return Finding(True, "it is about every learner that there is")
+
+    def value(self, at):
+        return np.full(len(at.k), {height})
+'''
+LINE_OUTCOMES = {
+    ("TooHigh", "too-high", "lower", 2.0): "fails",
+    ("HighEnough", "high-enough", "upper", 1e6): "holds",
+    ("NotExact", "not-exact", "exact", 1e6): "fails",
+    ("Mere", "mere", "reference", 2.0): "—",
+}
+
+
+@pytest.mark.slow
+def test_lines_are_compared_with_learners_that_they_bind(tmp_path: Path):
+    lines = (
+        LINE.format(name=name, tag=tag, direction=direction, height=height)
+        for name, tag, direction, height in LINE_OUTCOMES
+    )
+    (tmp_path / "lines.py").write_text(LINES + "".join(lines))
+    program = [sys.executable, "-m", "hadamard_tui", "parts", "check", "lines.py"]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (1, "")
+    sections = re.split(r"^([\w-]+) \(theory\)\n", done.stdout, flags=re.MULTILINE)[1:]
+    for (_, tag, *_), word in LINE_OUTCOMES.items():
+        checks = sections[sections.index(tag) + 1]
+        assert re.search(rf"^  measurement +{word} ", checks, re.MULTILINE), checks
+
+
 OPTIMIZERS = """import torch
 
 

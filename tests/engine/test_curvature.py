@@ -114,6 +114,27 @@ def test_lanczos_is_as_exact_as_it_says():
     np.testing.assert_allclose(eigenvalues.largest(curvature), tops, rtol=eigenvalues.TOLERANCE**2)
 
 
+@pytest.mark.parametrize("steps", [eigenvalues.STEPS, 0])
+def test_nets_together_have_the_sharpness_that_each_has_alone(steps, monkeypatch):
+    """With 0 steps no net converges together with others, so that ARPACK computes each."""
+    if not steps:
+        monkeypatch.setattr(eigenvalues, "MOST_NUMBERS", 0)
+    setup = described({**NET, "widths": [12, 9]}, replicas=3)
+    hypothesis, drawn = beginning(setup)
+    shares = torch.full((1, 6), 1 / 6, dtype=torch.float64)
+    loss = catalogue.make("losses", "square")
+    tensors = dict(hypothesis.tensors)
+    curvature = Curvature(hypothesis.architecture, tensors, drawn.instances, drawn.labels, shares, loss)
+    tops = torch.linalg.eigvalsh(curvature.matrices())[:, -1]
+    np.testing.assert_allclose(eigenvalues.largest(curvature), tops, rtol=eigenvalues.TOLERANCE**2)
+    layer = hypothesis.architecture.layers[0]
+    tensors[layer] = tensors[layer].clone()
+    tensors[layer][1] = torch.inf
+    broken = Curvature(hypothesis.architecture, tensors, drawn.instances, drawn.labels, shares, loss)
+    tops[1] = torch.nan
+    np.testing.assert_allclose(eigenvalues.largest(broken), tops, rtol=eigenvalues.TOLERANCE**2)
+
+
 SMALL = {
     kind: words
     for kind in catalogue.members("architectures")

@@ -47,7 +47,7 @@ def test_on_a_logarithmic_axis_they_grow_by_factors() -> None:
 
 @pytest.mark.slow
 def test_a_gif_has_a_picture_for_each_step_and_holds_the_last() -> None:
-    file = gif(CHART, AXES, "A (GD) follows the line.")
+    file = gif([(CHART, AXES)], "A (GD) follows the line.")
     with Image.open(io.BytesIO(file)) as moving:
         assert (moving.format, moving.info["loop"]) == ("GIF", 0)
         pictures = []
@@ -61,7 +61,9 @@ def test_a_gif_has_a_picture_for_each_step_and_holds_the_last() -> None:
 
 
 def test_a_recording_is_asciicast_2_with_times_that_increase() -> None:
-    header, *events = (json.loads(line) for line in asciicast(CHART, AXES, "A (GD) follows it.").splitlines())
+    header, *events = (
+        json.loads(line) for line in asciicast([(CHART, AXES)], "A (GD) follows it.").splitlines()
+    )
     assert header["version"] == 2
     assert (header["width"], header["height"]) == (100, 31)
     assert [kind for _, kind, _ in events] == ["o"] * 4

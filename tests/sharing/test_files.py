@@ -43,7 +43,7 @@ from hadamard_tui.sharing.exporting import (
     finished,
     with_look,
 )
-from hadamard_tui.sharing.svg import ZERO, svg
+from hadamard_tui.sharing.svg import ZERO, chart
 from hadamard_tui.sharing.svg_page import path_of
 
 CHANGES = [
@@ -234,7 +234,7 @@ def test_what_cannot_be_drawn_leaves_a_gap_and_what_is_far_away_has_a_place() ->
     x = np.arange(6.0)
     y = np.array([1.0, 2.0, np.nan, 1e300, np.inf, 1.5])
     axes = Axes("", "", "", (0.0, 5.0), (0.0, 3.0))
-    text = svg([Series("one", x, y, "#123456", band=(y - 1, y + 1), mark="A")], axes)
+    text = chart([Series("one", x, y, "#123456", band=(y - 1, y + 1), mark="A")], axes).written()
     root = ElementTree.fromstring(text)
     paths = [element.get("d", "") for element in root.iter() if element.tag.endswith("}path")]
     line, _ = [element for element in root.iter() if element.get("stroke") == "#123456"]
@@ -248,7 +248,11 @@ def test_what_cannot_be_drawn_leaves_a_gap_and_what_is_far_away_has_a_place() ->
 
 def test_a_name_that_is_too_long_for_the_legend_ends_in_an_ellipsis() -> None:
     x, axes = np.array([0.0, 1.0]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
-    [name] = [text for text in texts(svg([Series("word " * 60, x, x, "#123456")], axes)) if "word" in text]
+    [name] = [
+        text
+        for text in texts(chart([Series("word " * 60, x, x, "#123456")], axes).written())
+        if "word" in text
+    ]
     assert name.endswith("…")
 
 
@@ -266,7 +270,9 @@ def test_a_path_goes_through_its_points_and_lifts_the_pen_at_gaps() -> None:
 
 def test_a_line_with_one_point_is_a_dot() -> None:
     x, axes = np.array([0.5]), Axes("", "", "", (0.0, 1.0), (0.0, 1.0))
-    elements = ElementTree.fromstring(svg([Series("least norm", x, x, "#123456", "long")], axes)).iter()
+    elements = ElementTree.fromstring(
+        chart([Series("least norm", x, x, "#123456", "long")], axes).written()
+    ).iter()
     assert [element.get("fill") for element in elements if element.tag.endswith("}circle")] == ["#123456"]
 
 
@@ -274,21 +280,21 @@ def test_what_is_0_but_for_rounding_is_an_arrow_at_the_foot_of_a_logarithmic_axi
     x, y = np.arange(1.0, 6.0), np.array([1.0, 0.5, 0.25, 1e-20, 3e-21])
     axes = Axes("", "", "", (1.0, 5.0), (0.1, 1.0), y_log=True, y_rounding=1e-15)
     curve = Series("GD", x, y, "#123456", mark="A", band=(y / 2, y + 0.1))
-    elements = list(ElementTree.fromstring(svg([curve], axes)).iter())
+    elements = list(ElementTree.fromstring(chart([curve], axes).written()).iter())
     (band,) = (element.get("d", "") for element in elements if element.get("fill-opacity"))
     assert band.count("l") == 2 * 3 - 1
     arrows = [element for element in elements if element.get("d") == ZERO]
     line, *_ = (element.get("d", "") for element in elements if element.get("stroke-linejoin"))
     assert len(arrows) == 2
     assert line.count("l") == 2
-    assert "2 points not drawn (0 up to rounding)" in texts(svg([curve], axes))
+    assert "2 points not drawn (0 up to rounding)" in texts(chart([curve], axes).written())
 
 
 def test_the_legend_of_a_file_names_no_line_that_is_not_drawn() -> None:
     x, axes = np.array([1.0, 2.0]), Axes("", "", "", (1.0, 2.0), (0.1, 1.0), y_log=True)
     bound = Series("ri-gaussian", x, 0 * x, "#123456", "dashed")
     high = Series("GD", x, 3 * x, "#123456", mark="A")
-    words = texts(svg([bound, high], axes))
+    words = texts(chart([bound, high], axes).written())
     assert "ri-gaussian" not in words
     assert "GD" in words
     assert "above the chart: A" in words
@@ -399,7 +405,7 @@ def test_a_bound_and_the_curve_along_it_are_seen_by_turns_and_a_region_is_shaded
     axes = Axes("a chart", "x", "y", (0, 1), (0, 1))
     region = Series("", x, np.full(9, np.nan), "#112233", band=(np.full(9, -np.inf), top), is_region=True)
     bound = Series("ri-signed", x, top, "#112233", style="dashed", formula="1 − k/d")
-    drawn = svg([region, bound, Series("GD", x, top, "#445566", mark="A")], axes)
+    drawn = chart([region, bound, Series("GD", x, top, "#445566", mark="A")], axes).written()
     assert "ri-signed 1 − k/d" in texts(drawn)
     paths = [element for element in ElementTree.fromstring(drawn).iter() if element.tag.endswith("}path")]
     shaded = [path.get("d", "") for path in paths if path.get("fill-opacity") == "0.06"]
@@ -422,7 +428,7 @@ def test_names_of_lines_stand_in_files_beside_them_and_cover_no_curve():
         Series("flat bound", x, 1 - x / 2, "#112233", style="dashed"),
     ]
     curve = Series("GD", x, 0.9 - x / 2, "#445566", mark="A")
-    elements = list(ElementTree.fromstring(svg([*lines, curve], axes)).iter())
+    elements = list(ElementTree.fromstring(chart([*lines, curve], axes).written()).iter())
     beside = {
         element.text: element
         for element in elements
@@ -436,7 +442,7 @@ def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files(
     x, axes = np.linspace(0, 1, 9), Axes("a chart", "x", "y", (0, 1), (0, 1))
     short = Series("of two", x[:5], x[:5], "#112233", style="dashed")
     long_line = Series("of three", x, x, "#112233", style="dashed")
-    drawn = svg([short, long_line], axes)
+    drawn = chart([short, long_line], axes).written()
     assert {"of two", "of three"} <= set(texts(drawn))
     paths = [
         element.get("d", "")
@@ -451,5 +457,5 @@ def test_lines_that_run_along_each_other_are_drawn_once_and_both_named_in_files(
 
 def _alone(series: Series, axes: Axes) -> str:
     """SVG path of a line that is drawn alone."""
-    elements = ElementTree.fromstring(svg([series], axes)).iter()
+    elements = ElementTree.fromstring(chart([series], axes).written()).iter()
     return next(path.get("d", "") for path in elements if path.get("stroke") == series.colour)

@@ -1,4 +1,4 @@
-"""Plots derived from a picture: differences from another run, and one chart per curve."""
+"""Plots derived from a picture: differences from another run, one chart per curve, and a picture beneath."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
     from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.charts.series import Axes
+
+
+def stacked(look: Look) -> list[Plot]:
+    """Return the plot of a picture, followed by that of the picture beneath it if there is one."""
+    return [plot(look), *([] if look.beneath is None else [plot(look.beneath)])]
 
 
 def is_difference(look: Look) -> bool:

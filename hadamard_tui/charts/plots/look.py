@@ -271,6 +271,25 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         )
 
     @cached_property
+    def beneath(self) -> Look | None:
+        """Look at the picture beneath, at the same place; its y-axis keeps the scale of its picture."""
+        if self.view.beneath is None:
+            return None
+        ghost, *pinned = (
+            None if run is None or run.view.beneath is None else run._replace(view=run.view.beneath)
+            for run in (self.ghost, *self.pinned)
+        )
+        return replace(
+            self,
+            view=self.view.beneath,
+            options=replace(self.options, y_log=None),
+            ghost=ghost,
+            pinned=[run for run in pinned if run is not None],
+            stored=(),
+            guesses={},
+        )
+
+    @cached_property
     def resolved(self) -> ChartOptions:
         """Chart options, with the picture's choice in place of None."""
         x_log, y_log = self.options.x_log, self.options.y_log

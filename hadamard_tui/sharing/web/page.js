@@ -45,7 +45,7 @@ for (const figure of document.querySelectorAll("figure")) {
   const [grown, ahead] = ["grown", "ahead"].map(name => svg.querySelector(`[id$="-${name}"] rect`));
   const playhead = svg.querySelector(".playhead"), width = svg.viewBox.baseVal.width;
   const places = [...new Set(data.curves.flatMap(curve => curve && curve.own ? curve.x : []))];
-  const read = share => {
+  figure.read = share => {
     const x = places.length ? places[nearest(places, share)] : at(share), here = shareOf(x);
     output.textContent = `${data.xName} = ${data.names[data.places.indexOf(x)] ?? digits(x)}`;
     playhead.setAttribute("transform", `translate(${left + share * (right - left)} 0)`);
@@ -57,13 +57,17 @@ for (const figure of document.querySelectorAll("figure")) {
       cells[number].textContent = isThere ? digits(curve.y[place]) : "–";
     });
   };
-  const scrub = share => {
+  figure.scrub = share => {
+    slider.value = share * slider.max;
     const x = share >= 1 ? width : left + share * (right - left);
     grown.setAttribute("width", x);
     ahead.setAttribute("x", x);
     ahead.setAttribute("width", width - x);
-    read(share);
+    figure.read(share);
   };
+  const stack = [...figure.parentElement.querySelectorAll("figure")]; // charts with the same x-axis
+  const read = share => stack.forEach(chart => chart.read(share));
+  const scrub = share => stack.forEach(chart => chart.scrub(share));
   const place = () => slider.value / slider.max;
   slider.addEventListener("input", () => scrub(place()));
   svg.addEventListener("pointermove", event => read(Math.min(Math.max(pointed(event)[0], 0), 1)));
@@ -72,11 +76,10 @@ for (const figure of document.querySelectorAll("figure")) {
     const start = performance.now(), length = 4000;
     const step = now => {
       const share = Math.min((now - start) / length, 1);
-      slider.value = share * slider.max;
       scrub(share);
       if (share < 1) requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
   });
-  scrub(place());
+  figure.scrub(place());
 }

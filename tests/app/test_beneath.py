@@ -1,0 +1,140 @@
+"""A picture with another one beneath it: two charts as one, on the same x-axis, in every output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from engine.core.parts import BadInput
+from engine.results.outcomes import judge
+from engine.results.results import Results
+from engine.results.views import view
+from engine.runtime.sweep_run import run_sweep
+from engine.spec import documents
+from engine.spec.reading import Raw
+from hadamard_tui.app import HadamardApp
+from hadamard_tui.charts.plots.look import ChartOptions, Look
+from hadamard_tui.editing.editable_experiment import EditableExperiment
+from hadamard_tui.headless.pictures import pictures
+from hadamard_tui.sharing.exporting import content, first_picture
+from hadamard_tui.sharing.web_page import web_page
+from hadamard_tui.state.state_file import KeptView
+from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
+
+from .conftest import WIDE, opened, until
+
+DOCUMENT: Raw = {
+    "title": "Loss and norm",
+    "problem": {"matrix": {"kind": "hadamard", "d": 8}, "target": "feature"},
+    "protocol": "one-pass",
+    "learners": [{"name": "GD", "architecture": "linear", "update": {"kind": "gd", "lr": "1/(2d)"}}],
+    "run": {"device": "cpu"},
+    "pictures": [
+        {"name": "loss", "title": "Upper", "x": "k", "measure": "loss", "beneath": "norm", "y_log": True},
+        {"name": "norm", "title": "Lower", "x": "k", "measure": "norm"},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def finished() -> Results:
+    return run_sweep(documents.sweep_of(DOCUMENT))
+
+
+def changed(**second: object) -> Raw:
+    first, lower = DOCUMENT["pictures"]
+    return {**DOCUMENT, "pictures": [first, {**lower, **second}]}
+
+
+@pytest.mark.parametrize(
+    ("document", "fault"),
+    [
+        (changed(name="other"), "no other picture 'norm'; the named ones are 'other'"),
+        (changed(beneath="loss"), "'norm' has a picture beneath it"),
+        (changed(x="step"), "'norm' has another x"),
+        (changed(x_log=True), "'norm' has another x_log"),
+        ({**DOCUMENT, "pictures": [{**DOCUMENT["pictures"][0], "beneath": "loss"}]}, "no other picture"),
+    ],
+)
+def test_a_picture_that_does_not_fit_beneath_is_refused(document: Raw, fault: str) -> None:
+    with pytest.raises(BadInput, match=r"pictures\[0\].beneath") as error:
+        documents.sweep_of(document)
+    assert fault in str(error.value)
+
+
+def test_the_view_beneath_is_that_of_the_other_picture(finished: Results) -> None:
+    upper, lower = finished.sweep.experiment.pictures
+    beneath = view(upper, finished).beneath
+    assert beneath is not None
+    assert beneath.picture == lower
+    np.testing.assert_allclose(beneath.curves[0].y, np.sqrt(np.arange(9) / 8), atol=1e-6)
+    assert view(lower, finished).beneath is None
+
+
+def test_the_look_beneath_shares_the_place_and_the_window_and_keeps_its_scale(finished: Results) -> None:
+    options = ChartOptions(y_log=True, window=(2.0, 8.0))
+    look = Look(view(finished.sweep.experiment.pictures[0], finished), place=4.0, options=options)
+    assert look.beneath is not None
+    assert (look.x, look.beneath.x) == (4.0, 4.0)
+    assert look.beneath.resolved.window == (2.0, 8.0)
+    assert (look.resolved.y_log, look.beneath.resolved.y_log) == (True, False)
+    assert look.beneath.beneath is None
+
+
+@pytest.mark.parametrize("suffix", ["svg", "cast", "html"])
+def test_a_file_has_both_charts_the_upper_one_first(suffix: str, finished: Results) -> None:
+    shown = first_picture(DOCUMENT, finished, judge(finished))
+    text = content(Path(f"chart.{suffix}"), shown, "").decode()
+    assert 0 <= text.index("Upper") < text.index("Lower")
+    if suffix == "cast":
+        header = json.loads(text.splitlines()[0])
+        assert header["height"] > 60
+    if suffix == "svg":
+        names = [element.get("id") for element in ElementTree.fromstring(text).iter() if element.get("id")]
+        assert len(names) == len({*names})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("suffix", "begin"), [("png", b"\x89PNG"), ("gif", b"GIF"), ("pdf", b"%PDF")])
+def test_other_files_have_twice_the_height_of_one_chart(suffix: str, begin: bytes, finished: Results) -> None:
+    shown = first_picture(DOCUMENT, finished, judge(finished))
+    assert content(Path(f"chart.{suffix}"), shown, "").startswith(begin)
+
+
+def test_a_shared_page_moves_both_charts_together(finished: Results) -> None:
+    page = web_page(finished, judge(finished), None, DOCUMENT).decode()
+    (stack,) = page.split('<div class="stack">')[1:]
+    assert stack.partition("</div>\n<h2>")[0].count("<figure>") == 2
+
+
+def test_run_prints_both_charts_before_the_numbers_of_the_first(finished: Results) -> None:
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    for part in pictures(finished, [], console):
+        console.print(part)
+    text = console.export_text()
+    assert text.count("Upper") == text.count("Lower") == 1
+    assert text.index("Upper") < text.index("Lower") < text.rindex("examples k"), "the table follows"
+
+
+@pytest.mark.set_up("empty")
+async def test_the_app_shows_two_charts_that_share_the_playhead() -> None:
+    app = HadamardApp(EditableExperiment(DOCUMENT, None), view=KeptView(setup_hidden=True, unlimited=True))
+    async with opened(app, WIDE) as pilot:
+        await pilot.press("r")
+        grid = app.laboratory.query_one(MultiplesView)
+
+        def titles() -> list[str]:
+            axes = [chart.shown[1] for chart in grid.charts if chart.display]
+            return [part.title for part in axes if part is not None]
+
+        await until(pilot, lambda: titles() == ["Upper", "Lower"])
+        upper, lower = (chart.region for chart in grid.charts)
+        assert upper.bottom <= lower.y, "one stands above the other"
+        await until(pilot, lambda: app.laboratory.session is not None and app.laboratory.session.over)
+        grid.charts[1].post_message(ChartView.Pointed(grid.charts[1], 4.0))
+        await until(pilot, lambda: [chart._playhead for chart in grid.charts] == [4.0, 4.0])
