@@ -24,6 +24,18 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 TORCH = re.search(r"^TORCH := torch==(\S+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
+CUDA = ("nvidia-", "cuda-", "triton")
+"""Beginnings of the names of the libraries of a CUDA build of torch."""
+
+PURE = "nvidia-ml-py"
+"""Package that asks the driver of GPUs; it is pure Python, and no build of torch needs it."""
+
+
+def of_cuda(name: str) -> bool:
+    """Whether a package is a library of a CUDA build of torch."""
+    return name.startswith(CUDA) and name != PURE
+
+
 def entries(file: Path) -> dict[str, tuple[str, list[str]]]:
     """Version and hashes by name."""
     lines = [line for line in file.read_text().replace("\\\n", "").splitlines() if not line.startswith("#")]
@@ -53,7 +65,7 @@ def required(wanted: Requirement, versions: dict[str, str]) -> dict[str, str]:
         needed = next_one.marker is None or any(
             next_one.marker.evaluate({"extra": extra}) for extra in extras
         )
-        if needed and not next_one.name.startswith(("nvidia-", "cuda-", "triton")):
+        if needed and not of_cuda(next_one.name):
             required(next_one, versions)
     return versions
 
@@ -108,7 +120,7 @@ def test_torch_is_pinned_without_hash_and_what_it_needs_is_known() -> None:
 @pytest.mark.parametrize("part", FILES)
 def test_no_pin_brings_the_libraries_of_one_build_of_torch(part: str) -> None:
     """They take several GB. A CPU build does not use them, and a CUDA build brings its own."""
-    assert not [name for name in entries(FILES[part]) if name.startswith(("nvidia-", "cuda-", "triton"))]
+    assert not [name for name in entries(FILES[part]) if of_cuda(name)]
 
 
 @pytest.mark.parametrize("name", ["numba", "matplotlib", "pyarrow", "textual-serve"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 from engine.core.journal import MAGIC
@@ -14,6 +16,7 @@ from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 from engine.spec.sweep import only
+from tests.soak import stores
 from tests.soak.keyboard import QUITTING, Keyboard, action_keys
 from tests.soak.long_runs import Sample, growth
 from tests.soak.sessions import FRAMES, innermost
@@ -115,3 +118,18 @@ def test_a_result_of_axes_is_whole_with_its_points_and_the_curves_of_its_picture
         assert torn(path)
     path.write_text(json.dumps(result)[:-1])
     assert torn(path)
+
+
+def test_a_ledger_of_a_store_names_runs_that_are_lost_or_cut(tmp_path: Path):
+    read, write = os.pipe()
+    stores._store_runs(tmp_path, range(3, 6), write)
+    acknowledged = np.frombuffer(os.read(read, 100), np.uint32).tolist()
+    os.close(read)
+    os.close(write)
+    assert acknowledged == [3, 4, 5]
+    assert stores.Ledger(tmp_path).losses(acknowledged, Random(0)) == []
+    assert stores.Ledger(tmp_path).losses([*acknowledged, 6], Random(0)) == ["the run with seed 6 is lost"]
+    paths = {run.document["run"]["seed"]: Path(run.path) for run in Store(tmp_path).runs(details=True)}
+    paths[4].write_bytes(paths[4].read_bytes()[:-20])
+    (tmp_path / "index.sqlite").unlink()
+    assert stores.Ledger(tmp_path).losses([4], Random(0)) == ["the run with seed 4 is lost"]

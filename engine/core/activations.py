@@ -1,4 +1,4 @@
-"""Transfer functions of units, by the names that torch gives them."""
+"""Transfer functions σ of hidden units and their derivatives, by the names that torch uses."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ TABLE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "tanh": lambda z: torch.tanh(z),
     "erf": lambda z: torch.erf(z),
 }
-"""σ by name, with torch's defaults: leaky_relu has slope 0.01 below 0, gelu is the exact one.
+"""σ by name, with torch's defaults: leaky_relu has slope 0.01 below 0, and gelu is exact.
 
-sqrt2_relu is √2 relu, which keeps the mean square of Gaussian signals.
+sqrt2_relu is √2 relu: the mean square of its outputs equals that of its Gaussian inputs.
 """
 
 LINEAR = 20.0
 """Signal z above which torch's softplus returns z itself."""
 
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
-"""Constants of Klambauer et al. 2017, in the digits of torch."""
+"""Constants of Klambauer et al. 2017, with as many digits as in torch."""
 
 SLOPES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "identity": lambda z, a: torch.ones_like(z),
@@ -53,14 +53,16 @@ SLOPES: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "tanh": lambda z, a: 1 - a.square(),
     "erf": lambda z, a: 2 / math.pi**0.5 * torch.exp(-z.square()),
 }
-"""σ′ by name, as a function of z and a = σ(z); at a kink, torch's value."""
+"""σ′ by name, as a function of z and a = σ(z). At a kink, σ′ has the value that torch uses."""
 
 SENT_BACK: dict[str, Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "relu": lambda sent, z, a: torch.ops.aten.threshold_backward(sent, a, 0),
     "softplus": lambda sent, z, a: torch.ops.aten.softplus_backward(sent, z, 1, LINEAR),
 }
-"""Gradient times σ′ as a function of the gradient, z and a = σ(z), for functions that torch computes in one
-pass."""
+"""Gradient times σ′(z), as a function of the gradient, z and a = σ(z).
+
+It has the transfer functions for which torch computes this product in one pass over the memory.
+"""
 
 
 def _density(z: torch.Tensor) -> torch.Tensor:
@@ -76,13 +78,16 @@ def _mish_slope(z: torch.Tensor) -> torch.Tensor:
 
 
 KINKED = ("relu", "sqrt2_relu", "leaky_relu", "selu")
-"""Functions with a kink at 0. Zero weights give signals 0, which stay 0 on orthogonal instances."""
+"""Transfer functions with a kink at 0. With zero weights, all inputs z of the units are at the kink.
+
+On orthogonal instances, z stays 0 for every instance that is not seen yet.
+"""
 
 BENT = ("relu", "sqrt2_relu", "leaky_relu")
-"""Functions that are linear above 0 and below 0, with two slopes."""
+"""Transfer functions that are linear above 0 and linear below 0, with different slopes."""
 
 GENTLE = ("sigmoid", "softplus", "tanh")
-"""Functions with |σ′| ≤ 1 and |σ″| ≤ 1 everywhere."""
+"""Transfer functions with |σ′| ≤ 1 and |σ″| ≤ 1 everywhere."""
 
 if TYPE_CHECKING:
     Name = str
@@ -93,17 +98,17 @@ Activation = Annotated[Name, Meta(title="activation", description="transfer func
 
 
 def transfer(activation: str, signal: torch.Tensor) -> torch.Tensor:
-    """Return σ of every number of `signal`, for the σ of this name."""
+    """Return σ(z) of every z in `signal`, for the σ with the name `activation`."""
     return TABLE[activation](signal)
 
 
 def slope(activation: str, signal: torch.Tensor) -> torch.Tensor:
-    """Return σ′ at every number of `signal`; at a kink, torch's value."""
+    """Return σ′(z) of every z in `signal`. At a kink, σ′ has the value that torch uses."""
     return with_slope(activation, signal)[1]
 
 
 def with_slope(activation: str, signal: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return σ and σ′ at every number of `signal`."""
+    """Return σ(z) and σ′(z) of every z in `signal`."""
     outputs = transfer(activation, signal)
     return outputs, SLOPES[activation](signal, outputs)
 

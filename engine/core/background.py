@@ -1,4 +1,4 @@
-"""Work in a thread of its own, so that a caller can watch, interrupt or stop it."""
+"""Work in a separate thread, so that the caller can watch, interrupt or stop it."""
 
 from __future__ import annotations
 
@@ -10,31 +10,35 @@ T = TypeVar("T")
 
 
 class BackgroundWork(Generic[T]):
-    """Work that begins at once. Python's main thread stays free, so that Ctrl-C works at once.
+    """Work that starts in a separate thread when the object is created.
 
-    A subclass computes the outcome in `_compute`, and ends early once `_stopped` is set.
+    Python's main thread stays free, so that it responds to Ctrl-C at once. A subclass computes the result in
+    `_compute`, which must end early once `_stopped` is set.
     """
 
     def __init__(self, name: str) -> None:
-        """Begin the work in a thread with a name; the attributes of a subclass come before."""
+        """Start the work in a thread called `name`.
+
+        A subclass must set its attributes before it calls this method.
+        """
         self._stopped = threading.Event()
         self._outcome: Future[T] = Future()
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the end up to `seconds`, or without a limit, and return whether it has come."""
+        """Wait until the work ends, for at most `seconds` if given. Return whether it has ended."""
         return bool(wait([self._outcome], seconds).done)
 
     def stop(self) -> None:
-        """End the work after its present piece."""
+        """Ask the work to end as soon as it next checks `_stopped`."""
         self._stopped.set()
 
     def finish(self) -> T:
-        """Wait for the end, and return the outcome. Raises: whatever the work raises."""
+        """Wait until the work ends, and return its result. Raises: any exception that the work raises."""
         return self._outcome.result()
 
     def _compute(self) -> T:
-        """Return the outcome."""
+        """Do the work and return its result."""
         raise NotImplementedError
 
     def _work(self) -> None:

@@ -1,6 +1,7 @@
-"""The catalogue of all parts: every file in the folder of a family is a member of that family.
+"""The catalogue of all parts, by family, such as update rules, losses or targets.
 
-Parts from outside are members of the family whose base they derive from.
+The members of a family are the parts that the files in its folder define. A part from outside belongs to the
+family whose base class it derives from.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ FOLDERS = {
 
 @cache
 def members(family: str) -> dict[str, type[Part]]:
-    """Return the members of a family by kind, in alphabetical order.
+    """Return the members of a family by kind, which is the name in presets, in alphabetical order.
 
-    Raises: KeyError for a family that is not in FOLDERS; ValueError if two members claim the same kind;
-        BadInput if a part from outside does, or cannot be loaded.
+    Raises: KeyError for a family that is not in FOLDERS; ValueError if two members have the same kind;
+        BadInput if a part from outside has the kind of another member, or cannot be loaded.
     """
     package = importlib.import_module(FOLDERS[family])
     members_by_kind: dict[str, type[Part]] = {}
@@ -58,16 +59,16 @@ def members(family: str) -> dict[str, type[Part]]:
 
 
 def _members_in(module: ModuleType) -> Iterator[tuple[str, type[Part]]]:
-    """Yield the members that a module defines, with their kinds."""
+    """Yield the kind and the class of every part that a module defines."""
     for member in classes_in(module):
         if issubclass(member, Part) and is_member(member):
             yield kind_of(member), member
 
 
 def find(family: str, kind: str) -> type[Part] | None:
-    """Return the member of one family that is called `kind`, or None.
+    """Return the member of a family that is called `kind`, or None if the family has no such member.
 
-    If a file has this name and defines the member, no other file of the family is imported.
+    If a file of this name defines the member, no other file of the family is imported.
     """
     package = FOLDERS[family]
     if kind in file_names(package):
@@ -79,7 +80,7 @@ def find(family: str, kind: str) -> type[Part] | None:
 
 @cache
 def file_names(package: str) -> tuple[str, ...]:
-    """Return the names of the files in a package, as presets spell them, without importing them."""
+    """Return the names of the modules in a package, with hyphens as in presets, without importing them."""
     package_spec = importlib.util.find_spec(package)
     assert package_spec is not None, f"{package} is a package"
     files = pkgutil.iter_modules(package_spec.submodule_search_locations)
@@ -91,25 +92,28 @@ if TYPE_CHECKING:
     MemberOf = Annotated[T, None]
     ChoiceOf = Annotated[T, None]
 else:
-    # Annotations of Structs are text that msgspec evaluates when a class is first used, so that parts from
-    # outside may be loaded after the class is defined.
+    # msgspec evaluates the annotations of a Struct when the class is first used. So parts from outside may
+    # be loaded after the class is defined.
 
     class MemberOf:
-        """Type of a field for a part: `MemberOf[Update]` is the tagged union of all update rules."""
+        """Type of a field that holds a part: `MemberOf[Update]` is the tagged union of all update rules."""
 
         def __class_getitem__(cls, base: type[Part]) -> Any:
             family = next(name for name, folder in FOLDERS.items() if folder == base.__module__)
             return Union[tuple(members(family).values())]  # noqa: UP007 - known at run time only
 
     class ChoiceOf:
-        """Type of a field for a word: `ChoiceOf[words]` allows the words that `words()` returns."""
+        """Type of a field that holds a word: `ChoiceOf[words]` allows the words that `words()` returns."""
 
         def __class_getitem__(cls, words: Callable[[], Iterable[str]]) -> Any:
             return Literal[tuple(words())]
 
 
 def defaults(family: str) -> tuple[Any, ...]:
-    """Return every member of a family with its defaults, in alphabetical order; all fields need defaults."""
+    """Return an instance of every member of a family, in alphabetical order, with all fields at defaults.
+
+    The members must not have fields without defaults.
+    """
     return _by_default(tuple(members(family).values()))
 
 
@@ -119,5 +123,5 @@ def _by_default(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
 
 
 def make(family: str, kind: str, **fields: object) -> Any:
-    """Return the member of `family` called `kind`, checked as if it came from a preset."""
+    """Return an instance of the member of `family` called `kind`; check its fields as those of a preset."""
     return msgspec.convert({"kind": kind, **fields}, members(family)[kind])

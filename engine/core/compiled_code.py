@@ -1,8 +1,9 @@
 """Compiled code on disk: whether it exists, and a separate process that compiles it.
 
-Compiling a loop takes seconds, once per machine, and holds Python's lock. So a separate process does it,
-while this process continues without the code. numba stores compiled code beside the sources, or in the user's
-cache folder if the sources' folder cannot be written. A note lists the files of each kind of code.
+Compiling a loop takes seconds, once per machine, and holds Python's global lock. So a separate process
+compiles, while this process continues without the compiled code. numba stores compiled code beside the
+sources, or in the user's cache folder if the sources' folder is not writable. For each kind of code, a small
+JSON file, the note, lists the compiled files.
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ class CompiledCode(NamedTuple):
     """The code that numba compiles for one kind of learner."""
 
     name: str
-    """Name of the note about this code."""
+    """File name of the note about this code, without its suffix."""
     sources: tuple[Path, ...]
-    """Source files."""
+    """Source files of the code."""
 
     @property
     def is_there(self) -> bool:
-        """Whether no other process needs to compile the code first.
+        """Whether this process can use the code without waiting for another process to compile it.
 
-        This is so if the code is compiled already, or if no process can store it for others.
+        This holds if the code is compiled already. It also holds if compiled code cannot be stored, because
+        then each process must compile it itself.
         """
         if (process := _started.get(self)) is not None and process.poll() is None:
             return False
@@ -47,9 +49,9 @@ class CompiledCode(NamedTuple):
         return not any(_writable(note.parent) for note in notes) or any(map(self._is_true, notes))
 
     def make(self, module: str, *words: str) -> None:
-        """Start `python -m module words…`, which compiles the code and notes its files; once per process.
+        """Start `python -m module words…`, which compiles the code and writes the note about it.
 
-        If this process ends first, the compiler continues for some seconds.
+        It starts at most once. If this process ends first, the compiler continues for some seconds.
         """
         if self not in _started and not self.is_there:
             with suppress(OSError):
@@ -63,12 +65,15 @@ class CompiledCode(NamedTuple):
                 )
 
     def wait(self) -> None:
-        """Wait for the compiling process, if this process has started one."""
+        """Wait until the compiling process ends, if this process has started one."""
         if self in _started:
             _started[self].wait()
 
     def note(self, *cached: Path) -> None:
-        """Write a note that the code is in these files, if they exist and a note can be written."""
+        """Write a note that the compiled code is in the files `cached`.
+
+        Write nothing if a file is missing, or if an up-to-date note exists.
+        """
         if self in _noted:
             return
         _noted.add(self)
@@ -82,7 +87,7 @@ class CompiledCode(NamedTuple):
                 return
 
     def _notes(self) -> Iterator[Path]:
-        """Return the possible paths of the note: beside Python's bytecode, and in the user's cache folder."""
+        """Yield the possible paths of the note: beside Python's bytecode, and in the user's cache folder."""
         from platformdirs import user_cache_path
 
         yield self.sources[0].parent / "__pycache__" / f"{self.name}.json"
@@ -97,7 +102,7 @@ class CompiledCode(NamedTuple):
             return False
 
     def _stamp(self) -> str:
-        """Return a digest of its dependencies: sources, compiler, settings and processor."""
+        """Return a digest of what the code depends on: sources, compiler, settings and processor."""
         files = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in self.sources]
         settings = sorted(
             (variable, value) for variable, value in os.environ.items() if variable.startswith("NUMBA_")
@@ -106,10 +111,10 @@ class CompiledCode(NamedTuple):
 
 
 _started: dict[CompiledCode, subprocess.Popen[bytes]] = {}
-"""Processes that this process has started."""
+"""Compiling processes that this process has started, by the code that they compile."""
 
 _noted: set[CompiledCode] = set()
-"""Code that needs no further note."""
+"""Code for which this process has called `note` already."""
 
 
 def _writable(folder: Path) -> bool:
@@ -121,7 +126,10 @@ def _writable(folder: Path) -> bool:
 
 @cache
 def _machine() -> tuple[str, ...]:
-    """Return the compiler and the processor, whose features determine the compiled code."""
+    """Return the versions of the compiler and of Python, and the features of the processor.
+
+    The compiled code depends on all of them.
+    """
     features: list[str] = []
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

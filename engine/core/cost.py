@@ -1,4 +1,4 @@
-"""Costs of predictions and their slopes: a loss, or a loss derived from another one."""
+"""Losses as training and measuring use them: the interface, and losses derived from other losses."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from numpy.typing import NDArray
 from engine.core.lazy import torch
 
 DIVERGED = 1e6
-"""Multiple of its initial loss, or of 1 if that is larger, above which a replica has diverged."""
+"""A replica has diverged if its loss exceeds this multiple of its initial loss, or of 1 if that is larger."""
 
 PIECE = 1024
-"""Maximum number of terms of a sum in float32; these sums are then added in float64."""
+"""Maximum number of terms that are summed in float32. Longer sums are sums of such pieces in float64."""
 
 
 def divergence_limit(start: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the losses [R] above which replicas with the losses `start` [R] have diverged.
 
-    A loss far below 1 at the start is no scale: by chance a prediction may be next to its label, and the loss
-    of a catapult then rises by more than DIVERGED before it falls. Source: theory/conventions#diagnostics.
+    An initial loss far below 1 gives no scale, because a prediction may be close to its label by chance. If
+    the loss then rises and falls again, as in the catapult phase, it may rise by more than the factor
+    DIVERGED. Source: theory/conventions#diagnostics.
     """
     return DIVERGED * np.maximum(start, 1.0)
 
@@ -38,11 +39,11 @@ class Cost(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether a value has the same bits at every position in a tensor."""
+        """Whether the computed value has the same bits at every position in a tensor."""
 
     @property
     def coupled(self) -> int:
-        """Number of adjacent predictions that a value depends on."""
+        """Number of adjacent predictions in the batch on which one value depends."""
 
     def value(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Return L(ŷ, y), elementwise."""
@@ -91,9 +92,9 @@ class Derived:
 
 
 class Logarithm(Derived):
-    """A loss L with the slopes of the logarithm of its average over the rows, ∇ ln L = ∇L/L.
+    """A loss L whose training gradients are those of ln L: ∇ ln L = ∇L/L, with L averaged over the rows.
 
-    Values and measures do not change; only the gradients of training differ.
+    Values and measures are those of L.
     """
 
     def slope(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -101,10 +102,10 @@ class Logarithm(Derived):
 
 
 class Clipped(Derived):
-    """A loss whose value and slope are those of predictions clipped to [0, `largest`].
+    """A loss that clips predictions to [0, `largest`] before it computes value and slope.
 
-    The slope is that of the loss at the clipped prediction, as in the algorithms of AW20. It is not the
-    derivative of the clipped loss, which is flat outside.
+    The slope is ∂L/∂ŷ at the clipped prediction, as in the algorithms of AW20. It is not the derivative of
+    the clipped loss, which is 0 for predictions outside the interval.
     """
 
     def __init__(self, loss: Cost, largest: float) -> None:
@@ -122,9 +123,9 @@ class Clipped(Derived):
 
 
 class Joint(Derived):
-    """A joint loss of all m predictions of an instance, for a batch of predictions […, B, n].
+    """A loss of all m predictions of an instance together, for a batch of predictions […, B, n].
 
-    The m targets of a replica and variant are adjacent in the batch.
+    The m targets of each replica and variant are adjacent in the batch.
     """
 
     def __init__(self, loss: Cost, targets: int) -> None:
@@ -148,31 +149,34 @@ class Joint(Derived):
 
 
 def root_of_curvature(cost: Cost, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return √L''(ŷ, y) of every prediction, for a loss of single predictions; 0 where it is not convex.
+    """Return √L''(ŷ, y) of every prediction, and 0 where L'' is negative.
 
-    torch differentiates the value twice.
+    Each value of the loss must depend on one prediction only. torch differentiates the value twice.
     """
     leaf = predictions.detach().requires_grad_()
     with torch.enable_grad():
         (slopes,) = torch.autograd.grad(cost.value(leaf, labels).sum(), leaf, create_graph=True)
-        if not slopes.requires_grad:  # it is straight
+        if not slopes.requires_grad:  # the loss is linear
             return torch.zeros_like(predictions)
         (curvature,) = torch.autograd.grad(slopes.sum(), leaf)
     return curvature.clamp(min=0.0).sqrt()
 
 
 def relative(slopes: torch.Tensor, averages: torch.Tensor) -> torch.Tensor:
-    """Return slopes […, n] divided by averages […] of the loss."""
+    """Return `slopes` […, n], divided by the average losses `averages` […]."""
     return slopes / averages[..., None].to(slopes.dtype)
 
 
 def by_instance(tensor: torch.Tensor, targets: int) -> torch.Tensor:
-    """Return a tensor […, B, n] as […, B/m, m, n] for m targets, which are adjacent in the batch."""
+    """Return a tensor […, B, n] with the shape […, B/m, m, n], for m targets adjacent in the batch."""
     return tensor.reshape(*tensor.shape[:-2], -1, targets, tensor.shape[-1])
 
 
 def square_lengths(vectors: torch.Tensor) -> torch.Tensor:
-    """Return ‖v‖² of vectors […, d] in float64, from sums in their dtype over at most PIECE entries."""
+    """Return ‖v‖² of vectors […, d] in float64.
+
+    The squares of at most PIECE entries are summed in the vectors' dtype, and the sums are added in float64.
+    """
     in_pieces = vectors.shape[-1] // PIECE * PIECE
     if not in_pieces:
         return _squared(torch.linalg.vector_norm(vectors, dim=-1))

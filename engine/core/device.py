@@ -10,7 +10,9 @@ from engine.core.parts import BadInput
 
 
 def resolve(device: str) -> str:
-    """Return the device that a run uses: `auto` is the first CUDA device if there is one, else the CPU.
+    """Return the device that a run uses.
+
+    `auto` means the first CUDA device, or the CPU if there is no CUDA device.
 
     Raises: BadInput for an unavailable device; the message lists the available devices.
     """
@@ -25,7 +27,7 @@ def resolve(device: str) -> str:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Compute with this number of threads inside the block; None does not change the number."""
+    """Make torch compute with `count` threads inside the block; None does not change the number."""
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(count)
@@ -36,5 +38,5 @@ def threads(count: int | None) -> Iterator[None]:
 
 
 def describe(device: str) -> str:
-    """Return the device with the name of its card, for display."""
+    """Return the name of a device for display; for a CUDA device, add the model of the card."""
     return device if device == "cpu" else f"{device} ({torch.cuda.get_device_name(device)})"

@@ -1,7 +1,7 @@
 """Arithmetic as papers write it: `1/(2d)`, `d/2`, `sqrt(n)`. Expressions can only compute numbers.
 
 `number`, `symbol` and `written` print values and expressions: η·step for `eta*step`, √n for `sqrt(n)`.
-`fill` puts the values of expressions into texts: "after {2*steps} steps".
+`fill` replaces expressions in a text by their values: "after {2*steps} steps".
 """
 
 from __future__ import annotations
@@ -21,27 +21,35 @@ LONGEST = 200
 """Maximum number of characters in an expression."""
 
 DEEPEST = 30
-"""Maximum nesting of parentheses, signs and exponents; the parser recurses at each level."""
+"""Maximum nesting of parentheses, signs and exponents, because the parser recurses at each level."""
 
 MOST_BITS = 4096
-"""Maximum bits of the numerator and denominator of an exact number; floats have a far smaller range."""
+"""Maximum number of bits of the numerator or denominator of an exact number.
+
+The range of floats is far smaller.
+"""
 
 LARGEST_EXPONENT = 400
-"""Maximum decimal exponent of exact literals; beyond it, neither a float nor its reciprocal exists."""
+"""Maximum decimal exponent of exact literals.
+
+Beyond it, a number or its reciprocal is outside the range of floats.
+"""
 
 DECIMAL_DIGITS = 15
-"""Number of digits up to which a float stands for the decimal number as written; all such numbers have
-different floats."""
+"""Maximum number of digits of a decimal number that its float determines.
+
+Up to this number of digits, different decimal numbers have different floats.
+"""
 
 SIMPLE = 10**6
-"""Largest denominator of a fraction for which a float with more digits can stand."""
+"""Largest denominator of a fraction that a float with more than DECIMAL_DIGITS digits is read as."""
 
 Number = Fraction | float
-"""An exact number, or a float once an operation was not rational."""
+"""Value of an expression: a fraction while all operations are rational, else a float."""
 
 
 def _log2(value: Number) -> Number:
-    """Return log₂, exact for powers of 2."""
+    """Return log₂ of `value`, exactly for powers of 2."""
     if isinstance(value, Fraction) and value > 0 and 1 in (value.numerator, value.denominator):
         larger = value.numerator * value.denominator
         if larger & (larger - 1) == 0:
@@ -51,7 +59,7 @@ def _log2(value: Number) -> Number:
 
 
 def _sqrt(value: Number) -> Number:
-    """Return √, exact for squares of fractions."""
+    """Return the square root of `value`, exactly for squares of fractions."""
     if isinstance(value, Fraction) and value >= 0:
         root = Fraction(math.isqrt(value.numerator), math.isqrt(value.denominator))
         if root * root == value:
@@ -69,15 +77,15 @@ FUNCTIONS: dict[str, Callable[[Number], Number]] = {
 """Functions of expressions; log is the natural logarithm."""
 
 CONSTANTS = {"pi": math.pi, "π": math.pi}
-"""Names with the same meaning everywhere."""
+"""Names that have a fixed value in every expression."""
 
 OF_X: dict[str, Callable[[Any], Any]] = {
     name: getattr(np, name) for name in (*FUNCTIONS, "sin", "cos", "exp", "abs")
 }
-"""Functions in expressions of x: those of FUNCTIONS, and more."""
+"""Functions in expressions of x: those of FUNCTIONS, and sin, cos, exp and abs."""
 
 OF_ARRAYS: dict[str, Callable[[Any], Any]] = {name: getattr(np, name) for name in FUNCTIONS}
-"""The functions of FUNCTIONS, for arrays."""
+"""The functions of FUNCTIONS, which here apply to every entry of an array."""
 
 _SIGNS = str.maketrans({"−": "-", "·": "*", "×": "*"})
 _TOKEN = re.compile(
@@ -99,24 +107,24 @@ _RELATION: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class BadExpression(ValueError):
-    """A text is not an expression, or has no value. The message is the reason, on one line."""
+    """A text is not an expression, or the expression has no value. The message is the reason, on one line."""
 
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
-    """Return the value of an expression by `exact`, rounded once. Raises: BadExpression."""
+    """Compute an expression exactly by `exact`, and return its value as a float. Raises: BadExpression."""
     return float(exact(text, names))
 
 
 def exact(text: str, names: Mapping[str, float]) -> Number:
-    """Return the value of an expression in numbers and names, exact while all operations are rational.
+    """Return the value of an expression with numbers and names, exactly while all operations are rational.
 
-    Literals and values of names stand for the decimal numbers that print them: 2.49 is 249/100. Roots of
-    squares and logarithms of powers of 2 are exact, too. Other functions, powers with fractional exponents,
+    Numbers in the text and values of names are read as decimal numbers: 2.49 is 249/100. Roots of squares and
+    logarithms of powers of 2 are exact, too. Results of other functions, powers with fractional exponents,
     and numbers of more than MOST_BITS are floats.
 
-    It may contain π (or pi), + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and products without
-    a sign, as in 2d or 3(n − 1). ^ binds most tightly, and from the right. A product without a sign after /
-    or ^ is ambiguous, as in 1/2d, and is refused.
+    An expression may contain π (or pi), + − * / ^ (or **), parentheses, the functions of FUNCTIONS, and
+    products without a sign, as in 2d or 3(n − 1). ^ has the highest precedence and is right-associative. A
+    product without a sign after / or ^, as in 1/2d, is ambiguous and is refused.
 
     Raises: BadExpression, also if there is no finite real value.
     """
@@ -131,7 +139,7 @@ def exact(text: str, names: Mapping[str, float]) -> Number:
 
 
 def _rational(value: float) -> Number:
-    """Return the value of a name as an exact number."""
+    """Return the value of a name as an exact number, or unchanged if it is not finite."""
     if isinstance(value, Fraction) or not math.isfinite(value):
         return value
     if value == int(value):
@@ -139,14 +147,14 @@ def _rational(value: float) -> Number:
     written = Fraction(repr(float(value)))
     if float(f"{value:.{DECIMAL_DIGITS}g}") == value:
         return written
-    # A float such as 0.1/3 has more than 15 digits, but is the nearest to a fraction with a small
+    # A float such as 0.1/3 has more than 15 digits, but it is the float nearest to a fraction with a small
     # denominator.
     simple = Fraction(value).limit_denominator(SIMPLE)
     return simple if float(simple) == value else written
 
 
 def _literal(text: str) -> Number:
-    """Return the number that a literal stands for."""
+    """Return the value of a literal, exactly unless its exponent is too large."""
     if text.isdecimal():
         return Fraction(int(text))
     _, _, exponent = text.lower().partition("e")
@@ -155,7 +163,7 @@ def _literal(text: str) -> Number:
 
 
 def _bounded(value: Any) -> Any:
-    """Return a number, converted to a float if it is exact and has too many bits."""
+    """Return a number; convert an exact number with more than MOST_BITS bits to a float."""
     if isinstance(value, Fraction):
         longest = max(value.numerator.bit_length(), value.denominator.bit_length())
         return value if longest <= MOST_BITS else float(value)
@@ -163,7 +171,10 @@ def _bounded(value: Any) -> Any:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Return a power; it is exact if both are exact, the exponent is an integer, and the result is short."""
+    """Return base^exponent.
+
+    It is exact if base and exponent are exact, the exponent is an integer, and the result is not too long.
+    """
     if isinstance(base, Fraction) and isinstance(exponent, Fraction):
         bits = max(base.numerator.bit_length(), base.denominator.bit_length()) * abs(exponent)
         if exponent.denominator == 1 and bits <= MOST_BITS:
@@ -175,9 +186,11 @@ def _power(base: Any, exponent: Any) -> Any:
 
 
 def tabulated(text: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values of an expression of x, shaped like `x`; it may also use sin, cos, exp and abs.
+    """Return the values of an expression at every entry of `x`, shaped like `x`.
 
-    Raises: BadExpression, also if some x has no finite real value.
+    The expression may also use sin, cos, exp and abs.
+
+    Raises: BadExpression, also if the value at some x is not finite and real.
     """
     with np.errstate(all="ignore"):
         values: NDArray[np.float64] = np.array(np.broadcast_to(_parsed(text, {"x": x}, OF_X), x.shape))
@@ -193,7 +206,10 @@ def _parsed(
     valued: Callable[[Any], Any] = lambda value: value,
     literal: Callable[[str], Any] = float,
 ) -> Any:
-    """Return the value of a text; `valued` and `literal` convert values of names and literals to numbers."""
+    """Return the value of an expression.
+
+    `valued` converts the values of names to numbers, and `literal` converts the texts of literals to numbers.
+    """
     if len(text) > LONGEST:
         raise BadExpression(f"an expression has at most {LONGEST} characters")
     try:
@@ -205,24 +221,26 @@ def _parsed(
 
 
 def names_in(text: str) -> set[str]:
-    """Return the names that an expression uses, without functions. Raises: BadExpression."""
+    """Return the names that an expression uses, without functions and constants. Raises: BadExpression."""
     return {token for kind, token in tokens(text) if kind == "name"} - FUNCTIONS.keys() - CONSTANTS.keys()
 
 
 def with_name(text: str, name: str, other: str) -> str:
-    """Return an expression or a condition with a name replaced by `other`."""
+    """Return an expression or a condition with every occurrence of `name` replaced by `other`."""
     return _TOKEN.sub(
         lambda match: match[0].replace(name, other) if match["name"] == name else match[0], text
     )
 
 
 def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -> float | NDArray[np.float64]:
-    """Return the value of an expression whose names may be arrays, entry by entry; NaN without a value.
+    """Return the value of an expression whose names may be arrays, computed entry by entry.
+
+    Entries without a finite value are NaN.
 
     Raises: BadExpression for a text that is not an expression, and for unknown names.
     """
-    # Only the names used: converting every clock and index for each picture would cost more than the
-    # expression.
+    # Select the names that the expression uses: converting every clock and index for each picture would take
+    # longer than computing the expression.
     used = {name: names[name] for name in names_in(text) if name in names}
     arrays = {name: value for name, value in used.items() if isinstance(value, np.ndarray)}
     if not arrays:
@@ -236,12 +254,12 @@ def evaluate_each(text: str, names: Mapping[str, float | NDArray[np.float64]]) -
 
 
 def holds(condition: str, names: Mapping[str, float]) -> bool:
-    """Return whether comparisons of expressions hold, such as `size <= 128`, joined by `and` and `or`.
+    """Return whether a condition holds: comparisons such as `size <= 128`, joined by `and` and `or`.
 
-    `and` binds more tightly. All comparisons are evaluated, so that errors are always reported. Raises:
+    `and` has precedence over `or`. All comparisons are evaluated, so that errors are always reported. Raises:
     BadExpression.
     """
-    # `or` first: it binds less, so that `and` groups within each alternative.
+    # Split at `or` first: it has lower precedence, so that `and` joins comparisons within each alternative.
     alternatives = [re.split(r"\band\b", joined) for joined in re.split(r"\bor\b", condition)]
     truths = [[_compared(comparison, names) for comparison in comparisons] for comparisons in alternatives]
     return any(map(all, truths))
@@ -255,13 +273,13 @@ def _compared(comparison: str, names: Mapping[str, float]) -> bool:
 
 
 def names_in_condition(condition: str) -> set[str]:
-    """Return the names that comparisons of expressions use. Raises: BadExpression."""
+    """Return the names that a condition uses. Raises: BadExpression."""
     sides = re.split(r"\b(?:and|or)\b|[<>=!]+", condition.translate(_RELATIONS))
     return set().union(*map(names_in, sides))
 
 
 def tokens(text: str) -> list[tuple[str, str]]:
-    """Return kind and text of every token; the last token is the end. Raises: BadExpression."""
+    """Return the kind and the text of every token. The last kind is "end". Raises: BadExpression."""
     tokens_read, place, text = [], 0, text.translate(_SIGNS).rstrip()
     while place < len(text):
         match = _TOKEN.match(text, place)
@@ -273,12 +291,15 @@ def tokens(text: str) -> list[tuple[str, str]]:
 
 
 def _finite(value: Any) -> Any:
-    """Return the number if it is not too long, or an array with NaN in place of infinite numbers."""
+    """Return a number that `_bounded` has limited, or an array with NaN in place of infinite entries."""
     return np.where(np.isfinite(value), value, np.nan) if isinstance(value, np.ndarray) else _bounded(value)
 
 
 class _Parser:
-    """Parser that reads tokens from left to right and computes with numbers or arrays at once."""
+    """Parser that reads tokens from left to right, and computes the value while it reads.
+
+    Values may be numbers or arrays.
+    """
 
     def __init__(
         self,
@@ -293,7 +314,7 @@ class _Parser:
         self._place = self._depth = 0
 
     def parse(self) -> Any:
-        """Return the value of all tokens."""
+        """Return the value of the expression."""
         value = _finite(self._sum())
         if self._tokens[self._place][0] != "end":
             raise self._unexpected()
@@ -320,7 +341,10 @@ class _Parser:
                 return value
 
     def _signed(self) -> tuple[Any, bool]:
-        """Return a factor, and whether it ends in an exponent: a product without a sign is then ambiguous."""
+        """Return a factor, and whether it ends in an exponent.
+
+        If it does, a product without a sign that follows is ambiguous.
+        """
         if self._take("-"):
             with self._deeper():
                 value, power = self._signed()
@@ -366,7 +390,7 @@ class _Parser:
         return self._valued(self._names[name])
 
     def _rest(self) -> Any:
-        """Return the value up to the closing parenthesis, after an opening one."""
+        """Return the value of the tokens up to the closing parenthesis; the opening one is already read."""
         with self._deeper():
             value = self._sum()
         if not self._take(")"):
@@ -398,21 +422,21 @@ GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "eta": "η", "theta": "θ", "lam": "λ",
     "mu": "μ", "nu": "ν", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "chi": "χ", "pi": "π",
 }  # fmt: skip
-"""Greek letters by their names."""
+"""Greek letters by their names in expressions."""
 
 _BARE = re.compile(r"√\((\w+)\)")
-"""Pattern of the root of a single name or number, which needs no parentheses."""
+"""Pattern of a root of a single name or number. Such a root is printed without parentheses."""
 
 WHOLE = 1e7
-"""Integers below this are written with all their digits."""
+"""Numbers of at least this size are printed with a power of ten. Smaller integers are printed in full."""
 
 _PRINTED_SIGNS = {"*": "·", "**": "^", "+": " + ", "-": " − ", "sqrt": "√"}
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return a number with this many digits.
+    """Return a number as text, with `digits` significant digits.
 
-    Below WHOLE, it has no power of ten, and integers have all digits.
+    Below WHOLE, large numbers have no power of ten, and integers have all their digits.
     """
     if not abs(value) < WHOLE:
         return f"{value:.{digits}g}"
@@ -421,17 +445,20 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def briefer(name: str, formula: str) -> str:
-    """Return the formula if it is shorter than the name, else the name."""
+    """Return the formula if it is shorter than the name and not empty, else the name."""
     return formula if 0 < len(formula) < len(name) else name
 
 
 def symbol(name: str, words: Mapping[str, str]) -> str:
-    """Return the symbol for a name: its words, a Greek letter, or the name itself."""
+    """Return how a name is printed: as `words` says, as a Greek letter, or as the name itself."""
     return words.get(name) or GREEK.get(name) or name.replace("_", " ")
 
 
 def written(expression: str, words: Mapping[str, str]) -> str:
-    """Return an expression with words for its names, Greek letters, · and √. Raises: BadExpression."""
+    """Return an expression as printed: names as by `symbol`, · for * and √ for sqrt.
+
+    Raises: BadExpression.
+    """
     symbols = [
         (kind, symbol(token, words) if kind == "name" else token) for kind, token in tokens(expression)
     ]
@@ -444,7 +471,10 @@ def written(expression: str, words: Mapping[str, str]) -> str:
 
 
 def values_written(text: str, words: Mapping[str, str]) -> str:
-    """Return values of axes in symbols: "η = 0.05, not fresh" for "eta = 0.05, fresh = False"."""
+    """Return the values of sweep axes as printed.
+
+    For example, return "η = 0.05, not fresh" for "eta = 0.05, fresh = False".
+    """
     return ", ".join(_value_written(assignment, words) for assignment in text.split(", "))
 
 
@@ -457,18 +487,21 @@ def _value_written(text: str, words: Mapping[str, str]) -> str:
 
 
 FILLED_DIGITS = 6
-"""Digits of a number in a text, unless it is an integer."""
+"""Number of significant digits with which `fill` writes a number that is not an integer."""
 
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 def has_braces(text: str) -> bool:
-    """Return whether filling changes a text."""
+    """Return whether a text has braces, so that `fill` may change it."""
     return "{" in text or "}" in text
 
 
 def fill(text: str, names: Mapping[str, float]) -> str:
-    """Return the text with the values of its expressions; {{ and }} are braces. Raises: BadExpression."""
+    """Return the text with every expression in braces replaced by its value.
+
+    {{ and }} stand for single braces. Raises: BadExpression.
+    """
 
     def piece(match: re.Match[str]) -> str:
         if match[0] in ("{{", "}}"):
@@ -484,7 +517,7 @@ def fill(text: str, names: Mapping[str, float]) -> str:
 
 
 def with_changed_expressions(text: str, change: Callable[[str], object]) -> str:
-    """Return the text with the expressions in its braces changed by a function."""
+    """Return the text with every expression e in braces replaced by `change(e)`; the braces stay."""
     return _PIECE.sub(lambda match: match[0] if match[1] is None else f"{{{change(match[1])}}}", text)
 
 
@@ -494,7 +527,7 @@ def plain(text: str) -> str:
 
 
 def _written(value: Fraction | float) -> str:
-    """Return a number as texts show it: integers with all their digits."""
+    """Return a value as `fill` writes it: exact integers with all their digits."""
     if isinstance(value, Fraction) and value.denominator == 1:
         text = str(value.numerator)
     else:

@@ -1,4 +1,4 @@
-"""Files at paths from outside, read without endless waiting, and written completely or not at all."""
+"""Files at paths that users give: reads that cannot wait forever, and writes of all bytes or none."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ UNFINISHED = ".hadamard-tui-unfinished"
 
 @contextmanager
 def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
-    """Turn the faults of a path inside the block into BadInput at `where`.
+    """Turn errors about a path inside the block into BadInput at `where`.
 
-    Besides OSError these are ValueError (a NUL, or letters that no file name has here) and RuntimeError (an
-    unknown `~user`, links that go in circles).
+    These errors are OSError, ValueError and RuntimeError. Paths with a NUL or with characters that the file
+    system does not allow raise ValueError. An unknown `~user` or a circle of links raises RuntimeError.
     """
     try:
         yield
@@ -38,10 +38,11 @@ def reason(error: Exception) -> str:
 def read(path: Path, limit: int) -> bytes:
     """Return the content of a regular file.
 
-    Raises: BadInput without a place for other kinds of files, which might never begin or end, and for more
-    than `limit` bytes; OSError and the other faults of a path.
+    Raises: BadInput with an empty `where` if the file has more than `limit` bytes, or is not a regular file:
+        reading a pipe or a device might never begin or end. OSError, ValueError or RuntimeError as listed at
+        `faults`.
     """
-    # O_NONBLOCK: the opening of a pipe would wait for a writer, before anything could be seen of it.
+    # O_NONBLOCK: opening a pipe would otherwise wait for a writer, before fstat could show that it is a pipe.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         kind = os.fstat(descriptor).st_mode
@@ -75,20 +76,20 @@ def check(path: Path, option: str = "--out") -> None:
 
 
 def write(path: Path, content: bytes | bytearray, option: str = "--out") -> None:
-    """Write `content` to a temporary file and rename it. Raises: BadInput if it cannot be written.
+    """Write `content` to a temporary file, then rename the file. Raises: BadInput if this fails.
 
-    A killed writer leaves its unfinished file behind; the next writer removes it.
+    A killed writer leaves its unfinished file behind; the next writer in the same folder removes it.
     """
     check(path, option)
     with faults(f"{option} {path}", "cannot be written"):
-        path = path.resolve()  # a link keeps pointing to the file that is replaced
+        path = path.resolve()  # replaces the file that a link points to, and keeps the link
         remove_leftovers(path.parent)
         unfinished, descriptor = _begin(path.parent)
         try:
             with open(descriptor, "wb") as file:
                 file.write(content)
                 file.flush()
-                os.fsync(descriptor)  # some file systems notice only here that they are full
+                os.fsync(descriptor)  # some file systems report only here that they are full
                 unfinished.replace(path)
         except BaseException:
             unfinished.unlink(missing_ok=True)
@@ -96,7 +97,10 @@ def write(path: Path, content: bytes | bytearray, option: str = "--out") -> None
 
 
 def _begin(folder: Path) -> tuple[Path, int]:
-    """Return a new file and its descriptor; the file is locked if the file system has locks."""
+    """Create a new unfinished file, and return its path and descriptor.
+
+    The file is locked if the file system supports locks.
+    """
     while True:
         unfinished = folder / f".{os.urandom(8).hex()}{UNFINISHED}"
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -104,11 +108,11 @@ def _begin(folder: Path) -> tuple[Path, int]:
             flock(descriptor, LOCK_EX)
         if os.fstat(descriptor).st_nlink:
             return unfinished, descriptor
-        os.close(descriptor)  # taken for a leftover before it was locked
+        os.close(descriptor)  # another writer removed the file before it was locked; try again
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the unfinished files of dead writers; files of live writers are locked."""
+    """Remove the unfinished files of writers that were killed; live writers have locked their files."""
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(folder)

@@ -1,4 +1,4 @@
-"""Groups of transformations of the instances, and their inclusion."""
+"""Groups of transformations of the instances, and comparisons between groups."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from operator import mul
 import msgspec
 
 UNCHANGED = 1e-6
-"""Relative change of predictions under transformations below which they count as unchanged."""
+"""Predictions count as unchanged by a transformation if their relative change is below this number."""
 
 
 class Group(msgspec.Struct, frozen=True):
     """Group of orthogonal transformations x → g x of instances x ∈ ℝ^d, with the same g for all instances.
 
-    A group consists of rotations (all of O(d), or rotations of the single factors of x = x₁ ⊗ x₂ ⊗ …), or of
-    permutations of the coordinates, flips of their signs, or both. Inclusion is ≤. The intersection & is the
-    largest of these groups that is known to lie in both.
+    A group consists either of rotations or of permutations and sign flips of the coordinates. Rotations are
+    all of O(d), or rotations of the single factors of x = x₁ ⊗ x₂ ⊗ …. The operator ≤ tests inclusion. The
+    operator & returns the largest group of this class that is known to lie in both groups.
     """
 
     factors: tuple[int, ...] | None = None
@@ -50,7 +50,7 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """Name in words."""
+        """Name of the group in words."""
         if self.factors is not None:
             return " × ".join(f"O({size})" for size in self.factors) or "all rotations, O(d)"
         kinds = (self.permutations and "permutations", self.signs and "sign flips")
@@ -59,14 +59,17 @@ class Group(msgspec.Struct, frozen=True):
 
 
 def rotations(*factors: int) -> Group:
-    """Return rotations of the factors of x = x₁ ⊗ x₂ ⊗ …, by size; a single factor means all of O(d)."""
+    """Return the group of rotations of the factors of x = x₁ ⊗ x₂ ⊗ …, given the sizes of the factors.
+
+    A single factor means all of O(d).
+    """
     return Group(factors if len(factors) > 1 else ())
 
 
 def _products(factors: tuple[int, ...]) -> set[int]:
-    """Return the sizes of the first factor, of the first two together, ….
+    """Return the products d₁, d₁d₂, d₁d₂d₃, … of the sizes of the first factors.
 
-    Coarser factors have a subset of these.
+    If factors are joined to coarser ones, a subset of these products remains.
     """
     return set(accumulate(factors, mul))
 
@@ -76,4 +79,4 @@ ROTATIONS = rotations()
 PERMUTATIONS = Group(permutations=True)
 SIGN_FLIPS = Group(signs=True)
 SIGNED_PERMUTATIONS = Group(permutations=True, signs=True)
-"""The hyperoctahedral group."""
+"""Hyperoctahedral group: all permutations of the coordinates, combined with sign flips."""

@@ -1,7 +1,7 @@
-"""Journals: files of frames that are only appended to, so that a killed writer loses its last frame at most.
+"""Journals: files to which frames are only appended, so that a killed writer loses at most its last frame.
 
 Every frame has a kind of four letters, its length and a checksum of its content. Readers stop at the first
-frame that is not whole, which a writer may be writing still. A living writer holds a lock on its file.
+incomplete frame, because a writer may still be writing it. A running writer holds a lock on its file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.core import files
 from engine.core.parts import BadInput
 
 FIRST_LINE, FORMAT = b"hadamard-tui run ", 1
-"""Beginning of every file, and the number of the format after it."""
+"""Beginning of the first line of every journal, and the format number that follows it."""
 
 SUFFIX = ".run"
 """Suffix of the files of runs."""
@@ -31,42 +31,42 @@ MAGIC = FIRST_LINE + b"%3d\n" % FORMAT
 _HEADER = struct.Struct("<4sQI")
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
 _ARRAY = 1
-"""Code of arrays in MessagePack."""
+"""Code that marks an array in MessagePack."""
 
 
 class Frame(NamedTuple):
-    """Frame of a journal."""
+    """One frame of a journal."""
 
     kind: str
     start: int
-    """Place of the frame in its file, in bytes."""
+    """Offset of the frame from the beginning of its file, in bytes."""
 
     packed: bytes
-    """Content in MessagePack."""
+    """Content, encoded in MessagePack."""
 
     @property
     def end(self) -> int:
-        """Place behind the frame, in bytes."""
+        """Offset of the first byte after the frame."""
         return self.start + _HEADER.size + len(self.packed)
 
     @property
     def content(self) -> Any:
-        """Content of the frame, with its arrays."""
+        """Content of the frame, decoded."""
         return unpack(self.packed)
 
 
 def pack(content: Any) -> bytes:
-    """Return a content in MessagePack; arrays keep their type, their shape and every bit."""
+    """Return `content` encoded in MessagePack; arrays keep their dtype, their shape and every bit."""
     return _ENCODER.encode(content)
 
 
 def unpack(packed: bytes) -> Any:
-    """Return a content that `pack` has packed."""
+    """Return the content that `pack` has encoded."""
     return _DECODER.decode(packed)
 
 
 def _of_array(array: object) -> Any:
-    import numpy as np  # lists of runs have no arrays, and are printed before numpy would be there
+    import numpy as np  # imported late: lists of runs have no arrays, and must not wait for numpy
 
     if isinstance(array, np.generic):
         return array.item()
@@ -90,10 +90,10 @@ _DECODER = msgspec.msgpack.Decoder(ext_hook=_to_array)
 
 
 class Journal:
-    """Journal of a living writer, which holds a lock on its file until `close`."""
+    """Journal that this process writes. It holds a lock on its file until `close` is called."""
 
     def __init__(self, path: Path) -> None:
-        """Begin a new file. Raises: OSError."""
+        """Create a new file. Raises: OSError."""
         self.path = path
         self._descriptor = os.open(path, _NEW, 0o644)
         with suppress(OSError):  # some file systems have no locks
@@ -106,29 +106,29 @@ class Journal:
             raise
 
     def append(self, kind: str, packed: bytes) -> int:
-        """Append a frame and return its place. A frame that does not fit the disk leaves no trace.
+        """Append a frame, and return its offset in bytes. If the disk is full, remove the incomplete frame.
 
         Raises: OSError.
         """
         return _append(self._descriptor, kind, packed)
 
     def sync(self) -> None:
-        """Bring everything written to the disk. Raises: OSError if it is full."""
+        """Make the system write all appended frames to the disk. Raises: OSError if the disk is full."""
         os.fsync(self._descriptor)
 
     def close(self) -> None:
-        """Release the file."""
+        """Close the file and release its lock."""
         os.close(self._descriptor)
 
 
 def append(path: Path, kind: str, content: Any) -> None:
     """Append a frame to a file that another process may be writing. Raises: OSError.
 
-    What a killed writer began and did not finish is cut off before.
+    If a killed writer left an incomplete frame, cut that frame off first.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
     try:
-        with suppress(OSError):  # somebody is writing it: its end is whole, or will be
+        with suppress(OSError):  # if another process is writing the file, it will complete the last frame
             flock(descriptor, LOCK_EX | LOCK_NB)
             with suppress(BadInput):
                 end = len(MAGIC)
@@ -144,7 +144,7 @@ def append(path: Path, kind: str, content: Any) -> None:
 def _append(descriptor: int, kind: str, packed: bytes) -> int:
     start = os.fstat(descriptor).st_size
     try:
-        _write(descriptor, header(kind, packed) + packed)  # in one call, so that two writers never mix
+        _write(descriptor, header(kind, packed) + packed)  # one call, so that frames of two writers never mix
     except OSError:
         with suppress(OSError):
             os.ftruncate(descriptor, start)
@@ -165,9 +165,9 @@ def _write(descriptor: int, content: bytes) -> None:
 
 
 def frames(path: Path) -> Iterator[Frame]:
-    """Yield the whole frames of a file.
+    """Yield the frames of a file, up to the first incomplete frame.
 
-    Raises: OSError. BadInput for a file of another kind or of a newer version.
+    Raises: OSError. BadInput for a file that is no journal, or has a newer format.
     """
     with path.open("rb") as file:
         start = check_format(path, file.read(len(MAGIC)))
@@ -177,10 +177,10 @@ def frames(path: Path) -> Iterator[Frame]:
 
 
 class Tail:
-    """Reader of a file that grows."""
+    """Reader of a journal to which a writer may still append frames."""
 
     def __init__(self, path: Path) -> None:
-        """Open a file. Raises: BadInput for a file that cannot be read, of another kind or newer version."""
+        """Open a file. Raises: BadInput if it cannot be read, is no journal, or has a newer format."""
         with files.faults(str(path)):
             self._file = path.open("rb")
         try:
@@ -191,7 +191,7 @@ class Tail:
             raise
 
     def frames(self) -> Iterator[Frame]:
-        """Yield the frames that have become whole since the last call."""
+        """Yield the frames that were completed since the last call."""
         while True:
             self._file.seek(self._place)
             if (frame := _read(self._file, self._place)) is None:
@@ -200,19 +200,19 @@ class Tail:
             yield frame
 
     def close(self) -> None:
-        """Release the file."""
+        """Close the file."""
         self._file.close()
 
 
 def frame_at(path: Path, start: int) -> Frame | None:
-    """Return the frame at a place; None if it is not whole. Raises: OSError."""
+    """Return the frame at the offset `start`, or None if the frame is incomplete. Raises: OSError."""
     with path.open("rb") as file:
         file.seek(start)
         return _read(file, start)
 
 
 def check_format(path: Path, line: bytes) -> int:
-    """Return the place of the first frame behind the first line of a file. Raises: BadInput."""
+    """Check the first line of a file, and return the offset of the first frame. Raises: BadInput."""
     if line != MAGIC:
         number = line.removeprefix(FIRST_LINE).strip()
         if line.startswith(FIRST_LINE) and number.isdigit() and int(number) > FORMAT:
@@ -237,7 +237,7 @@ def _read(file: Any, start: int) -> Frame | None:
 
 
 def is_written(path: Path) -> bool:
-    """Return whether a living process of this machine is writing a file. Raises: OSError."""
+    """Return whether a running process of this machine is writing a file. Raises: OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         flock(descriptor, LOCK_SH | LOCK_NB)

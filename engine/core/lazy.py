@@ -1,4 +1,4 @@
-"""Lazy import of torch: the catalogue, the forms and the first paint never wait for it."""
+"""Lazy import of torch, so that the catalogue, the forms and the first screen do not wait for it."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING
 LARGE_PAGES = "THP_MEM_ALLOC_ENABLE"
 """Environment variable that makes torch request pages of 2 MB, if available.
 
-Without such pages, new tensors of 64 MB cost more than the arithmetic on them, and a run on 4096 targets
-takes twice as long.
+Without such pages, allocating a tensor of 64 MB takes longer than the arithmetic on it. A run on 4096 targets
+then takes twice as long.
 """
 
 WAITING = "OMP_WAIT_POLICY"
-"""Environment variable that makes waiting threads of torch sleep. On an idle machine, sleeping is a fifth
-slower.
+"""Environment variable that makes torch's threads sleep while they wait for work.
 
-A thread that waits awake keeps a processor busy: beside one other program, a run on 2²⁰ features took ten
-times as long.
+On an idle machine, this makes runs a fifth slower. A thread that waits without sleeping keeps a processor
+busy. With one other program running, a run on 2²⁰ features then took ten times as long.
 """
 
 KEPT, LARGEST_KEPT = 1 << 28, 1 << 25
-"""Bytes of freed memory that the process keeps, and the largest piece of it.
+"""Bytes of freed memory that the process keeps for reuse, and the largest size of one freed piece.
 
 Otherwise, the C library returns the memory of every tensor above 128 kB to the system, and requests new
 memory for the next tensor. Nets with a few MB of signals then spend half of their time on clearing pages.
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 else:
 
     class _Door:
-        """Stand-in for the module `torch`, which imports it at the first use of a name."""
+        """Stand-in for the module `torch` that imports torch when an attribute is first used."""
 
         def __getattr__(self, name: str) -> object:
             os.environ.setdefault(LARGE_PAGES, "1")
@@ -52,24 +51,24 @@ else:
 
 
 def load_torch(threads: int | None = None) -> None:
-    """Import torch now, with at most `threads` threads, and exempt its objects from garbage collection.
+    """Import torch now, let it use `threads` threads, and exempt its objects from garbage collection.
 
-    It also imports numpy.random, which every run needs and numpy defers. A full collection takes 130 ms once
-    torch is loaded, which shows as a stutter in the app. Only the first call exempts objects: garbage of
-    later runs must be collected.
+    Also import numpy.random, which every run needs and numpy imports late. Once torch is loaded, a full
+    garbage collection takes 130 ms, which shows as a stutter in the app. Only the first call exempts objects,
+    because the garbage of later runs must be collected.
     """
-    import numpy.random  # noqa: F401 - for what its import does
+    import numpy.random  # noqa: F401 - imported now, so that no run waits for it
 
     if threads is not None:
         torch.set_num_threads(threads)
-    # TF32 has 10 bits of mantissa: on a GPU losses near 0 would be rounding.
+    # TF32 has 10 bits of mantissa: on a GPU, losses near 0 would consist of rounding errors.
     torch.set_float32_matmul_precision("highest")
     _exempt()
 
 
 @cache
 def _keep_freed_memory() -> None:
-    """Make the C library keep KEPT bytes, if it has a setting for this, as glibc has."""
+    """Make the C library keep up to KEPT bytes of freed memory, if it has such a setting, as glibc has."""
     trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)
@@ -79,5 +78,5 @@ def _keep_freed_memory() -> None:
 
 @cache
 def _exempt() -> None:
-    """Exempt all present objects, at the first call only."""
+    """Exempt all present objects from garbage collection. Further calls do nothing."""
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Products of matrices by the fastest library, factorisations on one thread, singular values, and norms."""
+"""Matrix products by the fastest library, a limit to one thread, singular values, and norms."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ _inside = 0
 
 
 LARGE = 1 << 22
-"""Least number of multiplications in a matrix product for which a call of oneDNN pays."""
+"""Least number of multiplications for which a matrix product by oneDNN is faster than one by MKL."""
 
 
 @cache
 def _linear_algebra() -> Any:
-    """Return the controller of the threads in the libraries of numpy and scipy."""
-    import scipy.linalg  # type: ignore[import-untyped]  # noqa: F401 - it brings a library of its own
+    """Return the controller of the thread pools of numpy's and scipy's BLAS libraries."""
+    import scipy.linalg  # type: ignore[import-untyped]  # noqa: F401 - it loads a BLAS library of its own
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     return ThreadpoolController()
 
 
 SMALL = 256
-"""Number of rows below which a matrix takes less time than the 0.2 s to find the library of the threads."""
+"""Number of rows below which a thread limit does not pay: setting the first limit takes 0.2 s."""
 
 
 @contextmanager
 def one_thread(rows: int = SMALL) -> Iterator[None]:
-    """Make numpy and scipy compute with one thread inside the block, until the last such block ends.
+    """Make numpy and scipy compute with one thread inside the block.
 
-    Matrices of fewer rows than SMALL leave the threads as they are. For matrices of up to a thousand rows,
-    several threads mostly wait for each other. If other programs run, several threads take ten times as long.
+    If blocks overlap, the limit ends with the last block. For fewer rows than SMALL, the number of threads
+    does not change. For matrices of up to a thousand rows, several threads mostly wait for each other. If
+    other programs run, several threads take ten times as long.
     """
     global _inside
     if rows < SMALL:
@@ -60,9 +61,9 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
     """Return a xᵀ [R, k, n], for a [R, k, d] and rows x [R, n, d].
 
-    torch's `@` uses MKL, which runs its AVX2 code on processors of makers other than Intel. On a core of
-    an AMD EPYC with AVX-512, it makes 90 · 10⁹ float32 operations a second. oneDNN, which torch includes as
-    well, makes 170 for k = 64 and 216 for k = 256.
+    torch's `@` uses MKL. On processors that Intel did not make, MKL runs its slower AVX2 code. On a core of
+    an AMD EPYC with AVX-512, MKL makes 90 · 10⁹ float32 operations a second. oneDNN, which torch also
+    includes, makes 170 · 10⁹ for k = 64 and 216 · 10⁹ for k = 256.
     """
     if _by_onednn() and _is_large(several, rows):
         parts = zip(several.contiguous(), rows, strict=True)
@@ -72,14 +73,17 @@ def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
 
 
 def moment(rows: torch.Tensor) -> torch.Tensor:
-    """Return xᵀx [R, d, d] of rows x [R, k, d]; numpy computes only half of it, in half the time."""
+    """Return xᵀx [R, d, d] of rows x [R, k, d].
+
+    numpy computes only one half of this symmetric matrix, which takes half the time.
+    """
     if rows.device.type != "cpu":
         return rows.mT @ rows
     return torch.stack([torch.from_numpy(x.T @ x) for x in rows.numpy()])
 
 
 def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
-    """Return whether oneDNN accepts these matrices and a call pays."""
+    """Return whether oneDNN accepts these matrices and multiplies them faster than MKL."""
     (_, k, d), n = several.shape, rows.shape[1]
     of_cpu = several.device.type == rows.device.type == "cpu"
     return (
@@ -92,20 +96,26 @@ def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
 
 @cache
 def _by_onednn() -> bool:
-    """Return whether this processor has AVX-512, which MKL may leave idle, and this torch has oneDNN."""
+    """Return whether the processor has AVX-512, which MKL may not use, and torch includes oneDNN."""
     if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch._C._has_mkldnn:
         return False
     return hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 DENSE_RECORDS = 6
-"""Exponent of the number of records with expensive measures: all of the first 2^DENSE_RECORDS, then half as
-many per octave, equally spaced."""
+"""Exponent of the number of first records at which expensive measures are computed.
+
+They are computed at all of the first 2^DENSE_RECORDS records. After that, they are computed at half as many
+records per octave, equally spaced.
+"""
 
 
 @lru_cache(1 << 14)
 def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
-    """Return whether expensive measures, such as spectra, are computed at a record, counted from 0."""
+    """Return whether expensive measures, such as spectra, are computed at a record.
+
+    Records are counted from 0. `dense` takes the place of DENSE_RECORDS.
+    """
     return record % (1 << max(0, record.bit_length() - dense)) == 0
 
 
@@ -113,7 +123,7 @@ def singular_values(weights: torch.Tensor) -> torch.Tensor:
     """Return the singular values of matrices W [V, T, d], largest first: [V, min(T, d)] float64.
 
     Values within rounding, σ ≤ σ₁ max(T, d) ε with ε of the weights' dtype, are set to 0. So the number of
-    nonzero values is the numerical rank. NaN where a weight is not finite.
+    nonzero values is the numerical rank. The values of a matrix with a weight that is not finite are NaN.
     """
     rounding = max(weights.shape[1:]) * torch.finfo(weights.dtype).eps
     finite = weights.isfinite().all((1, 2))
@@ -124,7 +134,7 @@ def singular_values(weights: torch.Tensor) -> torch.Tensor:
 
 
 Exponent = Literal["1", "2", "max", "2/3", "fourier", "fourier-2/3"]
-"""‖w‖_p, or ‖c‖_p for the coefficients c of the unitary discrete Fourier transform of w, p = 1 or ⅔."""
+"""Norm ‖w‖_p by its p. With "fourier", it is ‖c‖_p for the unitary discrete Fourier transform c of w."""
 
 POWERS: dict[Exponent, float] = {
     "1": 1,
@@ -139,13 +149,16 @@ LENGTHS = "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^⅔)^1½, or Σ|c_f
 
 
 def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the length [B] of vectors [B, d], in float64."""
+    """Return the norm [B] of vectors [B, d], in float64."""
     lengths: torch.Tensor = torch.linalg.vector_norm(coefficients(w, exponent), POWERS[exponent], 1)
     return lengths
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the entries of w, or its Fourier coefficients, [B, d] in float64: a norm is taken of them."""
+    """Return the numbers of which the norm is taken: the entries of w, or its Fourier coefficients.
+
+    They are [B, d], in double precision.
+    """
     if not exponent.startswith("fourier"):
         return w.double()
     transformed: torch.Tensor = torch.fft.fft(w.double(), norm="ortho")

@@ -1,4 +1,4 @@
-"""Memory in bytes: the sizes that determine the need of a training run, and the free memory."""
+"""Memory in bytes: sizes from which the memory of a training run is estimated, and the free memory."""
 
 from __future__ import annotations
 
@@ -8,87 +8,92 @@ from pathlib import Path
 from typing import NamedTuple
 
 CELLS = 1 << 18
-"""Maximum number of predictions that are held together while losses are computed."""
+"""Number of predictions, usually of several records, that are stored before their losses are computed.
+
+If one record has more predictions, they are stored anyway.
+"""
 
 DERIVED = 8
-"""Bytes of a number in float64, for solvers, second-order rules and measures of derivatives."""
+"""Bytes of a float64 number, which solvers, second-order rules and measures of derivatives use."""
 
 
 class Sizes(NamedTuple):
     """Sizes of a learner and its problem."""
 
     n: int
-    """Instances."""
+    """Number of instances."""
 
     d: int
-    """Features of an instance."""
+    """Number of features of an instance."""
 
     item: int
     """Bytes of a number in the run's dtype."""
 
     replicas: int
     batch: int
-    """Weight vectors that learn side by side: one for every replica, rate and target."""
+    """Number of weight vectors trained in one batch: one for every replica, rate and target."""
 
     targets: int = 1
-    """Number of targets; the weight vectors of all targets start alike."""
+    """Number of targets. All targets of a replica start with the same weight vector."""
 
     examples: int = 0
     """Maximum number of examples given to a solver."""
 
     one_hot: bool = False
-    """Whether all labels of an instance are predicted together."""
+    """Whether targets are one-hot labels: an example then has the labels of all targets."""
 
     models: int = 1
-    """Number of models that train side by side, for different numbers of examples."""
+    """Number of models that are trained at the same time, on different numbers of examples."""
 
     outputs: int = 1
-    """Weight vectors that share a net."""
+    """Number of outputs of a net: this many of the weight vectors counted in `batch` share it."""
 
     parameters: int = 0
-    """Numbers of a net, trained or fixed."""
+    """Number of weights of a net, trained or fixed."""
 
     units: int = 0
-    """Hidden units of a net."""
+    """Number of hidden units of a net."""
 
     @property
     def nets(self) -> int:
-        """Number of nets."""
+        """Number of nets, of all models together."""
         return self.models * self.batch // self.outputs
 
     @property
     def signals(self) -> int:
-        """Signals and predictions of a net on all instances."""
+        """Number of signals of hidden units and predictions of a net on all instances."""
         return self.n * (self.outputs + self.units)
 
     @property
     def predicted(self) -> int:
-        """Number of predictions that are held together while losses are computed."""
+        """Number of predictions that are stored at the same time while losses are computed."""
         return max(CELLS, self.batch * self.n)
 
 
 UNLIMITED = 1 << 60
-"""Value at which a limit means no limit: cgroup v1 writes the largest multiple of a page."""
+"""Limits from this value on mean no limit. cgroup v1 writes such a value if no limit is set."""
 
 CGROUPS = {
     "": ("", "memory.max", "memory.current", "inactive_file"),
     "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
-"""Folder, limit, use, and part of the use that is a cache, by the controller in /proc/self/cgroup. The first
-is version 2, the second version 1. Before the kernel refuses memory, it drops pages of files that were not
-used for a while, so that these count as free.
+"""Folder and names of the files of control groups, by the controller in /proc/self/cgroup.
+
+Each entry names the folder, the limit, the memory in use, and the part of it that is a file cache. The first
+entry is for version 2 of control groups, the second for version 1. Before the kernel refuses memory, it drops
+cached pages of files that were not used for a while. So these pages count as free.
 """
 
 
 def free_bytes() -> int:
-    """Return the bytes of main memory that this process can take before the system or a limit refuses."""
+    """Return how many more bytes of main memory this process can use before the system or a limit refuses."""
     import psutil
 
     return max(0, min([int(psutil.virtual_memory().available), *_left_to_process(), *left_to_groups()]))
 
 
 def _left_to_process() -> Iterator[int]:
-    """Yield the bytes that RLIMIT_AS and RLIMIT_DATA leave, if they are set."""
+    """Yield the remaining bytes under each of the limits RLIMIT_AS and RLIMIT_DATA that is set."""
     if sys.platform == "win32":
         return
     import resource
@@ -104,10 +109,11 @@ def _left_to_process() -> Iterator[int]:
 
 
 def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
-    """Yield the bytes that the limited control groups of this process leave, in the file system below `root`.
+    """Yield the remaining bytes of every control group of this process that has a limit.
 
-    A group has at most the memory of its parents. In a container, the path of a group may be that on the
-    host; the group is then at the mount point of the file system of groups.
+    The limit of a parent group holds for its children, too. In a container, /proc/self/cgroup may show the
+    path of the group on the host. The group's files are then directly in the folder where groups are mounted.
+    Files are read below `root`.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
@@ -127,7 +133,7 @@ def left_to_groups(root: Path = Path("/")) -> Iterator[int]:
 
 
 def _number(file: Path) -> int | None:
-    """Return the number in a file; None if it has no number, as for the limit `max`."""
+    """Return the number in a file; None if the file has no number, such as a limit `max`."""
     try:
         return int(file.read_text())
     except (OSError, ValueError):
@@ -135,7 +141,7 @@ def _number(file: Path) -> int | None:
 
 
 def _listed(file: Path, name: str) -> int:
-    """Return the number beside a name in a file of names and numbers; 0 if it is missing."""
+    """Return the number that a file of names and numbers lists for `name`; 0 if it is missing."""
     try:
         pairs = dict(line.split() for line in file.read_text().splitlines())
         return int(pairs.get(name, 0))
@@ -144,5 +150,5 @@ def _listed(file: Path, name: str) -> int:
 
 
 def in_words(size: int) -> str:
-    """Return a number of bytes as text."""
+    """Return a number of bytes as text, in MiB or GiB."""
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{max(1, round(size / 2**20))} MiB"

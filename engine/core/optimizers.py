@@ -1,4 +1,4 @@
-"""Optimizers of other libraries: their names, their classes, and how each is constructed."""
+"""Optimizers of other libraries: their names and classes, and how to construct an object of each."""
 
 from __future__ import annotations
 
@@ -14,22 +14,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.core.lazy import torch
-from engine.core.outside import located
 from engine.core.parts import BadField
 from engine.core.texts import listed, nearest, quoted, reason_of
+from engine.core.user_errors import located
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.optim import Optimizer
 
 MODULES = {"torch": "torch.optim", "pytorch-optimizer": "pytorch_optimizer"}
-"""Module that publishes the optimizers of a library."""
+"""Module in which each library publishes its optimizers."""
 
 OPTIONAL = frozenset({"pytorch-optimizer"})
-"""Libraries that are not always installed; their packages have the same names."""
+"""Libraries that may be missing. The package to install has the same name as the library."""
 
 registered: dict[str, type[Optimizer]] = {}
-"""Optimizers of users by name. Only code that a user loads explicitly adds to it, and never a preset."""
+"""Optimizers that users define, by name.
+
+Only code that a user loads explicitly can add an optimizer; a preset cannot.
+"""
 
 REFUSED = {
     "torch.SparseAdam": "it needs sparse gradients, and the gradients of all architectures here are dense",
@@ -46,46 +49,52 @@ REFUSED = {
     "pytorch_optimizer.PCGrad": "it takes several losses, by `pc_backward` in place of `step`",
     "pytorch_optimizer.SafeFP16Optimizer": "it is for float16, and its weights are copies of the model's",
 }
-"""Optimizers that cannot train here, with the reason."""
+"""Reason why an optimizer cannot train here, by the name that `qualified` returns."""
 
 NEEDS_CLOSURE = frozenset(
     f"pytorch_optimizer.{name}" for name in ("AliG", "BSAM", "FriendlySAM", "LookSAM", "SAM", "WSAM")
 )
-"""Optimizers whose `step` accepts no closure by its signature, but needs one to compute the loss."""
+"""Optimizers whose `step` needs a closure that computes the loss, although its signature does not say so."""
 
 MATRICES_ONLY = frozenset({"torch.Muon", "pytorch_optimizer.SpectralSphere"})
-"""Optimizers that move matrices only. They receive the matrices of a model, and no biases."""
+"""Optimizers that train matrices only. They receive the matrices of a model, but not its biases."""
 
 MATRICES_APART = frozenset(
     f"pytorch_optimizer.{name}" for name in ("AdaGO", "AdaMuon", "Muon", "MuonClip", "NorMuon")
 )
-"""Optimizers that take matrices and biases in separate groups, marked by `use_muon`."""
+"""Optimizers that need matrices and biases in separate groups, marked by the key `use_muon`."""
 
 REQUIRED: Mapping[str, Mapping[str, object]] = {
     "pytorch_optimizer.BSAM": {"num_data": 1000},
     "pytorch_optimizer.Ranger21": {"num_iterations": 100},
 }
-"""Arguments without defaults, with values for short runs."""
+"""Values for arguments without a default, by optimizer; the values suit short runs."""
 
 SET_BY_PROGRAM = frozenset(
     {"self", "params", "model", "module", "optimizer", "base_optimizer", "lr", "max_lr"}
 )
-"""Arguments that the program passes, so that options cannot."""
+"""Arguments that the program itself passes, so that options must not set them."""
 
 
 def entry(name: str, library: str) -> str:
-    """Return the name of an optimizer in the tables without loading it; that of a user is in none."""
+    """Return the name that `qualified` would return for an optimizer, without importing the library.
+
+    For an optimizer that a user registered, the name starts with `registered`; no table contains it.
+    """
     return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
 
 
 def qualified(optimizer: type[Optimizer]) -> str:
-    """Return the name of an optimizer in the tables: its package and its class."""
+    """Return the name of an optimizer in tables such as REFUSED: its package, a dot and its class."""
     return f"{optimizer.__module__.split('.')[0]}.{optimizer.__name__}"
 
 
 @cache
 def optimizers_of(library: str) -> dict[str, type[Optimizer]]:
-    """Return the optimizers that a library publishes by name, in alphabetical order. Raises: BadField."""
+    """Return the optimizers that a library publishes, by name, in alphabetical order.
+
+    Raises: BadField if the library is not installed.
+    """
     from torch.optim import Optimizer
 
     try:
@@ -112,7 +121,7 @@ def optimizer_names(library: str = "torch") -> tuple[str, ...]:
 
 @contextmanager
 def registering(optimizer: type[Optimizer]) -> Iterator[str]:
-    """Register an optimizer inside the block, and yield its name, which no other one has."""
+    """Register an optimizer for the duration of the block, and yield a unique name for it."""
     names = (f"{optimizer.__name__} {number}" for number in count(1))
     name = next(name for name in names if name not in registered)
     registered[name] = optimizer
@@ -123,7 +132,7 @@ def registering(optimizer: type[Optimizer]) -> Iterator[str]:
 
 
 def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
-    """Return the optimizer of this name, of a user or of a library.
+    """Return the optimizer class called `name`, registered by a user or published by `library`.
 
     Raises: BadField for an unknown name, and for an optimizer that cannot train here.
     """
@@ -137,7 +146,7 @@ def optimizer_class(name: str, library: str = "torch") -> type[Optimizer]:
 
 
 def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
-    """Return the arguments of an optimizer that options may set, by name."""
+    """Return the constructor arguments of an optimizer that options may set, by name."""
     after_parameters = [*inspect.signature(optimizer.__init__).parameters.items()][2:]
     return {
         name: parameter
@@ -147,7 +156,7 @@ def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
 
 
 def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> None:
-    """Check that an optimizer takes these options and values, and that no required one is missing.
+    """Check that an optimizer accepts these options and values, and that no required option is missing.
 
     Raises: BadField.
     """
@@ -171,8 +180,11 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
 
 
 def small_model() -> Any:
-    """Return a module with a matrix and biases, all 0: it draws no random numbers, as `Linear` does."""
-    nn: Any = torch.nn  # mypy reads no stubs of modules
+    """Return a torch module with a matrix and biases that are all 0.
+
+    Unlike `Linear`, it draws no random numbers.
+    """
+    nn: Any = torch.nn  # mypy has no type stubs for modules
     model = nn.Module()
     model.register_parameter("weight", nn.Parameter(torch.zeros(2, 2)))
     model.register_parameter("bias", nn.Parameter(torch.zeros(2)))
@@ -180,7 +192,7 @@ def small_model() -> Any:
 
 
 def needs_closure(optimizer: type[Optimizer]) -> bool:
-    """Return whether `step` must be given a function that computes loss and gradients anew."""
+    """Return whether `step` needs a closure, which is a function that recomputes loss and gradients."""
     closure = inspect.signature(optimizer.step).parameters.get("closure")
     required = closure is not None and closure.default is closure.empty
     return required or qualified(optimizer) in NEEDS_CLOSURE
@@ -193,15 +205,15 @@ def make_optimizer(
     lr: float | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Optimizer:
-    """Return an optimizer of these parameters.
+    """Return an object of an optimizer class that trains these parameters.
 
-    Its signature decides how it is constructed: it may take the model, or wrap gradient descent, as
-    Lookahead and SAM do. Options of REQUIRED are filled in.
+    The signature of the class decides how it is constructed. It may take the model, or wrap gradient descent,
+    as Lookahead and SAM do. Arguments listed in REQUIRED are set unless `options` sets them.
 
     Args:
-        parameters: tensors, or groups of them, `{"params": [...], "lr": ...}`.
-        model: module of the parameters, for optimizers that ask for it.
-        lr: rate; None for the optimizer's own.
+        parameters: tensors, or groups of tensors, `{"params": [...], "lr": ...}`.
+        model: torch module of the parameters, for optimizers that take it.
+        lr: learning rate; None means the optimizer's default.
         options: keyword arguments; a list becomes a tuple.
     """
     from torch.optim import SGD
@@ -223,16 +235,19 @@ def make_optimizer(
         keywords["base_optimizer"] = SGD
     if "params" in signature:
         keywords["params"] = groups
-    # Users may call their first argument otherwise.
+    # In a user's optimizer, the first argument may have a name other than `params`.
     positional = [] if signature[0] in keywords else [groups]
     optimizer_of_model = optimizer(*positional, **keywords)
     if callable(train := getattr(optimizer_of_model, "train", None)):
-        train()  # schedule-free optimizers refuse steps before it
+        train()  # schedule-free optimizers refuse steps before this call
     return optimizer_of_model
 
 
 def _groups(name: str, parameters: list[Any]) -> list[Any]:
-    """Return parameters or groups of them as an optimizer takes them: all, matrices only, or both apart."""
+    """Return the parameters, or groups of them, in the form that an optimizer accepts.
+
+    This is all parameters, only the matrices, or matrices and biases in separate groups.
+    """
     if not any(isinstance(group, dict) for group in parameters):
         parts = _parts(name, parameters)
         return [part for part in parts if part["params"]] if len(parts) > 1 else parts[0]["params"]
@@ -242,7 +257,7 @@ def _groups(name: str, parameters: list[Any]) -> list[Any]:
 
 
 def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
-    """Return the groups into which an optimizer divides parameters of equal rates."""
+    """Return the groups into which the parameters must be divided for an optimizer; all have one rate."""
     if name not in MATRICES_ONLY | MATRICES_APART:
         return [{"params": parameters}]
     matrices = [parameter for parameter in parameters if parameter.dim() > 1]
@@ -254,11 +269,12 @@ def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
 
 @contextmanager
 def random_numbers(device: torch.device) -> Iterator[Callable[[int], None]]:
-    """Yield a function that seeds the random numbers of torch, numpy and Python, and restore them at the end.
+    """Yield a function that seeds the random generators of torch, numpy and Python.
 
-    To save them takes longer than a small step, and to seed them almost no time.
+    At the end of the block, restore the generators' former states. Saving the states takes longer than a
+    small training step, but seeding takes almost no time.
     """
-    # Not by `fork_rng` and `manual_seed`, which visit every kind of device.
+    # `fork_rng` and `manual_seed` would be slower, because they visit every kind of device.
     generators = [torch.default_generator]
     if device.type == "cuda":
         generators.append(torch.cuda.default_generators[device.index or 0])

@@ -1,7 +1,7 @@
-"""Parts from outside: files that the user names, and installed packages that offer parts.
+"""Parts from outside the program: from Python files that the user names, and from installed packages.
 
-Code comes in on explicit request only. Presets never name it. The catalogue loads it when a family is first
-asked for.
+Only the user's explicit request loads code; a preset cannot. The catalogue loads the code when a family of
+parts is first needed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import os
 import sys
 import traceback
@@ -20,16 +19,19 @@ from typing import Any, NamedTuple
 
 from engine.core import files
 from engine.core.parts import BadInput, Part, is_member
-from engine.core.texts import reason_of
+from engine.core.user_errors import place_of, typed
 
 GROUP = "hadamard_tui.parts"
-"""Group of entry points by which installed packages offer modules of parts."""
+"""Group of entry points in which installed packages list their modules of parts."""
 
 MOST_BYTES = 1 << 20
-"""Largest size of a file of parts in bytes, far above that of any module written by hand."""
+"""Largest size in bytes of a file of parts. Modules written by hand are far smaller."""
 
 Origin = dict[str, str]
-"""Origin of code from outside: `file` or `distribution`, `version` and `module`; and its `sha256`."""
+"""Origin of code from outside, with the keys `file` and `sha256` for a file.
+
+For a package, the keys are `distribution`, `version`, `module` and `sha256`.
+"""
 
 
 class LoadedModule(NamedTuple):
@@ -40,7 +42,7 @@ class LoadedModule(NamedTuple):
 
 
 class Outside:
-    """The modules from outside, loaded once."""
+    """Collection of the modules from outside, which are loaded once."""
 
     def __init__(self) -> None:
         self._files: list[Path] = []
@@ -50,7 +52,7 @@ class Outside:
         self._loaded: list[LoadedModule] | None = None
 
     def request(self, paths: Iterable[Path]) -> None:
-        """Load these files with the others. Raises: BadInput if the others are loaded already."""
+        """Add files to the modules to load. Raises: BadInput if the modules are loaded already."""
         for path in dict.fromkeys(map(_absolute, paths)):
             if path in self._files:
                 continue
@@ -59,20 +61,20 @@ class Outside:
             self._files.append(path)
 
     def configure(self, paths: Callable[[], Iterable[Path]]) -> None:
-        """Also load the files that `paths` returns, which is called when they are needed."""
+        """Also load the files that the function `paths` returns; it is called when modules are loaded."""
         self._configured = paths
 
     def only_requested(self) -> None:
-        """Load no configured file and no package."""
+        """Load only the requested files, and neither configured files nor packages."""
         self._requested_only = True
 
     @property
     def requested(self) -> tuple[Path, ...]:
-        """Requested files."""
+        """Files that `request` has added."""
         return tuple(self._files)
 
     def modules(self) -> list[ModuleType]:
-        """Return the modules from outside, after loading them. Raises: BadInput."""
+        """Return the modules from outside; load them first if needed. Raises: BadInput."""
         return [loaded.module for loaded in self._all()]
 
     def origins(self) -> list[Origin]:
@@ -80,12 +82,12 @@ class Outside:
         return [origin for loaded in self._all() for origin in loaded.origins]
 
     def digest(self) -> str:
-        """Return a digest of all code from outside; empty without any. Raises: BadInput."""
+        """Return a digest of all code from outside; empty if there is none. Raises: BadInput."""
         hashes = sorted(origin["sha256"] for origin in self.origins())
         return hashlib.sha256("".join(hashes).encode()).hexdigest() if hashes else ""
 
     def refusal(self, error: Exception) -> BadInput | None:
-        """Return an error that arose in loaded code as bad input; None for an error of the program."""
+        """Return a BadInput for an error that was raised in loaded code; None for an error elsewhere."""
         sources = {str(file) for loaded in self._loaded or () for file in _sources(loaded.module)}
         frames = traceback.extract_tb(error.__traceback__)
         places = [(frame.filename, frame.lineno) for frame in frames if frame.filename in sources]
@@ -112,7 +114,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _from_file(path: Path) -> LoadedModule:
-    """Return the module of a file. Raises: BadInput, also if it defines no part."""
+    """Load a file as a module, and return it. Raises: BadInput, also if the file defines no part."""
     where = str(path)
     if path.suffix != ".py":
         raise BadInput(where, "parts are loaded from Python files, whose names end in .py")
@@ -133,7 +135,7 @@ def _from_file(path: Path) -> LoadedModule:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
-        raise BadInput(_place(error, str(path)), typed(error)) from error
+        raise BadInput(place_of(error, str(path)), typed(error)) from error
     if not _offers_parts(module):
         raise BadInput(where, 'it defines no part, which is a class with a tag, such as tag="my-rule"')
     imported = (getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - names))
@@ -144,28 +146,9 @@ def _from_file(path: Path) -> LoadedModule:
 
 
 def _stands_beside(file: Path, path: Path) -> bool:
-    """Return whether a file is in the folder of `path`, and of no environment of Python in that folder."""
+    """Return whether a file is in or below the folder of `path`, but not part of an installed package."""
     is_installed = file.is_relative_to(sys.prefix) or "site-packages" in file.parts
     return file.is_relative_to(path.parent) and not is_installed
-
-
-def _place(error: BaseException, file: str) -> str:
-    """Return the file and the line at which an error arose, the last one in the file."""
-    if isinstance(error, SyntaxError) and error.filename == file:
-        return f"{file}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == file]
-    return f"{file}:{lines[-1]}" if lines else file
-
-
-def typed(error: BaseException) -> str:
-    """Return the type and the message of an error of code from outside."""
-    return f"{type(error).__name__}: {reason_of(error)}"
-
-
-def located(error: BaseException, method: Callable[..., Any]) -> str:
-    """Return the type, the message and the place of an error that a method of code from outside raised."""
-    return f"{typed(error)}, at {_place(error, inspect.unwrap(method).__code__.co_filename)}"
 
 
 def _from_packages() -> Iterator[LoadedModule]:
@@ -187,7 +170,10 @@ def _from_packages() -> Iterator[LoadedModule]:
 
 
 def _offers_entry_points(folder: str) -> bool:
-    """Return whether a package in a folder of the path offers parts; importlib.metadata takes .1 s longer."""
+    """Return whether a package in a folder of `sys.path` offers parts.
+
+    importlib.metadata would take 0.1 s longer to find out.
+    """
     for file in Path(folder or ".").glob("*.*-info/entry_points.txt"):
         try:
             if GROUP.encode() in file.read_bytes():
@@ -198,7 +184,7 @@ def _offers_entry_points(folder: str) -> bool:
 
 
 def _sources(module: ModuleType) -> list[Path]:
-    """Return the source files of a module, for a package those of all its modules."""
+    """Return the source files of a module; for a package, the source files of all its modules."""
     folders = getattr(module, "__path__", None)
     if folders is not None:
         return sorted(file for folder in folders for file in Path(folder).rglob("*.py"))
@@ -213,7 +199,10 @@ def _digest(sources: Iterable[Path]) -> str:
 
 
 def classes_in(module: ModuleType) -> Iterator[type]:
-    """Yield the classes that a module, or a package with its modules, defines."""
+    """Yield the classes among the attributes of a module that it defines itself.
+
+    For a package, these include classes that its submodules define.
+    """
     attributes = vars(module).values()
     for defined in dict.fromkeys(attribute for attribute in attributes if isinstance(attribute, type)):
         if f"{defined.__module__}.".startswith(f"{module.__name__}."):
@@ -221,15 +210,16 @@ def classes_in(module: ModuleType) -> Iterator[type]:
 
 
 def _optimizers_in(module: ModuleType) -> dict[str, Any]:
-    """Return the optimizers of torch that a module defines by name."""
-    torch_optimizers = sys.modules.get("torch.optim")  # without it, the module cannot define any
+    """Return the subclasses of torch's Optimizer that a module defines, by name."""
+    # If torch.optim is not imported yet, the module cannot have defined an optimizer.
+    torch_optimizers = sys.modules.get("torch.optim")
     if torch_optimizers is None:
         return {}
     return {cls.__name__: cls for cls in classes_in(module) if issubclass(cls, torch_optimizers.Optimizer)}
 
 
 def _register_optimizers(module: ModuleType) -> None:
-    """Enter the optimizers of a module among those known by name."""
+    """Add the optimizers that a module defines to `registered`, so that experiments can name them."""
     if optimizers := _optimizers_in(module):
         from engine.core.optimizers import registered
 
@@ -237,10 +227,10 @@ def _register_optimizers(module: ModuleType) -> None:
 
 
 def _offers_parts(module: ModuleType) -> bool:
-    """Return whether a module defines a part, an optimizer of torch, or a panel by the name PANEL."""
+    """Return whether a module defines a part, a torch optimizer, or an attribute PANEL with a panel."""
     parts = (defined for defined in classes_in(module) if issubclass(defined, Part))
     return hasattr(module, "PANEL") or any(map(is_member, parts)) or bool(_optimizers_in(module))
 
 
 outside = Outside()
-"""The modules from outside of this process."""
+"""The one collection of modules from outside in this process."""

@@ -1,4 +1,4 @@
-"""Parameters: the tensors of many learners side by side."""
+"""Parameters: tensors that hold the weights of many learners in one batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Params = dict[str, "torch.Tensor"]
 
 
 def flat(tensors: Iterable[torch.Tensor]) -> torch.Tensor:
-    """Return tensors [B, …] joined to vectors, [B, P]."""
+    """Return tensors [B, …], flattened and concatenated to one vector per batch member, [B, P]."""
     return torch.cat([tensor.flatten(1) for tensor in tensors], 1)
 
 
@@ -25,10 +25,10 @@ def unflat(vector: torch.Tensor, like: Mapping[str, torch.Tensor]) -> Params:
 
 
 def per_member(numbers: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """Return a number per batch member [B], shaped [B, 1, …] to multiply a tensor."""
+    """Return `numbers` [B] with the shape [B, 1, …], which broadcasts against `like` [B, …]."""
     return numbers.view(-1, *[1] * (like.dim() - 1))
 
 
 def chosen(active: torch.Tensor, new: Params, old: Params) -> Params:
-    """Return the new tensors for active members of the batch, and the old ones for the others."""
+    """Return the new tensors for active batch members, and the old tensors for inactive members."""
     return {layer: torch.where(per_member(active, w), w, old[layer]) for layer, w in new.items()}

@@ -1,6 +1,7 @@
-"""Base of every member of the catalogue: one frozen Struct is its description, code, form and documentation.
+"""Base class of all parts, such as update rules, losses and targets, and types of fields that they share.
 
-The module also has types of fields that several families share, such as sizes of factors.
+A part is one frozen Struct. Its fields are the part's hyperparameters, its methods are the code, and its
+docstring is the documentation. The app makes input forms from the fields.
 """
 
 from __future__ import annotations
@@ -20,22 +21,25 @@ from engine.core.groups import ROTATIONS, TRIVIAL, Group
 from engine.core.texts import message
 
 _MODULE = ""
-"""Key of the module's docstring among the docstrings in its source."""
+"""Key of a module's own docstring in the result of `_in_source`."""
 
 
 @cache
 def docstring(documented: Any) -> str:
     """Return the docstring of a module, class or function without its indentation.
 
-    A class without a docstring has that of a base. The docstring is empty if Python has dropped it and the
-    source is missing.
+    A class without a docstring inherits the docstring of a base class. The result is empty if Python has
+    dropped the docstring and the source is missing.
     """
     restore(documented)
     return inspect.getdoc(documented) or ""
 
 
 def restore(documented: Any) -> None:
-    """Read dropped docstrings from the source and set them: of an object, and of the bases of a class."""
+    """Read the docstrings that `python -OO` drops from the source, and set them again.
+
+    For a class, do so for its base classes, too.
+    """
     if sys.flags.optimize < 2:
         return
     for owner in documented.__mro__ if isinstance(documented, type) else (documented,):
@@ -52,7 +56,10 @@ def _from_source(documented: Any) -> str | None:
 
 @cache
 def _in_source(module: ModuleType) -> Mapping[str, str | None]:
-    """Return the docstrings in the source of a module by qualified name; empty without a source."""
+    """Return the docstrings in the source of a module, by qualified name.
+
+    The result is empty if the source is not available.
+    """
     import ast
 
     def named(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, str | None]]:
@@ -70,23 +77,28 @@ def _in_source(module: ModuleType) -> Mapping[str, str | None]:
 
 
 MOST = 2**24
-"""Largest integer in a part. float32 is exact up to it, and no run counts further."""
+"""Largest integer in a field. float32 represents all integers up to it, and no run counts further."""
 
 MOST_FEATURES = 2**30
-"""Largest number of features of a matrix that need not be stored; the memory estimate decides on a run."""
+"""Largest number of features of a matrix that need not be stored.
+
+The memory estimate decides whether a run can start.
+"""
 
 MOST_LAYERS = 1024
-"""Largest number L of layers of a net: each is a tensor, and up to this L a float32 power u^L keeps four
-digits."""
+"""Largest number L of layers of a net.
+
+Each layer is a tensor. Up to this L, a float32 power u^L has four correct digits.
+"""
 
 MOST_WORDS = 10_000
-"""Largest number of characters of a text, such as a story."""
+"""Largest number of characters of a text field, such as a preset's story."""
 
 LARGEST = 1e38
-"""Largest number in a part, near the end of the range of float32."""
+"""Largest number in a field, near the end of the range of float32."""
 
 SELDOM = {"seldom": True}
-"""Mark of a field that few experiments set; forms hide it behind a line unless it is set."""
+"""Mark of a field that few experiments set. Forms hide it while it has its default."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1, le=MOST)]
@@ -94,20 +106,22 @@ Dimension = Annotated[int, Meta(ge=2, le=MOST)]
 Features = Annotated[int, Meta(ge=2, le=MOST_FEATURES)]
 
 Values = Literal["any", "signs", "bits"]
-"""Range of numbers: any real number, −1 or +1, or 0 or 1."""
+"""Allowed values of numbers: "any" is any real number, "signs" is −1 or +1, "bits" is 0 or 1."""
 
 
 LearnerKind = Literal["gradient", "exact", "multiplicative", "sparse", "coordinate", "spectral", "other"]
-"""Kinds of learners, which charts distinguish by hue: plain gradient rules on dense nets; exact solvers and
-kernels; multiplicative rules; spindly and sparse nets; coordinate-wise and sign rules; spectral and
-second-order rules; any other."""
+"""Kinds of learners, which charts show in different hues.
+
+In this order: plain gradient rules on dense nets; exact solvers and kernels; multiplicative rules; spindly
+and sparse nets; coordinate-wise and sign rules; spectral and second-order rules; any other.
+"""
 
 
 class BadInput(ValueError):
     """Input is invalid.
 
-    The message is one line: the place, the fault, and a remedy. Both arguments may quote raw input. They are
-    escaped and cut here, so that they can be printed anywhere.
+    The message is one line: where the fault is, what it is, and a remedy. Both arguments may quote raw input.
+    The class escapes and shortens them, so that they can be printed anywhere.
     """
 
     def __init__(self, where: str, fault: str) -> None:
@@ -116,7 +130,7 @@ class BadInput(ValueError):
 
 
 class BadField(ValueError):
-    """A field of a part holds a value that its type alone cannot exclude."""
+    """A field of a part has an invalid value that passed the check of its type."""
 
     def __init__(self, field: str, fault: str) -> None:
         super().__init__(fault)
@@ -125,22 +139,25 @@ class BadField(ValueError):
 
 
 class Finding(NamedTuple):
-    """Finding from the structure of an experiment: yes or no, and the reason in one sentence."""
+    """Answer, derived from the structure of an experiment: yes or no, and the reason in one sentence."""
 
     holds: bool
     reason: str
 
 
 class Verdict(NamedTuple):
-    """Whether ŷ(Ux | XUᵀ, y) = ŷ(x | X, y) for every orthogonal U, and the reason in one sentence."""
+    """Whether a learner is rotation invariant, and the reason in one sentence.
+
+    It is if ŷ(Ux | XUᵀ, y) = ŷ(x | X, y) for every orthogonal U.
+    """
 
     invariant: Literal[True, False, "on this data"]
     reason: str
     otherwise: Group = TRIVIAL
-    """Smaller group for which invariance is known, if it does not hold for all rotations."""
+    """Smaller group under which predictions are known to be invariant, if not under all rotations."""
 
     undecided: bool = False
-    """Whether structure does not decide: invariance under all rotations is possible, but not known."""
+    """Whether the structure leaves the question open: the learner may be rotation invariant or not."""
 
     @property
     def group(self) -> Group:
@@ -149,13 +166,13 @@ class Verdict(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict and reason, with a smaller group that leaves predictions unchanged, if one is known."""
+        """Verdict and reason, and, if known, the smaller group under which predictions do not change."""
         addition = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
         return f"{self.word}: {self.reason}{addition}"
 
     @property
     def answer(self) -> str:
-        """Verdict in a table: yes, no, undecided, or on this data."""
+        """Verdict as an entry of a table: "yes", "no", "undecided" or "on this data"."""
         if self.undecided:
             return "undecided"
         if isinstance(self.invariant, str):
@@ -173,29 +190,32 @@ class Verdict(NamedTuple):
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"):
-    """Base of all parts. Fields are hyperparameters, and the tag is the name in preset files."""
+    """Base class of all parts. Its fields are hyperparameters, and its tag is its name in preset files."""
 
     experimental: ClassVar[bool] = False
-    """Whether the part is still in progress: tests then require no preset, no naive twin and no row in a
-    table of cases, but everything else.
+    """Whether the part is still in progress.
+
+    For such a part, tests require no preset, no naive reference implementation and no row in a table of
+    cases. All other tests apply.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that name files; relative paths in a preset are relative to its folder."""
+    """Fields that name files. In a preset, a relative path starts from the folder of the preset."""
 
     declares: ClassVar[frozenset[str]] = frozenset()
-    """Properties that members declare and theorems rely on; with the family's defaults, no theorem
-    applies."""
+    """Names of the properties that theorems rely on. With the defaults of the family, no theorem applies."""
 
     shortcuts: ClassVar[frozenset[str]] = frozenset()
-    """Methods that must agree with other methods, such as a hand-written gradient; reset like
-    declarations."""
+    """Methods that must agree with other methods, such as a hand-written gradient.
+
+    They are reset under the same conditions as the properties in `declares`.
+    """
 
     def __init_subclass__(cls) -> None:
-        """Reset inherited declarations if a class replaces a method or a constant that they may depend on.
+        """Reset the inherited properties in `declares` if a subclass replaces what they may depend on.
 
-        Defaults of fields and declarations do not count. The declarations of the class itself stay, and all
-        others become those of its family.
+        That is any method or constant of a base class other than a default of a field or one of these
+        properties. Properties that the subclass sets itself stay. All others get the family's default.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]
@@ -230,7 +250,10 @@ def kind_of(part: type[Part]) -> str:
 
 
 def is_member(part: type[Part]) -> bool:
-    """Return whether a class has a tag, as members have; the tag of an abstract class is its own name."""
+    """Return whether a class is a member of a family, with a tag, rather than an abstract base class.
+
+    An abstract class has no tag of its own; msgspec then uses the name of the class.
+    """
     return part.__struct_config__.tag != part.__name__
 
 
@@ -240,7 +263,7 @@ def summary_of(part: type[msgspec.Struct]) -> str:
 
 
 def _written(part: type[Part]) -> set[str]:
-    """Return the names of attributes that a class defines, without abstract and special ones."""
+    """Return the names of the attributes that a class itself defines, except abstract and special names."""
     return {
         attribute
         for attribute, value in vars(part).items()
@@ -251,7 +274,7 @@ def _written(part: type[Part]) -> set[str]:
 
 
 MOST_FACTORS = 24
-"""Largest number of factors: more of them, even of size 2, make more entries than an instance may have."""
+"""Largest number of factors. With more factors, even of size 2, an instance would have too many entries."""
 
 Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
@@ -265,7 +288,7 @@ Several = Annotated[
 
 
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
-    """Check that sizes are set once and completely. Raises: BadField."""
+    """Check that the sizes of the factors are set in one way only, and completely. Raises: BadField."""
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
             if size is not None:
@@ -278,7 +301,7 @@ def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int 
 def factor_sizes(
     factors: tuple[int, ...] | None, side: int | None, count: int | None
 ) -> tuple[int, ...] | None:
-    """Return the size of every factor; None without any setting."""
+    """Return the size of every factor, or None if no field sets the sizes."""
     if side is not None and count is not None:
         return (side,) * count
     return factors
@@ -291,7 +314,10 @@ Pair = Annotated[
 
 
 def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
-    """Return rows and columns of a matrix with d entries: as set, or otherwise as square as possible."""
+    """Return the numbers of rows and columns of a matrix W with d entries.
+
+    If `factors` does not set them, the matrix is as square as possible.
+    """
     if factors is not None:
         rows, columns = factors
         return rows, columns
@@ -300,7 +326,7 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return the reason why rows and columns do not make d entries; None if they do."""
+    """Return the reason why a matrix with these rows and columns has not d entries; None if it has."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

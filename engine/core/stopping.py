@@ -1,4 +1,4 @@
-"""Cancellation: long work checks repeatedly whether it was stopped, and then ends."""
+"""Cancellation: long computations check repeatedly whether they were cancelled, and then end."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _never() -> bool:
 _stopped: ContextVar[Callable[[], bool]] = ContextVar("stopped", default=_never)
 
 _turn = threading.Lock()
-"""Lock that limits calls of `aside` to one at a time, so that abandoned calls do not pile up."""
+"""Lock that lets only one call of `aside` compute at a time, so that abandoned calls do not pile up."""
 
 
 @contextmanager
 def stopped_by(stopped: Callable[[], bool]) -> Iterator[None]:
-    """End long work of this thread inside the block as soon as `stopped` returns True."""
+    """Cancel computations of this thread inside the block as soon as `stopped` returns True."""
     before = _stopped.set(stopped)
     try:
         yield
@@ -40,7 +40,7 @@ def stopped_by(stopped: Callable[[], bool]) -> Iterator[None]:
 
 
 def go_on() -> None:
-    """Check for cancellation. Raises: Stopped."""
+    """Check whether the computation was cancelled. Raises: Stopped."""
     if _stopped.get()():
         raise Stopped
 

@@ -1,4 +1,4 @@
-"""All randomness: an integer seed per replica, split into independent named streams."""
+"""Random numbers: the integer seed of each replica gives independent named streams."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from engine.core.stopping import go_on
 Floats = NDArray[np.float64]
 
 GENERATORS = 2 * 1400
-"""Bytes of the random generators of a replica; few streams exist at a time."""
+"""Bytes of the random generators of a replica, because few streams exist at the same time."""
 
 DRAWN = ("matrix", "target", "labels", "noise")
-"""Streams of rows, labels and noise."""
+"""Names of the streams that draw data: rows, labels and noise."""
 
 PIECE = 1 << 14
-"""Number of random numbers drawn in one call, if they are stored in fewer bytes than they are drawn in."""
+"""Number of random signs drawn in one call. They are drawn as 8 bytes each, but stored as one."""
 
 LONG_PIECE = 1 << 22
-"""Number of random numbers drawn between two checks for cancellation, in about a twentieth of a second."""
+"""Number of random numbers drawn between two checks for cancellation; it takes about 0.05 s."""
 
 
 class Stream:
-    """The random numbers of one purpose: one call draws for all replicas, each from a separate generator.
+    """Random numbers for one purpose, such as the noise of labels.
 
-    Replica r draws exactly what a run with the single seed `seeds[r]` would draw. Numbers are made on the
-    CPU in float64, so that a seed means the same data on every device and in every dtype.
+    One call draws for all replicas, with a separate generator for each replica. Replica r gets the numbers
+    that a run with the single seed `seeds[r]` would get. Numbers are drawn on the CPU in float64, so that a
+    seed gives the same data on every device and in every dtype.
     """
 
     def __init__(self, seeds: Sequence[int | Sequence[int]], name: str) -> None:
@@ -40,7 +41,7 @@ class Stream:
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
-        """Generators, created at the first draw. A start may draw nothing, and each takes 20 µs to create."""
+        """Generators. Each takes 20 µs to create, so they are created at the first draw, if there is one."""
         return [np.random.default_rng([seed, self._salt]) for seed in self._seeds]
 
     def normal(self, *shape: int) -> Floats:
@@ -56,7 +57,7 @@ class Stream:
         return np.stack([generator.integers(0, below, shape) for generator in self._generators])
 
     def _filled(self, shape: tuple[int, ...], draw: Callable[..., Floats]) -> Floats:
-        """Return numbers [replicas, *shape] that each generator draws in order."""
+        """Return numbers [replicas, *shape]; the generator of each replica draws them in order."""
         numbers = np.empty((self.replicas, math.prod(shape)))
         for generator, row in zip(self._generators, numbers, strict=True):
             for first in range(0, len(row), LONG_PIECE):
@@ -71,7 +72,7 @@ class Stream:
             for first in range(0, len(row), PIECE):
                 go_on()
                 piece = row[first : first + PIECE]
-                piece[:] = generator.integers(0, 2, len(piece))  # of 64 bits: others are other numbers
+                piece[:] = generator.integers(0, 2, len(piece))  # other integer types draw other numbers
         signs *= 2
         signs -= 1
         return signs.reshape(self.replicas, *shape)
@@ -86,15 +87,16 @@ class Stream:
 
 
 class Streams:
-    """The named streams of an experiment: `streams("signs")` always starts from its own beginning.
+    """The named streams of an experiment.
 
-    Draws raise Stopped after a cancellation.
+    Each call of `streams("signs")` returns a new stream that starts at its first number. Draws raise Stopped
+    after a cancellation.
     """
 
     def __init__(self, seeds: Sequence[int], single: bool = False) -> None:
         """Store the seeds.
 
-        With `single`, the data of a replica come from one generator, `default_rng(seed)`.
+        With `single`, all data of a replica are drawn from one generator, `default_rng(seed)`.
         """
         self.seeds, self._single = tuple(seeds), single
 
@@ -102,19 +104,22 @@ class Streams:
         return Stream(self.seeds, name)
 
     def printed(self, seed: Sequence[int]) -> Stream:
-        """Return draws of `default_rng(seed)` that all replicas share, to reproduce a printed draw."""
+        """Return a stream that draws from `default_rng(seed)` for every replica.
+
+        It reproduces a draw that a script or paper prints.
+        """
         return Unnamed([seed] * len(self.seeds), "")
 
     def of_data(self) -> Streams:
-        """Return the streams from which a problem is drawn, all at their beginning."""
+        """Return the streams from which a problem draws its data; each starts at its first number."""
         return Together(self.seeds) if self._single else self
 
 
 class Together(Streams):
-    """Named streams that share one generator per replica, `default_rng(seed)`, if they are in DRAWN.
+    """Named streams, of which those in DRAWN share one generator per replica, `default_rng(seed)`.
 
-    Draws come in the order of the requests: rows, then labels, then noise. A script that draws from one
-    generator in this order has the same data.
+    The shared generator serves requests in order: rows, then labels, then noise. A script that draws from
+    one generator in this order has the same data.
     """
 
     def __init__(self, seeds: Sequence[int]) -> None:
@@ -126,12 +131,12 @@ class Together(Streams):
 
 
 class Unnamed(Stream):
-    """The random numbers of `default_rng(seed)`, which several purposes use in order."""
+    """Random numbers of `default_rng(seed)`, which several purposes draw one after another."""
 
     @cached_property
     def _generators(self) -> list[np.random.Generator]:
         return [np.random.default_rng(seed) for seed in self._seeds]
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Return +1 where a uniform number is below ½, else −1."""
+        """Return +1 for each uniform number below ½, and −1 for each other number."""
         return np.where(self.uniform(*shape) < 0.5, 1, -1).astype(np.int8)

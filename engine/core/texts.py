@@ -1,4 +1,4 @@
-"""Texts from outside: their allowed characters, and their quotation in messages."""
+"""Texts from outside the program: which characters they may hold, and how messages quote them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ import unicodedata
 from collections.abc import Iterable
 
 REFUSED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Refused Unicode categories: controls, invisible formatting, undecodable bytes, separators of lines and
-paragraphs. In a terminal, they move the cursor, change the reading direction or begin commands.
+"""Refused Unicode categories: control characters, invisible formatting, undecodable bytes, and separators of
+lines and paragraphs. In a terminal, they move the cursor, change the reading direction or begin commands.
 """
 
 LONGEST_QUOTE = 80
 """Maximum number of characters of a quoted value."""
 
 LONGEST_LIST, FIRST = 600, 5
-"""Largest number of characters of a full list of choices; a longer list shows FIRST choices and the last
-one."""
+"""Largest length of a list of choices that a message shows in full.
+
+Of a longer list, the message shows the first FIRST choices and the last one.
+"""
 
 LONGEST_WORD, LONGEST_PART = 300, 1000
-"""Largest numbers of characters of a word in a message, and of each half of a cut word; paths and lists
-fit."""
+"""Largest numbers of characters of one word in a message, and of the whole message.
+
+Paths and lists of choices fit into them.
+"""
 
 
 def fault(text: str, allowed: str = "") -> str:
-    """Return the fault of the characters of a text, and the remedy; empty if it may be printed."""
+    """Return which refused character a text holds, and the remedy; empty if the text may be printed."""
     if text.isprintable() and text.isascii():
         return ""
     refused = next((letter for letter in text if letter not in allowed and _refused(letter)), None)
@@ -41,7 +45,7 @@ def printable(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""Return the text with refused characters as escapes such as \x1b."""
+    r"""Return the text with every refused character replaced by an escape such as \x1b."""
     if text.isprintable() and text.isascii():
         return text
     return "".join(
@@ -50,13 +54,13 @@ def escaped(text: str) -> str:
 
 
 def message(text: str, longest: int = LONGEST_PART) -> str:
-    """Return the text of a message, which may quote raw input, escaped and cut."""
+    """Return the text of a message, escaped and shortened, because it may quote raw input."""
     words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: cut(word[0], LONGEST_WORD), escaped(text))
     return cut(words, longest)
 
 
 def cut(text: str, longest: int) -> str:
-    """Return a text of at most `longest` characters, shortened in the middle."""
+    """Return `text`; if it has more than `longest` characters, replace its middle by an ellipsis."""
     if len(text) <= longest:
         return text
     end = longest // 3
@@ -64,25 +68,25 @@ def cut(text: str, longest: int) -> str:
 
 
 def quoted(value: object) -> str:
-    """Return `repr(value)`, shortened to the length that messages quote."""
+    """Return `repr(value)`, shortened to LONGEST_QUOTE characters, for use in a message."""
     return cut(repr(value), LONGEST_QUOTE)
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the message of an error of foreign code in one line, or its type if it has no message."""
+    """Return the message of an error from other code on one line, or the error's type if it has none."""
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return " ".join(text.split()) or type(error).__name__
 
 
 def nearest(word: str, choices: list[str]) -> str:
-    """Return a sentence with the choice that an unknown word may mean, and all choices."""
+    """Return a sentence with the choice that is most similar to an unknown word, and a list of choices."""
     guess = difflib.get_close_matches(word, choices, n=1)
     available = f"the choices are {listed(choices)}" if choices else "no names are known here"
     return f"did you mean {guess[0]}? {available}" if guess else available
 
 
 def listed(choices: Iterable[str]) -> str:
-    """Return choices as a message lists them: all of them, or the ends of a long list and its length."""
+    """Return choices, joined by commas; of a long list, only the first and last ones, and their number."""
     cut_choices = [cut(choice, LONGEST_QUOTE) for choice in choices]
     text = ", ".join(cut_choices)
     if len(text) <= LONGEST_LIST or len(cut_choices) <= FIRST + 1:
@@ -95,7 +99,7 @@ def _refused(letter: str) -> bool:
 
 
 def _named(letter: str) -> str:
-    """Return the character in words: its own glyph would be invisible or worse."""
+    """Return the name of a character that must not be printed itself."""
     plain = {"\n": "a line break", "\r": "a line break", "\t": "a tab"}
     if unicodedata.category(letter) == "Cs":
         return "bytes that are not UTF-8"

@@ -117,9 +117,9 @@ def _trained(planned: LearnerPlan) -> int:
 def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
     """Return the bytes of steps, besides the bytes for every parameter.
 
-    These are matrices over the inputs and the outputs of trained parameters, and signals if the rule observes
-    them. For models that train side by side, they include the rows that each model draws for its
-    mini-batches.
+    These are matrices over the inputs and the outputs of trained parameters, signals if the rule observes
+    them, and the copies in optimizers of single nets. For models that train side by side, they include the
+    rows that each model draws for its mini-batches.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
@@ -130,7 +130,8 @@ def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
             held += (inputs + outputs) * sizes.n if structure.observes else 0
     if sizes.models > 1:
         drawn = sizes.models * sizes.batch * (structure.mini_batch or 0) * (3 * 8 + sizes.item)
-    return sizes.nets * DERIVED * held + drawn
+    copies = structure.copies * sizes.parameters * sizes.item
+    return sizes.nets * (DERIVED * held + copies) + drawn
 
 
 def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from engine.core.background import BackgroundWork
 from engine.results.results import Results
 from engine.runtime.run import Pacing
 from engine.runtime.run_writer import RunWriter
+from engine.runtime.spreading import Begin
 from engine.runtime.sweep_run import Begun, Event, load_torch_for, run_sweep
 from engine.spec.sweep import Sweep
 
@@ -21,6 +22,7 @@ class Job(BackgroundWork[Results]):
     Args:
         notify: receives the events of the run, in its thread.
         threads: maximum number of torch's threads, by default without a limit.
+        devices: devices to which points, or groups of replicas, are spread.
     """
 
     def __init__(
@@ -29,8 +31,10 @@ class Job(BackgroundWork[Results]):
         notify: Callable[[Event], None] = lambda event: None,
         writer: RunWriter | None = None,
         threads: int | None = None,
+        devices: Sequence[Begin] = (),
     ) -> None:
         self._sweep, self._notify, self._writer, self._threads = sweep, notify, writer, threads
+        self._devices = devices
         self._pacing = Pacing(ROUND_SECONDS)
         self.results: Results | None = None
         """Growing results; None before the run begins."""
@@ -39,7 +43,13 @@ class Job(BackgroundWork[Results]):
     def _compute(self) -> Results:
         load_torch_for(self._sweep, self._threads)
         return run_sweep(
-            self._sweep, self._gate, self._receive, self._writer, ROUND_SECONDS, self._stopped.is_set
+            self._sweep,
+            self._gate,
+            self._receive,
+            self._writer,
+            ROUND_SECONDS,
+            self._stopped.is_set,
+            self._devices,
         )
 
     def _gate(self) -> int:

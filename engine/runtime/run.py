@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import msgspec
 import numpy as np
@@ -39,7 +39,6 @@ from engine.protocols import CLOCKS, EarlyEnd
 from engine.results.trace import Curve, Floats, Trace, settle
 from engine.runtime.compiling import Handover, compile_meanwhile
 from engine.runtime.drawn_data import DrawnData
-from engine.runtime.run_writer import RunWriter
 from engine.runtime.theory_lines import theory_lines
 from engine.spec.check import check
 from engine.spec.experiment import Experiment
@@ -131,6 +130,24 @@ class NotKept:
 
 
 Event: TypeAlias = Loaded | Diverged | NotKept | Finished
+
+
+class Keeper(Protocol):
+    """Provider of curves of earlier runs, and keeper of those of this one. `RunWriter` has the details."""
+
+    def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
+        """Fill the empty curves of a learner from earlier runs, and return whether they exist."""
+
+    def begun(self, trace: Trace) -> None:
+        """Keep a trace that begins."""
+
+    def grow(self, trace: Trace) -> None:
+        """Keep the records that the curves of a trace have got since."""
+
+    def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
+        """Keep the finished curves of a learner, and return why not, if that fails."""
+
+
 Gate: TypeAlias = Callable[[], int]
 """Function called before every round, which returns the number of records that each learner may add; 0 stops
 the run."""
@@ -140,9 +157,10 @@ def run(
     experiment: Experiment,
     gate: Gate = lambda: MOST,
     notify: Callable[[Event], None] = lambda event: None,
-    writer: RunWriter | None = None,
+    writer: Keeper | None = None,
     turn: float = math.inf,
     data: DrawnData | None = None,
+    is_spread: bool = False,
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records at a time.
 
@@ -156,6 +174,7 @@ def run(
         writer: provides curves of earlier runs, and keeps the curves of learners that end.
         turn: seconds after which a learner pauses for the other learners and the gate.
         data: source of data that runs with equal data share.
+        is_spread: whether other processes have computed the curves that `writer` provides.
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated; BadInput
     also if memory ran out, when the trace of `Loaded` has the curves so far. Stopped if `data` stopped while
@@ -168,21 +187,21 @@ def run(
     trace: Trace | None = None
     with _torch(1 if small else None) if plan.needs_torch else nullcontext():
         try:
-            trace, started = prepare(plan, writer, data)
+            trace, started = prepare(plan, writer, data, is_spread)
             if writer is not None:
                 writer.begun(trace)
             notify(Loaded(trace))
             active = [learner_run for learner_run in started if not learner_run.ended]
             amid: LearnerRun | None = None
             while active and (records := gate()):
-                if writer is not None:
-                    writer.grow(trace)
                 for learner_run in _last_of(active) if amid is None else [amid]:
                     if scattered:
                         memory_estimate.give_back()
                     length = learner_run.length
                     for event in learner_run.advance(min(records, limit), turn):
                         notify(event)
+                    if writer is not None:
+                        writer.grow(trace)
                     if learner_run.length == length and not learner_run.ended:
                         amid = amid or learner_run
                     elif learner_run is amid:
@@ -276,7 +295,7 @@ class LearnerRun:
                 events.append(Diverged(curve.name, x, curve.diverged, curve.replicas, curve.fate))
         return [] if self.is_side_run else events
 
-    def keep(self, writer: RunWriter) -> str | None:
+    def keep(self, writer: Keeper) -> str | None:
         """Store the ended curves; return the reason of the first failure."""
         return writer.keep(self.plan, self.curves, self.is_side_run)
 
@@ -291,12 +310,15 @@ class LearnerRun:
 
 
 def prepare(
-    plan: RunPlan, writer: RunWriter | None = None, source: DrawnData | None = None
+    plan: RunPlan,
+    writer: Keeper | None = None,
+    source: DrawnData | None = None,
+    is_spread: bool = False,
 ) -> tuple[Trace, list[LearnerRun]]:
     """Draw the data, compute theory lines, and put every learner at its start."""
     source, experiment = source or DrawnData(), plan.experiment
     device = devices.resolve(experiment.run.device) if plan.needs_torch else "cpu"
-    need = _needed(plan, device, source)
+    need = needed_bytes(plan) if is_spread else _needed(plan, device, source)
     as_matrix = takes_matrix(plan.learners)
     # Drawn at first use: a run whose backends and lines need no tensors draws none.
     data = cache(partial(source.of, experiment, device, as_matrix))
@@ -361,7 +383,7 @@ def _begun(
     *,
     cost: Cost,
     streams: Streams,
-    writer: RunWriter | None,
+    writer: Keeper | None,
 ) -> LearnerRun:
     """Return a learner at its start, or with its curves from an earlier run."""
     curves, shown = _curves(planned)

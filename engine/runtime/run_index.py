@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -51,11 +52,19 @@ class RunIndex:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._connection: sqlite3.Connection | None = None
+        self._resting_until = 0.0
+        """Time before which the index is not asked: on a full disk, each attempt reads all files."""
+
         self._lock = threading.RLock()
         """Held during an access, because threads share the connection."""
 
     def __del__(self) -> None:
         self._close()  # a connection refers to itself, and would stay open until a collection of garbage
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the index could not be used a moment ago."""
+        return time.monotonic() < self._resting_until
 
     def rows(self, query: str, *parameters: Any) -> list[Any]:
         """Return the rows that answer a query; none without an index."""
@@ -68,6 +77,8 @@ class RunIndex:
         A broken index is made again once. A locked index or a full disk costs a search, and never a run.
         """
         with self._lock:
+            if self.is_resting:
+                return without
             for _ in range(2):
                 try:
                     if self._connection is None:
@@ -76,7 +87,8 @@ class RunIndex:
                         return question(self._connection)
                 except sqlite3.OperationalError as error:
                     self._close()
-                    if "malformed" not in str(error) and "no such table" not in str(error):
+                    if not _is_broken(error):
+                        self._resting_until = time.monotonic() + PATIENCE
                         return without
                     self._drop()
                 except sqlite3.DatabaseError:
@@ -164,6 +176,13 @@ def file_names(folder: Path) -> Iterator[str]:
         for name in os.listdir(folder):
             if name.endswith(SUFFIX) and not name.startswith("."):
                 yield name
+
+
+def _is_broken(error: sqlite3.OperationalError) -> bool:
+    """Return whether the index lacks a part, and must be made again; others are locked, or do not fit."""
+    reasons = "malformed", "no such table"
+    is_short = error.sqlite_errorname == "SQLITE_IOERR_SHORT_READ"
+    return is_short or any(reason in str(error) for reason in reasons)
 
 
 @contextmanager

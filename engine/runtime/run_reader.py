@@ -15,6 +15,7 @@ import numpy as np
 
 from engine.core import journal
 from engine.core.catalogue import MemberOf
+from engine.core.machine import MachineSample
 from engine.core.parts import BadInput, Finding, Verdict
 from engine.measures import Measure
 from engine.results.results import Results
@@ -24,7 +25,7 @@ from engine.runtime.stored_run import StoredRun
 from engine.spec import documents, presets
 from engine.spec.sweep import Sweep
 
-KNOWN = "head", "trac", "grow", "curv", "key ", "skip", "done", "end ", "mark"
+KNOWN = "head", "trac", "grow", "curv", "key ", "skip", "done", "end ", "mark", "mach"
 """Kinds of frames that this version reads."""
 
 
@@ -39,6 +40,9 @@ class RunReader:
         self.path = path
         self.unknown: set[str] = set()
         """Kinds of frames that a newer version wrote and that are left out."""
+
+        self.machine: MachineSample | None = None
+        """Last sample of the machine that computes the run."""
 
         self._journal = journal.Tail(path)
         try:
@@ -95,6 +99,9 @@ class RunReader:
         if frame.kind in ("mark", "end ", "key ", "head"):
             return 0
         content = frame.content
+        if frame.kind == "mach":
+            self.machine = msgspec.convert(content, MachineSample)
+            return 0
         number = int(content["point"])
         if frame.kind == "skip":
             self.results.skipped[number] = frozenset(content["learners"])
@@ -164,6 +171,7 @@ def _empty(described: Mapping[str, Any]) -> Curve:
         described["indices"],
     )
     curve.oracle_tuned = described["oracle_tuned"]
+    curve.best = curve.best or curve.oracle_tuned  # its best rate is known already if it is of an earlier run
     return curve
 
 

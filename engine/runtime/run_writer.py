@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
+import threading
 import time
 import zlib
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ import numpy as np
 from engine import __version__
 from engine.core import files, journal
 from engine.core.journal import SUFFIX, Journal, pack
+from engine.core.machine import MachineSample
 from engine.core.outside import outside
 from engine.core.parts import BadInput
 from engine.results.results import Results
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
     from engine.planning.run_plan import LearnerPlan
     from engine.spec.reading import Raw
 
-SECONDS = 0.4
-"""Shortest time between two appendices on the growth of curves."""
+SECONDS = 0.3
+"""Shortest time between two appendices on the growth of curves, and the longest that records wait for one."""
 
 
 class RunWriter:
@@ -81,11 +83,21 @@ class RunWriter:
         self._restored: list[tuple[LearnerPlan, Sequence[Curve], bytes, bool]] = []
         """Curves of earlier runs that await their trace."""
 
+        self._is_whole = True
+        """Whether all of the run so far is in its file."""
+
+        self._has_trace = False
+        """Whether the file has the present trace, without which no frame on it can be read."""
+
         self._lengths: dict[int, int] = {}
         """Number of appended records of the curves of the present trace."""
 
         self._grown_at = 0.0
         self._has_growth = False
+        self._lock = threading.RLock()
+        """Held while frames are appended, because a timer appends growth beside the run."""
+
+        self._timer: threading.Timer | None = None
 
     def begin(self, sweep: Sweep) -> None:
         """Begin the file of a run."""
@@ -125,7 +137,9 @@ class RunWriter:
 
     def at(self, number: int) -> None:
         """Continue with a point of the sweep."""
-        self._point, self._restored, self._lengths = number, [], {}
+        with self._lock:
+            self._forget_timer()
+            self._point, self._restored, self._lengths, self._has_trace = number, [], {}, False
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
         """Fill the empty curves of a learner, one per rate, from earlier runs, and return whether they exist.
@@ -156,6 +170,17 @@ class RunWriter:
                 return True
         return False
 
+    def has(self, planned: LearnerPlan) -> bool:
+        """Return whether the store has curves of a learner, which may be broken or lack a measure."""
+        key = curve_keys.key_of(planned.experiment, planned.learner)
+        return self._reuse and next(self._store.find(key), None) is not None
+
+    def take_over(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool) -> None:
+        """Keep the finished curves of a learner that other processes computed, once their trace begins."""
+        self._computed = True
+        key = curve_keys.key_of(planned.experiment, planned.learner)
+        self._restored.append((planned, curves, key, is_side_run))
+
     def begun(self, trace: Trace) -> None:
         """Append a trace that begins, and its curves of earlier runs."""
         measures = [msgspec.to_builtins(measure) for measure in trace.measures]
@@ -170,30 +195,62 @@ class RunWriter:
             "lines": [_of_line(line, trace) for line in trace.lines],
         }
         # Places and theory lines repeat themselves: this takes a tenth of their space.
-        self._try("trac", {"point": self._point, "deflated": zlib.compress(pack(content), 1)})
+        place = self._try("trac", {"point": self._point, "deflated": zlib.compress(pack(content), 1)})
+        self._has_trace = place is not None
         for planned, curves, key, is_side_run in self._restored:
             self._append_curves(planned, curves, key, is_side_run)
         self._restored = []
 
     def grow(self, trace: Trace) -> None:
-        """Append the records that the curves of a trace have got since, at most every SECONDS."""
-        now = time.monotonic()
-        if self._journal is None or now - self._grown_at < SECONDS:
+        """Append the records that the curves of a trace have got since, at most every SECONDS.
+
+        A timer appends records that come sooner, because a learner's next record may take minutes.
+        """
+        remaining = self._grown_at + SECONDS - time.monotonic()
+        if self._journal is None or self._timer is not None:
             return
-        self._grown_at = now
-        grown = []
-        for number, curve in enumerate(trace.curves):
-            start = self._lengths.get(number, 0)
-            if not curve.ended and curve.length > start:
-                arrays = {
-                    name: array if name in ("divergences", "inaccurate", "backends") else array[start:]
-                    for name, array in curve_keys.reduced(curve, (), with_weights=False).items()
-                    if name.partition("/")[0] in ("divergences", "inaccurate", "backends", *GROWING)
-                }
-                self._lengths[number] = start + len(arrays[next(iter(_clock_names(arrays)))])
-                grown.append({"curve": number, "start": start, "arrays": arrays})
+        if remaining <= 0:
+            self._grow_now(trace)
+            return
+        with self._lock:
+            self._timer = threading.Timer(remaining, self._grow_later, [trace])
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _grow_later(self, trace: Trace) -> None:
+        with self._lock:
+            if self._timer is threading.current_thread():
+                self._timer = None
+                self._grow_now(trace)
+
+    def _grow_now(self, trace: Trace) -> None:
+        with self._lock:
+            self._grown_at = time.monotonic()
+            grown: list[dict[str, Any]] = []
+            for number, curve in enumerate(trace.curves):
+                start, so_far = self._lengths.get(number, 0), curve.snapshot()
+                if not so_far.ended and so_far.length > start:
+                    arrays = {
+                        name: array if name in ("divergences", "inaccurate", "backends") else array[start:]
+                        for name, array in curve_keys.reduced(so_far, (), with_weights=False).items()
+                        if name.partition("/")[0] in ("divergences", "inaccurate", "backends", *GROWING)
+                    }
+                    grown.append({"curve": number, "start": start, "arrays": arrays})
+            self._has_growth = True
+            if self._append_growth(grown) is not None:
+                for growth in grown:
+                    clock = growth["arrays"][_clock_names(growth["arrays"])[0]]
+                    self._lengths[growth["curve"]] = growth["start"] + len(clock)
+
+    def _forget_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def append_sample(self, sample: MachineSample) -> None:
+        """Append the use of the machine. The end of the run removes it, as it does the growth."""
         self._has_growth = True
-        self._append_growth(grown)
+        self._try("mach", msgspec.to_builtins(sample))
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
         """Append the finished curves of a learner, one per rate, and return why not, if that fails.
@@ -204,6 +261,10 @@ class RunWriter:
         self._append_curves(
             planned, curves, curve_keys.key_of(planned.experiment, planned.learner), is_side_run
         )
+        return self.new_fault()
+
+    def new_fault(self) -> str | None:
+        """Return why something could not be stored, the first time it is asked after the first failure."""
         fault, self._fault = self._fault, None if self._fault is None else ""
         return fault or None
 
@@ -227,6 +288,8 @@ class RunWriter:
 
         A run that was taken from an earlier run in all points is not kept twice.
         """
+        with self._lock:
+            self._forget_timer()
         if self._journal is None:
             return
         path = self._journal.path
@@ -247,6 +310,8 @@ class RunWriter:
             self._store.touch(earlier)
             self._journal, self.run = None, id_of(Path(earlier))
             return
+        if not self._is_whole and state == "finished":
+            state = "stopped"  # what the file has is a part of the run
         self._try("end ", {"state": state, "time": time.time()})
         with suppress(OSError):
             self._journal.sync()
@@ -271,9 +336,9 @@ class RunWriter:
             return curve_keys.names_of(planned)
         return planned.by_replica
 
-    def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> None:
-        """Append records of curves that have not ended."""
-        self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
+    def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> int | None:
+        """Append records of curves that have not ended, and return their place; None if that fails."""
+        return self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
 
     def _append_curves(
         self, planned: LearnerPlan, curves: Sequence[Curve], key: bytes, is_side_run: bool
@@ -302,9 +367,12 @@ class RunWriter:
 
     def _try(self, kind: str, content: Any) -> int | None:
         """Append a frame and return its place; None, with the first reason at hand, if that fails."""
+        if kind in ON_TRACE and not self._has_trace:
+            return None
         try:
             return self._append(kind, content)
         except (BadInput, MemoryError) as error:
+            self._is_whole = False
             if self._fault is None:
                 self._fault = str(error) or "there is not enough memory"
         return None
@@ -314,13 +382,14 @@ class RunWriter:
         if self._journal is None:
             return None
         packed, path = pack(content), self._journal.path
-        if self._bytes + len(packed) > self._store.limit:
-            size = (self._bytes + len(packed)) / MB
-            fault = f"the run takes {size:.3g} MB, and all may take {self._store.limit / MB:.3g}"
-            raise BadInput(str(path), fault)
-        with files.faults(str(path), "cannot be written"):
-            start = self._journal.append(kind, packed)
-        self._bytes += len(packed)
+        with self._lock:
+            if self._bytes + len(packed) > self._store.limit:
+                size = (self._bytes + len(packed)) / MB
+                fault = f"the run takes {size:.3g} MB, and all may take {self._store.limit / MB:.3g}"
+                raise BadInput(str(path), fault)
+            with files.faults(str(path), "cannot be written"):
+                start = self._journal.append(kind, packed)
+            self._bytes += len(packed)
         return start
 
     def _make_room(self) -> None:
@@ -332,6 +401,9 @@ class RunWriter:
         self._made_room_at = self._bytes
         self.removed += self._store.make_room()
 
+
+ON_TRACE = "grow", "curv", "done"
+"""Kinds of frames on the present trace."""
 
 GROWING = "clock", "values", "mean", "stderr"
 """Kinds of arrays of a curve that have one row per record."""
@@ -351,7 +423,7 @@ def _without_growth(path: Path) -> None:
                 packed = pack({**frame.content, "start": place})
             elif frame.kind == "curv":
                 place = len(content)
-            if frame.kind != "grow":
+            if frame.kind not in ("grow", "mach"):
                 content += journal.header(frame.kind, packed) + packed
         files.write(path, content, "")
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from engine.core.lazy import load_torch
+from engine.core.machine import SECONDS, MachineSample, Sampler
 from engine.core.stopping import Stopped, stopped_by
 from engine.planning.run_plan import plan_run
 from engine.results.gathering import known_at
 from engine.results.results import Results
 from engine.runtime.drawn_data import DrawnData
-from engine.runtime.run import MOST, Finished, Gate, Loaded, run
+from engine.runtime.run import MOST, Finished, Gate, Loaded, NotKept, run
 from engine.runtime.run import Event as RunEvent
 from engine.runtime.run_writer import RunWriter
+from engine.runtime.spreading import Begin, Spread
 from engine.runtime.stored_run import StoredRun
 from engine.spec.sweep import Sweep
 
@@ -51,7 +55,14 @@ class Stored:
     """Name of the run; that of an equal earlier run, if nothing was computed."""
 
 
-Event: TypeAlias = RunEvent | Begun | PointDone | Removed | Stored
+@dataclass(frozen=True)
+class Sampled:
+    """Event: the use of the machine, at most once a second while the run works."""
+
+    sample: MachineSample
+
+
+Event: TypeAlias = RunEvent | Begun | PointDone | Removed | Stored | Sampled
 
 
 def load_torch_for(sweep: Sweep, threads: int | None = None) -> None:
@@ -67,6 +78,7 @@ def run_sweep(
     writer: RunWriter | None = None,
     turn: float = math.inf,
     stopped: Callable[[], bool] = lambda: False,
+    devices: Sequence[Begin] = (),
 ) -> Results:
     """Run every point of a sweep; `gate`, `notify` and `turn` are those of `run`. `Finished` comes once.
 
@@ -78,25 +90,68 @@ def run_sweep(
         writer: writes the run into a store.
         stopped: function that returns whether to end; it is called while numbers are drawn or a solver works,
             when `gate` is not.
+        devices: devices of one kind to which points, or groups of replicas, are spread; without any, this
+            process computes everything.
 
     Raises: BadInput, with the point that cannot be run.
     """
-    results = Results(sweep)
-    if writer is None:
-        notify(Begun(results))
-        _run_points(results, gate, notify, None, turn, stopped)
-        return results
-    writer.begin(sweep)
-    notify(Begun(results, writer.run))
-    state = "failed"
+    results, look = Results(sweep), _sampling(notify, writer)
+    gate, spread = _looking(gate, look), Spread(sweep, devices) if devices else None
+    work = partial(_run_points, results, gate, notify, writer, turn, stopped, spread, look)
     try:
-        state = "finished" if _run_points(results, gate, notify, writer, turn, stopped) else "stopped"
+        if writer is None:
+            notify(Begun(results))
+            work()
+            return results
+        writer.begin(sweep)
+        notify(Begun(results, writer.run))
+        state = "failed"
+        try:
+            state = "finished" if work() else "stopped"
+        finally:
+            writer.end(results, state)
+            if (why := writer.new_fault()) is not None:
+                notify(NotKept(why))
+            if writer.removed:
+                notify(Removed(writer.removed))
+        notify(Stored(writer.run))
+        return results
     finally:
-        writer.end(results, state)
-        if writer.removed:
-            notify(Removed(writer.removed))
-    notify(Stored(writer.run))
-    return results
+        if spread is not None:
+            spread.end()
+
+
+Look: TypeAlias = Callable[[bool], None]
+"""Function that samples the machine if a second is over; True says that the run was at rest until now."""
+
+
+def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look:
+    """Return a function that notifies of samples of the machine, and stores them."""
+    sampler = Sampler()
+
+    def look(was_at_rest: bool = False) -> None:
+        if was_at_rest:
+            sampler.rest()
+        elif (sample := sampler.sample()) is not None:
+            notify(Sampled(sample))
+            if writer is not None:
+                writer.append_sample(sample)
+
+    return look
+
+
+def _looking(gate: Gate, look: Look) -> Gate:
+    """Return a gate that also samples the machine; a run that waits at its gate is at rest."""
+
+    def looking() -> int:
+        look(False)
+        began = time.monotonic()
+        records = gate()
+        if time.monotonic() - began > SECONDS:
+            look(True)
+        return records
+
+    return looking
 
 
 def _run_points(
@@ -106,6 +161,8 @@ def _run_points(
     writer: RunWriter | None,
     turn: float,
     stopped: Callable[[], bool],
+    spread: Spread | None,
+    look: Look,
 ) -> bool:
     """Run the points of a sweep, and return whether all of them are complete. Raises: BadInput."""
     sweep, data, trace = grown.sweep, DrawnData(), None
@@ -127,7 +184,10 @@ def _run_points(
                     notify(event)
 
             try:
-                trace = run(experiment, gate, received, writer, turn, data)
+                keeper = (
+                    writer if spread is None else spread.reach(number, grown, writer, partial(look, False))
+                )
+                trace = run(experiment, gate, received, keeper, turn, data, spread is not None)
             except Stopped:
                 return False
             if not trace.ended:

@@ -142,6 +142,9 @@ class UpdateStructure(NamedTuple):
     net_by_net: bool = False
     """Whether a step moves the nets of the batch one after another instead of all together."""
 
+    copies: int = 0
+    """Number of copies of its parameters that the optimizer of a net holds, besides those of the batch."""
+
     matrices: int = 0
     """Number of float64 matrices [d, d] per batch member that a step holds for a parameter with d inputs."""
 

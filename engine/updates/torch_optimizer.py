@@ -13,10 +13,10 @@ from msgspec import Meta
 from engine.core import optimizers
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
-from engine.core.outside import located
 from engine.core.params import Params
 from engine.core.parts import SELDOM, BadInput, Verdict
 from engine.core.texts import reason_of
+from engine.core.user_errors import located
 from engine.problems.matrices import Matrix
 from engine.updates import Evaluate, Rate, Rates, State, Update, UpdateStructure
 
@@ -42,6 +42,9 @@ BY_COORDINATE = frozenset(
     f"torch.{name}" for name in ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "RMSprop")
 )
 """Optimizers that divide each entry of a step by a size of that entry's gradients, with any options."""
+
+USUAL_COPIES = 4
+"""Copies of a net's parameters in most optimizers: the net, its gradient, and two moments as in AdamW."""
 
 NetRates = Mapping[str, float]
 """Rate of each layer of a net."""
@@ -99,8 +102,21 @@ class Torch(Update, frozen=True, tag="torch"):
         return (
             super()
             .structure()
-            ._replace(continuous=False, evaluates=evaluates, net_by_net=not self._is_element_wise)
+            ._replace(
+                continuous=False,
+                evaluates=evaluates,
+                net_by_net=not self._is_element_wise,
+                copies=0 if self._is_element_wise else self._copies,
+            )
         )
+
+    @property
+    def _copies(self) -> int:
+        """Copies of a net's parameters in its optimizer: itself, its gradient, its moments, its history."""
+        history = optimizers.arguments(self._optimizer).get("history_size")
+        length = self.options.get("history_size", 0 if history is None else history.default)
+        # LBFGS keeps a step and a change of the gradient for each entry of its history.
+        return USUAL_COPIES + (2 * length if isinstance(length, int) else 0)
 
     def evaluating(self, evaluate: Evaluate, state: State) -> State:
         return Optimizers(_of(state).groups, evaluate, _of(state).active)

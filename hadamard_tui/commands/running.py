@@ -26,6 +26,9 @@ from hadamard_tui.commands.options import (
 from hadamard_tui.terminal.standard_streams import Delivery, echo, print_ascii
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engine.runtime.spreading import Begin
     from hadamard_tui.headless.compute import Done
 
 commands = new_group()
@@ -38,6 +41,14 @@ def run_headless(
     settings: Settings = None,
     device: Device = None,
     path: ComputedBy = None,
+    place: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="PLACE",
+            help="local:cuda spreads points, or groups of replicas, over all CUDA devices of this machine.",
+        ),
+    ] = None,
     as_json: Annotated[bool, flag("--json", help="Print only the result, as JSON.")] = False,
     out: Out = None,
     exports: Annotated[
@@ -100,13 +111,14 @@ def run_headless(
     from hadamard_tui.state.run_choice import file_of
 
     preset = file_of(preset)
-    document = load(preset, settings, device, path)
+    devices = () if place is None else _devices(place, device)
+    document = load(preset, settings, device if place is None else "cuda", path)
     if detach:
         from hadamard_tui.headless import detaching
         from hadamard_tui.state.run_store import needed_store
 
         needed_store()
-        options = {"--device": device, "--path": path, "--out": out}
+        options = {"--device": device, "--path": path, "--on": place, "--out": out}
         arguments = [f"{option}={choice}" for option, choice in options.items() if choice]
         arguments += [word for setting in settings or () for word in ("--set", setting)]
         arguments += [word for file in exports or () for word in ("--export", str(file))]
@@ -115,7 +127,7 @@ def run_headless(
         return 0
     from hadamard_tui.headless.compute import computed
 
-    done = computed(preset, document, console.errors(), fresh or by_replica)
+    done = computed(preset, document, console.errors(), fresh or by_replica, devices)
 
     def show() -> None:
         if as_json:
@@ -134,6 +146,18 @@ def run_headless(
         for file in exports or ():
             delivery.attempt(partial(export, file, done))
     return done.exit_code
+
+
+def _devices(place: str, device: str | None) -> Sequence[Begin]:
+    """Return the devices of a place to run. Raises: BadInput."""
+    from engine.core.parts import BadInput
+    from engine.runtime.spreading import PLACE, cuda_devices
+
+    if place != PLACE:
+        raise BadInput("--on", f"{place!r} is no place to run; {PLACE} is all CUDA devices of this machine")
+    if device is not None:
+        raise BadInput("--device", f"--on {PLACE} takes all CUDA devices; leave --device out")
+    return cuda_devices()
 
 
 @command("share")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from engine.claims import Outcome
     from engine.results.results import Results
     from engine.results.trace import Trace
+    from engine.runtime.spreading import Begin
     from engine.runtime.sweep_run import Event
     from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
@@ -59,11 +61,12 @@ def compute_all(
     threads: int | None = None,
     writer: RunWriter | None = None,
     lines: ProgressLines | None = None,
+    devices: Sequence[Begin] = (),
 ) -> Results:
     """Run every point of a sweep to its end, and show progress on `errors` by `console.progress`.
 
     A note on the data files read is always printed on `errors`. torch uses at most `threads` threads, by
-    default without a limit.
+    default without a limit. Points, or groups of replicas, are spread to `devices`.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
@@ -76,7 +79,7 @@ def compute_all(
         elif isinstance(event, Removed):
             errors.print(run_store.removed_in_words(event.runs), soft_wrap=True)
 
-    job = Job(sweep, note, writer, threads)
+    job = Job(sweep, note, writer, threads, devices)
     try:
         with console.progress(errors, lines) as show:
             while not job.wait(POLL_SECONDS):
@@ -144,7 +147,9 @@ class Done:
         return encode(self.document, self.results, self.outcomes, by_replica)
 
 
-def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -> Done:
+def computed(
+    preset: str, document: Raw, errors: Console, fresh: bool = False, devices: Sequence[Begin] = ()
+) -> Done:
     """Run the experiment in the document of a preset.
 
     The run is stored. Points of earlier runs are read from the store unless `fresh`. The cost of expensive
@@ -165,7 +170,7 @@ def computed(preset: str, document: Raw, errors: Console, fresh: bool = False) -
         detached = os.environ.pop(DETACHED, None)
         former_run = store.run(os.environ.pop(FORMER, ""))
         writer = RunWriter(store, document, of_preset, not fresh, detached is not None, detached)
-    results = compute_all(sweep, errors, writer=writer)
+    results = compute_all(sweep, errors, writer=writer, devices=devices)
     strayed = [] if sweep.axes else unexpected_divergence(sweep.experiment, results.traces[0])
     outcomes = judge(results)
     if store is not None and writer is not None:

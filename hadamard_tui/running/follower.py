@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine.core.parts import BadInput
 from engine.runtime.run import Finished, Loaded
-from engine.runtime.sweep_run import Begun, PointDone
+from engine.runtime.sweep_run import Begun, PointDone, Sampled
 from engine.runtime.worker import Changed, Refused
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from engine.runtime.worker import Event
 
 POLL_SECONDS = 0.25
-"""Seconds between two looks at the file; the writer appends at most every 0.4 s."""
+"""Seconds between two looks at the file; the writer appends at most every 0.3 s."""
 
 MOST_SILENT = 30.0
 """Seconds without news after which a run on another machine may be over."""
@@ -43,6 +43,7 @@ class Follower:
         self._thread = threading.Thread(target=self._follow, name="follower", daemon=True)
         self._heard = time.monotonic()
         self._was_silent = False
+        self._said_missing: set[str] = set()
 
     def start(self, paused: bool = False) -> None:
         """Begin to read."""
@@ -91,6 +92,9 @@ class Follower:
                 self._notify(Loaded(reader.results.traces[number]))
             elif kind == "done":
                 self._notify(PointDone(number))
+            elif kind == "mach" and reader.machine is not None:
+                self._notify(Sampled(reader.machine))
+        self._say_what_is_missing()
         if reader.ended:
             self._end()
             return True
@@ -108,12 +112,19 @@ class Follower:
 
     def _end(self) -> None:
         reader = self._reader
-        if reader.unknown:
-            kinds = ", ".join(sorted(reader.unknown))
-            self._notify(Silent(f"A newer version wrote this run; parts of it are not shown ({kinds})."))
         traces = reader.results.traces
         if reader.run.state == "finished" and traces:
             self._notify(Finished(traces[max(traces)]))
             self._notify(Changed("finished"))
         else:
             self._notify(Changed("stopped"))
+
+    def _say_what_is_missing(self) -> None:
+        """Name the parts of the file that this version cannot show, once each."""
+        run, missing = self._reader.run, self._reader.unknown - self._said_missing
+        if missing:
+            self._said_missing |= missing
+            kinds = ", ".join(sorted(missing))
+            self._notify(
+                Silent(f"Version {run.version} wrote this run; parts of it are not shown ({kinds.strip()}).")
+            )

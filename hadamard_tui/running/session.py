@@ -17,7 +17,7 @@ from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.runtime import worker as engine
 from engine.runtime.run import Finished, Loaded
-from engine.runtime.sweep_run import Begun, Stored
+from engine.runtime.sweep_run import Begun, Sampled, Stored
 from engine.spec.experiment import drawn, of_run
 from hadamard_tui.charts.plots.look import ChartOptions, Look, Pinned
 from hadamard_tui.running.follower import Follower, Silent
@@ -27,6 +27,7 @@ from hadamard_tui.running.viewed import Retraining, Viewed
 
 if TYPE_CHECKING:
     from engine.claims import Outcome
+    from engine.core.machine import MachineSample
     from engine.core.parts import BadInput
     from engine.pictures.picture import Picture
     from engine.protocols import Extent
@@ -170,6 +171,9 @@ class Session:
         self.stored_as: str | None = None
         """Name of the run in the store; None if it is not stored."""
 
+        self.machine: MachineSample | None = None
+        """Last sample of the machine that computes the run; None before the first."""
+
         self.guesses: dict[str, float | None] = {}
         """Guessed x at which learners fall below a tenth, by name; None for "never"."""
         self._former_retraining: list[Retraining] = []
@@ -202,6 +206,8 @@ class Session:
                 self.point, self.stored_as = replace(self.point, results=results), run
             case Stored(run):
                 self.stored_as = run
+            case Sampled(sample):
+                self.machine = sample
             case Loaded(trace):
                 self._load(trace)
             case Finished():

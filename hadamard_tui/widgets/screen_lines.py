@@ -1,4 +1,4 @@
-"""Lines around the stage: headline, data files, error of the set-up, and footer."""
+"""Lines around the stage: headline, data files, the machine, error of the set-up, and footer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from engine.core.machine import in_words
 from engine.core.parts import BadInput
 from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.editing.history import place_in_words
 from hadamard_tui.keyboard import AT_REST, FOOTER, IN_A_RUN
 
 if TYPE_CHECKING:
+    from engine.core.machine import MachineSample
     from engine.problems.problem import Problem
     from hadamard_tui.editing.editable_experiment import EditableExperiment
 
@@ -79,6 +81,31 @@ class DataLine(Static):
         if sentence != self._sentence:  # a layout takes longer than drawing a step
             self._sentence, self.display = sentence, bool(sentence)
             self.update(f"data: {sentence}")
+
+
+class MachineLine(Static):
+    """Load and memory of the machine that computes the run; hidden unless a run goes on."""
+
+    DEFAULT_CSS = """
+    MachineLine {
+        display: none; height: 1; padding: 0 1; color: $text-muted;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    MachineLine.-there { display: block; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._sample: MachineSample | None = None
+
+    def show(self, sample: MachineSample | None) -> None:
+        """Show a sample, if it is a new one; None hides the line."""
+        if sample is self._sample:
+            return
+        self._sample = sample
+        self.set_class(sample is not None, "-there")
+        if sample is not None:
+            self.update(f"machine: {in_words(sample)}", layout=False)
 
 
 class Status(Static):

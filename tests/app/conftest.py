@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,7 +17,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot, WaitForScreenTimeout
 
-from engine.core import catalogue
+from engine.core import catalogue, machine
 from engine.core.parts import Part
 from engine.spec import presets
 from engine.spec.experiment import Experiment
@@ -40,6 +41,14 @@ def style_sheets_are_parsed_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parsed)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="package")
+def no_run_samples_the_machine() -> Iterator[None]:
+    """Take no samples, because those of runs of some seconds would differ in every picture."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine, "SECONDS", math.inf)
         yield
 
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from engine import __version__
+from engine.core import journal
+from engine.runtime.run import Finished
 from engine.runtime.run_reader import RunReader
 from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
@@ -60,30 +63,43 @@ def test_a_run_that_has_ended_is_shown_to_its_end(tmp_path):
 WRITER = """
 import sys, time
 from pathlib import Path
+from engine.runtime.run import Loaded
 from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
 from engine.runtime.sweep_run import run_sweep
 from engine.spec import presets
 document = presets.document("hadamard-128", {settings!r})
+traces = []
+def notify(event):
+    if isinstance(event, Loaded):
+        traces.append(event.trace)
 def gate():
-    time.sleep(0.3)
+    if traces:
+        print(traces[-1].frontier, time.time(), flush=True)
+    time.sleep({pause})
     return 1
 writer = RunWriter(Store(Path(sys.argv[1])), document)
-run_sweep(presets.sweep_of("hadamard-128", document), gate, writer=writer)
+run_sweep(presets.sweep_of("hadamard-128", document), gate, notify, writer=writer)
 """
 
 
+def begun(folder: Path, pause: float) -> subprocess.Popen[str]:
+    """Begin a run that prints each record when it exists, with its time, and then pauses."""
+    settings = [*SMALL, "problem.matrix.d=64"]
+    program = WRITER.format(settings=settings, pause=pause)
+    writer = subprocess.Popen([sys.executable, "-c", program, str(folder)], stdout=subprocess.PIPE, text=True)
+    until(lambda: any(folder.glob("*.run")) and Store(folder).runs())
+    return writer
+
+
 @pytest.mark.slow
-def test_a_live_run_is_followed_and_the_death_of_its_writer_is_said(tmp_path):
-    writer = subprocess.Popen([sys.executable, "-c", WRITER.format(settings=SMALL), str(tmp_path)])
+def test_the_death_of_a_writer_is_said(tmp_path):
+    writer = begun(tmp_path, 0.3)
     heard: list[object] = []
     try:
-        until(lambda: any(tmp_path.glob("*.run")) and Store(tmp_path).runs())
         session = following(next(tmp_path.glob("*.run")), heard)
         until(lambda: session.trace is not None and session.trace.frontier > 3)
         assert session.state == "running"
-        reached = session.trace.frontier
-        until(lambda: session.trace.frontier > reached, 3)
         writer.send_signal(signal.SIGKILL)
         writer.wait()
         killed = time.monotonic()
@@ -91,9 +107,64 @@ def test_a_live_run_is_followed_and_the_death_of_its_writer_is_said(tmp_path):
         assert time.monotonic() - killed < 2
     finally:
         writer.kill()
-        writer.wait()
+        writer.communicate()
     assert session.state == "stopped"
     assert any("has ended before the run did" in event.why for event in heard if isinstance(event, Silent))
+
+
+ATTEMPTS = 3
+"""Number of measurements, of which one counts: other programs may take the processors for a second."""
+
+
+def longest_lag(folder: Path, pause: float) -> float:
+    """Longest time in seconds between a record in the writer and in the follower."""
+    folder.mkdir()
+    writer = begun(folder, pause)
+    seen: dict[int, float] = {}
+    enough = max(3, 2 / pause)
+    try:
+        session = following(next(folder.glob("*.run")), [])
+
+        def has_seen_enough() -> bool:
+            frontier = -1 if session.trace is None else session.trace.frontier
+            for record in range(max(seen, default=-1) + 1, frontier + 1):
+                seen[record] = time.time()
+            begun_at = min(seen.values(), default=0.0)
+            return sum(when > begun_at + pause for when in seen.values()) >= enough
+
+        until(has_seen_enough, 60)
+    finally:
+        writer.kill()
+        out, _ = writer.communicate()
+    written = {int(record): float(when) for record, when in map(str.split, out.splitlines()[::-1])}
+    begun_at = min(seen.values())
+    lags = [when - written[record] for record, when in seen.items() if written.get(record, 0.0) > begun_at]
+    assert len(lags) >= 2, "the writer was ahead of the follower before it began"
+    return max(lags)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pause", [0.1, 2.0], ids=["many records a second", "a record every two seconds"])
+def test_a_live_run_is_followed_at_most_a_second_behind(tmp_path, pause):
+    lags = []
+    while len(lags) < ATTEMPTS and not any(lag < 1 for lag in lags):
+        lags.append(longest_lag(tmp_path / str(len(lags)), pause))
+    assert min(lags) < 1, lags
+
+
+def test_what_only_another_version_can_show_is_named_at_once(tmp_path):
+    path = stored(tmp_path)
+    content = path.read_bytes()
+    ending = next(frame for frame in journal.frames(path) if frame.kind == "end ")
+    path.write_bytes(content[: ending.start])
+    journal.append(path, "soul", {"of": 1})
+    journal.append(path, "end ", ending.content)
+    heard: list[object] = []
+    session = following(path, heard)
+    until(lambda: session.outcomes is not None)
+    (event,) = (event for event in heard if isinstance(event, Silent))
+    assert event.why == f"Version {__version__} wrote this run; parts of it are not shown (soul)."
+    assert [type(event) for event in heard].index(Silent) < [type(event) for event in heard].index(Finished)
 
 
 def test_following_needs_neither_torch_nor_a_backend(tmp_path):

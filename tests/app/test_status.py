@@ -7,12 +7,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rich.cells import cell_len
 
+from engine.core.machine import GpuSample, MachineSample
 from engine.results.results import of_one
 from engine.results.trace import Trace
 from engine.results.views import view
 from engine.runtime.run import run
+from engine.runtime.sweep_run import Sampled
 from engine.spec import presets
 from engine.spec.experiment import Experiment, of_run
 from hadamard_tui.app import HadamardApp
@@ -21,7 +24,7 @@ from hadamard_tui.charts.plots.values import ShownValue, looked_at, values
 from hadamard_tui.editing.editable_experiment import EditableExperiment
 from hadamard_tui.running.playback import Pace
 from hadamard_tui.widgets.scoreboard import row
-from hadamard_tui.widgets.screen_lines import Status
+from hadamard_tui.widgets.screen_lines import MachineLine, Status
 from hadamard_tui.widgets.selection_bar import Situation, progress_text
 
 from .conftest import SMALL, WIDE, opened, until
@@ -142,3 +145,32 @@ def test_a_loss_that_rounding_has_taken_below_0_has_no_sign() -> None:
     line: Any = SimpleNamespace(direction="lower", kind="ri-signed")
     reading = ShownValue("A", "GD", "", "GD", "done", -1e-17, line, 1.0, rounding=1e-11)
     assert (row(reading, 5)["value"], row(reading, 5)["ratio"]) == ("0.00000", "0.000")
+
+
+GIB = 1 << 30
+BUSY = MachineSample(0.0, 0.87, 3 * GIB, 16 * GIB, (GpuSample(0.64, 4 * GIB, 80 * GIB),))
+
+
+@pytest.mark.parametrize(("size", "is_followed"), [(WIDE, False), (SMALL, False), (SMALL, True)])
+async def test_the_machine_is_in_one_row_while_a_run_goes_on(
+    app: HadamardApp, size: tuple[int, int], is_followed: bool
+):
+    async with opened(app, size) as pilot:
+        await pilot.press("n")
+        await until(pilot, lambda: app.laboratory.session and session_of(app).state == "paused")
+        session, line = session_of(app), app.laboratory.query_one(MachineLine)
+        assert not line.display
+        session.is_followed = is_followed
+        app.laboratory._receive(session, Sampled(BUSY))
+        if size == WIDE or is_followed:
+            await until(
+                pilot, lambda: "machine: processor 87 % · memory 3 of 16 GiB · GPU 64 %" in screen_text(app)
+            )
+            assert line.size.height == 1
+        app.laboratory._receive(session, Sampled(replace(BUSY, load=0.5)))
+        await until(pilot, lambda: session.machine is not None and session.machine.load == 0.5)
+        assert ("machine:" in screen_text(app)) == (size == WIDE or is_followed)
+        session.is_followed = False
+        await pilot.press("f", "space")
+        await until(pilot, lambda: session.state == "finished")
+        await until(pilot, lambda: "machine:" not in screen_text(app))

@@ -173,3 +173,19 @@ def test_a_share_of_0_is_refused_with_the_share_and_without_a_word_about_the_cla
     code, _, err = call("run", "small.toml", "--set", f"claims=[{claim}]")
     assert code == 2
     assert err == "error: small.toml: claims[0].share: 0 does not fit; it must be a number > 0\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--on", "moon"), "--on: 'moon' is no place to run; local:cuda is all CUDA devices of this machine"),
+        (("--on", "local:cuda", "--device", "cpu"), "--device: --on local:cuda takes all CUDA devices"),
+        (("--on", "local:cuda"), "--on local:cuda: this machine has no CUDA device that torch can use"),
+    ],
+)
+def test_a_place_to_run_that_is_not_there_is_one_line(call, monkeypatch, options, words):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
+    code, out, err = call("run", "hadamard-128", *options)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {words}")
+    assert err.count("\n") == 1

@@ -3,12 +3,14 @@
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 from building import gd
 
@@ -17,7 +19,8 @@ from engine.core.journal import SUFFIX
 from engine.core.parts import BadInput
 from engine.results.outcomes import judge
 from engine.results.report import encode
-from engine.runtime import stored_run
+from engine.runtime import run_index, stored_run
+from engine.runtime.run import NotKept
 from engine.runtime.run_reader import RunReader, opened
 from engine.runtime.run_writer import RunWriter
 from engine.runtime.store import Store
@@ -62,6 +65,14 @@ def test_a_run_says_the_same_when_it_is_opened_from_its_file(words, tmp_path):
     assert (run.state, run.document, again.complete) == ("finished", words, True)
 
 
+def test_a_tuned_learner_of_an_earlier_run_says_the_same_beside_a_new_one(tmp_path):
+    stored(tmp_path, {**SINGLE, "learners": SINGLE["learners"][:1]})
+    computed, path = stored(tmp_path, SINGLE)
+    _, again = opened(path)
+    assert [curve.is_restored for curve in computed.traces[0].curves] == [True, False]
+    assert answers(again) == answers(computed)
+
+
 def test_a_run_that_is_stopped_half_way_keeps_every_replica_so_far(tmp_path):
     rounds = iter([1, 1, 1, 1, 0])
     words = {**SINGLE, "learners": [{"name": "GD", **gd("1/(2d)")}]}
@@ -87,6 +98,33 @@ def test_a_lost_or_broken_index_is_made_again_from_the_files(suffixes, tmp_path)
     assert again.runs() == before
     computed, _ = stored(tmp_path, seeded(1))
     assert all(curve.is_restored for curve in computed.traces[0].curves)
+
+
+@pytest.mark.parametrize("suffixes", [("-wal",), ("-shm", "-wal")], ids=["log", "log and memory"])
+def test_an_index_that_loses_its_log_beside_a_connection_is_made_again(suffixes, tmp_path):
+    for seed in range(3):
+        stored(tmp_path, seeded(seed))
+    connected = Store(tmp_path)
+    before = connected.runs()
+    for suffix in suffixes:
+        (tmp_path / f"index.sqlite{suffix}").unlink()
+    assert Store(tmp_path).runs() == before
+    assert connected.runs() == before
+
+
+def test_runs_are_listed_without_an_index_that_is_locked(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_index, "PATIENCE", 0.2)
+    for seed in range(3):
+        stored(tmp_path, seeded(seed))
+    before = Store(tmp_path).runs(details=True)
+    index = sqlite3.connect(tmp_path / "index.sqlite")
+    index.execute("begin exclusive")
+    assert Store(tmp_path).runs() == before
+    assert Store(tmp_path).runs(newest=2) == before[:2]
+    assert Store(tmp_path).run(before[1].id) == before[1]
+    assert Store(tmp_path).run("ffffffff") is None
+    index.close()
+    assert Store(tmp_path).runs(details=True) == before
 
 
 def test_a_file_of_a_newer_version_stays_and_one_line_says_so(tmp_path):
@@ -182,6 +220,47 @@ def test_two_writers_lose_nothing_of_each_other(tmp_path):
     assert {run.document["run"]["seed"] for run in runs} == set(range(25))
     for run in runs:
         assert opened(Path(run.path))[1].complete
+
+
+@pytest.mark.parametrize("lost", ["trac", "grow", "curv", "done"])
+@pytest.mark.parametrize("state", ["finished", "stopped"])
+def test_a_run_opens_with_what_fitted_the_disk(lost, state, tmp_path, monkeypatch):
+    monkeypatch.setattr("engine.runtime.run_writer.SECONDS", 0.0)
+    append, frames = journal.Journal.append, []
+
+    def appended(self, kind, packed):
+        frames.append(kind)
+        if kind == lost and frames.count(kind) == 1:
+            raise OSError(28, "No space left on device")
+        return append(self, kind, packed)
+
+    monkeypatch.setattr(journal.Journal, "append", appended)
+    rounds = iter([1] * 4 + [0 if state == "stopped" else 1 << 10] * 100)
+    computed, path = stored(
+        tmp_path, {**SINGLE, "learners": [{"name": "GD", **gd("1/(2d)")}]}, rounds.__next__
+    )
+    run, again = opened(path)
+    assert run.state == "stopped"
+    if lost != "trac":
+        (curve,), (curve_again,) = computed.traces[0].curves, again.traces[0].curves
+        x = curve_again.x
+        assert len(x) > 0
+        np.testing.assert_array_equal(x, curve.x[: len(x)])
+
+
+def test_an_end_that_does_not_fit_the_disk_is_said(tmp_path, monkeypatch):
+    append, heard = journal.Journal.append, []
+
+    def appended(self, kind, packed):
+        if kind == "end ":
+            raise OSError(28, "No space left on device")
+        return append(self, kind, packed)
+
+    monkeypatch.setattr(journal.Journal, "append", appended)
+    writer = RunWriter(Store(tmp_path), SINGLE)
+    run_sweep(sweep_of(SINGLE), notify=heard.append, writer=writer)
+    (event,) = (event for event in heard if isinstance(event, NotKept))
+    assert "No space left" in event.why
 
 
 @pytest.mark.slow

@@ -106,6 +106,7 @@ def test_curves_from_the_cache_name_the_backends_that_computed_them(tmp_path):
     writer.begin(computed.sweep)
     for number, trace in computed.traces.items():
         writer.at(number)
+        writer.begun(trace)
         writer.keep(plan_run(computed.sweep.points[number].experiment).learners[0], trace.curves)
     writer.end(computed, "finished")
     restored, _ = swept(tmp_path, document())

@@ -12,7 +12,7 @@ from building import begun, data_of, experiment
 
 from engine.core import catalogue, optimizers
 from engine.core.parts import BadField, BadInput
-from engine.updates.torch_optimizer import BY_COORDINATE, ELEMENT_WISE, Optimizers
+from engine.updates.torch_optimizer import BY_COORDINATE, ELEMENT_WISE, Optimizers, Torch
 
 HAS_SECOND = importlib.util.find_spec("pytorch_optimizer") is not None
 NET = {"kind": "dense", "widths": [5], "activation": "tanh", "biases": True}
@@ -283,3 +283,24 @@ def test_every_optimizer_of_the_second_library_takes_its_own_steps_inside():
             assert torch.equal(inside[layer][0], weight.detach()), name
         compared += 1
     assert compared > 110
+
+
+def test_the_copies_of_an_optimizer_cover_the_state_that_lbfgs_holds():
+    """After more steps than its history is long; an element-wise optimizer has no objects of single nets."""
+    rule = Torch(name="LBFGS", options={"history_size": 3, "max_iter": 12})
+    w = torch.nn.Parameter(torch.linspace(1.0, 2.0, 50))
+    optimizer = torch.optim.LBFGS([w], history_size=3, max_iter=12)
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = (w**4).sum() + (w[1:] * w[:-1]).sum()
+        loss.backward()
+        return loss
+
+    with torch.enable_grad():
+        optimizer.step(closure)
+    state = optimizer.state[w]
+    history = sum(tensor.numel() for name in ("old_dirs", "old_stps") for tensor in state[name])
+    assert history == 2 * 3 * w.numel()
+    assert rule.structure().copies == 4 + history // w.numel()
+    assert Torch(name="AdamW").structure().copies == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -16,18 +17,23 @@ PARTS = {
     "keys": ("random keys, clicks, pastes and resizes", campaign.KEYS),
     "presets": ("generated and mutated presets", campaign.PRESETS),
     "kills": ("kills of runs, exports and saves", campaign.KILLS),
+    "stores": ("kills and other harm of stores of runs", campaign.STORES),
     "runs": ("minutes of runs one after another", campaign.MINUTES),
 }
 
 
+MODULES = {"keys": "sessions", "presets": "generated_presets", "kills": "kills", "stores": "stores"}
+"""Module of every part that counts; one alone is imported, because forks of a small process are fast."""
+
+
 def run(part: str, seed: int, count: float) -> Outcome:
     """One part, in this process."""
-    from tests.soak import generated_presets, kills, long_runs, sessions
-
     if part == "runs":
+        from tests.soak import long_runs
+
         return long_runs.run(seed, count)
-    play = {"keys": sessions.run, "presets": generated_presets.run, "kills": kills.run}[part]
-    return play(seed, round(count))
+    outcome: Outcome = import_module(f"tests.soak.{MODULES[part]}").run(seed, round(count))
+    return outcome
 
 
 def main() -> int:

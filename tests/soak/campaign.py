@@ -14,7 +14,7 @@ import msgspec
 
 from tests.soak.outcome import Outcome
 
-KEYS, PRESETS, KILLS = 100_000, 10_000, 1_000
+KEYS, PRESETS, KILLS, STORES = 100_000, 10_000, 1_000, 1_000
 MINUTES = 30
 LEAST_MINUTES = 3
 """Least minutes for the runs that watch memory, descriptors and threads; they take the rest of the time."""
@@ -50,6 +50,7 @@ def all_parts(seed: int, share: float, hours: float | None) -> list[Outcome]:
     second_row: list[Callable[[], Part]] = [
         lambda: ("presets", seed, PRESETS * share),
         lambda: ("kills", seed, KILLS * share),
+        lambda: ("stores", seed, STORES * share),
         lambda: ("keys", seed + 1_000_000, 0.4 * KEYS * share),
     ]
     if hours is None:

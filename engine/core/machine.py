@@ -1,0 +1,110 @@
+"""The machine beside a run: load and memory of its processors and GPUs, sampled at most once a second."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+SECONDS = 1.0
+"""Shortest time between two samples."""
+
+
+class GpuSample(msgspec.Struct, frozen=True):
+    """Use of a GPU.
+
+    Args:
+        load: share of the last moments in which it computed, 0 to 1; None if its driver does not say.
+        used: bytes of its memory in use.
+        total: bytes of its memory.
+    """
+
+    load: float | None
+    used: int
+    total: int
+
+
+class MachineSample(msgspec.Struct, frozen=True):
+    """Use of the machine by all programs.
+
+    Args:
+        time: seconds since 1970.
+        load: share of all processors in use since the last sample, 0 to 1.
+        used: bytes of main memory that are not available.
+        total: bytes of main memory.
+        gpus: the GPUs in the order of the driver; empty without NVIDIA's driver.
+    """
+
+    time: float
+    load: float
+    used: int
+    total: int
+    gpus: tuple[GpuSample, ...] = ()
+
+
+class Sampler:
+    """Samples of the machine while a run works.
+
+    A load is a mean between two times, so that the first sample comes after two seconds. A run of less than a
+    second loads neither psutil nor pynvml.
+    """
+
+    def __init__(self) -> None:
+        self._looked = time.monotonic()
+        self._has_begun = False
+        self._gpus: list[Any] | None = None
+        """NVML's handles of the GPUs; None before the first sample."""
+
+    def sample(self) -> MachineSample | None:
+        """Return a sample; None less than a second after the last."""
+        if time.monotonic() - self._looked < SECONDS:
+            return None
+        import psutil
+
+        self._looked = time.monotonic()
+        load, has_begun, self._has_begun = psutil.cpu_percent() / 100, self._has_begun, True
+        if not has_begun:
+            return None
+        memory = psutil.virtual_memory()
+        used = int(memory.total - memory.available)
+        return MachineSample(time.time(), load, used, int(memory.total), self._of_gpus())
+
+    def rest(self) -> None:
+        """Do not count the time until now: the run was paused."""
+        self._looked = time.monotonic()
+        self._has_begun = False
+
+    def _of_gpus(self) -> tuple[GpuSample, ...]:
+        """Return the use of every GPU; a GPU that fails is left out."""
+        import pynvml
+
+        if self._gpus is None:
+            self._gpus = []
+            with suppress(pynvml.NVMLError):
+                pynvml.nvmlInit()
+                count = pynvml.nvmlDeviceGetCount()
+                self._gpus = [pynvml.nvmlDeviceGetHandleByIndex(number) for number in range(count)]
+        samples = []
+        for gpu in self._gpus:
+            with suppress(pynvml.NVMLError):
+                memory, load = pynvml.nvmlDeviceGetMemoryInfo(gpu), None
+                with suppress(pynvml.NVMLError):  # a part of a GPU has a memory of its own and no load
+                    load = pynvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100
+                samples.append(GpuSample(load, int(memory.used), int(memory.total)))
+        return tuple(samples)
+
+
+def in_words(sample: MachineSample) -> str:
+    """Return a sample as text, such as "processor 87 % · memory 3.1 of 16 GiB · GPU 64 %, 4.2 of 80 GiB"."""
+    words = [f"processor {sample.load:.0%}", f"memory {_bytes(sample.used, sample.total)}"]
+    for number, gpu in enumerate(sample.gpus):
+        name = "GPU" if len(sample.gpus) == 1 else f"GPU {number}"
+        load = "" if gpu.load is None else f"{gpu.load:.0%}, "
+        words.append(f"{name} {load}{_bytes(gpu.used, gpu.total)}")
+    return " · ".join(words).replace("%", " %")
+
+
+def _bytes(used: int, total: int) -> str:
+    return f"{used / 2**30:.3g} of {total / 2**30:.3g} GiB"
