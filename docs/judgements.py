@@ -21,8 +21,7 @@ import msgspec
 from engine.core import catalogue, files, optimizers
 from engine.core.parts import BadField, BadInput
 from engine.judging.named_rule import named_rule
-from engine.judging.rule_judgement import MARKS, PROBLEMS, RATES, REPLICAS, STEPS, D, judge_rule
-from engine.judging.rule_tables import as_json
+from engine.judging.rule_judgement import MARKS, PROBLEMS, RATES, REPLICAS, STEPS, D, as_json, judge_rule
 from engine.symmetry.rules import GROUPS
 
 ROWS = Path(__file__).parent / "judgements.json"

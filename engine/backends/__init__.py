@@ -1,6 +1,6 @@
-"""Backends: implementations of a training run, equal up to rounding.
+"""Backends: implementations of a training run, whose results are equal up to rounding.
 
-Each file is one backend. A folder holds the further modules of a backend.
+Each file in this folder is one backend. Each subfolder has modules that a backend uses.
 """
 
 from __future__ import annotations
@@ -27,64 +27,67 @@ if TYPE_CHECKING:
 
 
 WIDE = 8 << 20
-"""Total bytes of a learner's weight vectors above which the C library scatters them in memory."""
+"""Total bytes of a learner's weight vectors from which on the C library scatters them in memory."""
 
 LONG = 4 << 20
-"""Size of a weight vector, in bytes, above which free memory is returned before every round."""
+"""Size in bytes of a weight vector from which on the run returns free memory to the system regularly."""
 
 HOLES = 2
-"""Measured ratio of used memory to data size, for a batch of shorter vectors."""
+"""Measured ratio of used memory to data size, for a large batch of vectors shorter than LONG."""
 
 COPIES = 7
-"""Numbers stored per parameter: the parameter, its gradient, the state of the rule, and their next values."""
+"""Numbers stored per parameter: the parameter, its gradient, the rule's state, and their new values."""
 
 RESTING = 4
-"""Numbers stored per parameter if groups of models are trained one after the other."""
+"""Numbers stored per parameter if groups of models are trained one after another."""
 
 
 class Needs(NamedTuple):
-    """Requirements of a backend. The defaults are right for steps on the matrix."""
+    """Requirements of a backend. The defaults describe ordinary steps, computed from the data matrix."""
 
     matrix: bool = False
-    """Whether the backend needs the instances as a matrix, even if they are drawn without one."""
+    """Whether the backend needs the data matrix, even if the instances are drawn without it."""
 
     torch: bool = True
     """Whether the backend needs torch, which takes longer to load than a small run."""
 
     predictions: bool = True
-    """Whether losses need predictions of all rows that the backend does not hold anyway."""
+    """Whether computing losses takes additional memory for predictions of all rows."""
 
     new_tensors: bool = True
-    """Whether steps make new tensors, which the C library scatters, instead of changing them in place."""
+    """Whether each step makes new tensors, which the C library scatters in memory.
+
+    Otherwise, steps change tensors in place.
+    """
 
 
 class Backend:
-    """Implementation of training runs for the learners that it supports.
+    """Base class of backends: an implementation of training runs for the learners that it supports.
 
-    Rules, losses, measures and protocols declare properties, and a backend decides by these properties. It
-    refuses unknown fields. So a part that declares nothing is computed on the matrix: more slowly, but
-    correctly.
+    Rules, losses, measures and protocols have properties, which tell a backend whether it can run a learner.
+    A backend refuses learners with settings that it does not know. A part with default properties is
+    computed from the full data matrix, without shortcuts. This is slower, but correct.
     """
 
     place: ClassVar[int] = 100
-    """Order in which backends are tried, fastest first."""
+    """Number that orders backends: those with smaller numbers are faster, and are tried first."""
 
     words: ClassVar[str] = ""
-    """Description of the computation, after "computed"; empty on a matrix."""
+    """How the backend computes, as words after "computed"; empty for the backend on the data matrix."""
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
-    """Fields of a learner that the backend supports; learners with other fields set are refused."""
+    """Fields of a learner that the backend supports. It refuses learners that set other fields."""
 
     needs: ClassVar[Needs] = Needs()
-    """Requirements, for the memory estimate and the loading of torch."""
+    """Requirements of the backend, which the memory estimate uses. They also decide whether to load torch."""
 
     @property
     def name(self) -> str:
-        """Name in `run.path` and in JSON: the name of the backend's file."""
+        """Name of the backend in `run.path` and in JSON, which is the name of its file."""
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return the reason why the backend cannot run a learner, for any measure; None if it can."""
+        """Return the reason why the backend cannot run a learner, whatever is measured; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it requires a learner without its own {field.replace('_', ' ')}"
@@ -95,26 +98,26 @@ class Backend:
         return True
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of nets and of their predictions in one round."""
+        """Return the bytes of all nets, their gradients and states, and one set of their predictions."""
         vectors, short = sizes.models * sizes.batch, sizes.d * sizes.item < LONG
         holes = HOLES if short and self.needs.new_tensors and vectors * sizes.d * sizes.item >= WIDE else 1
         copies = RESTING if sizes.models > 1 else holes * COPIES
         return (sizes.nets * copies * sizes.parameters + vectors * sizes.n) * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
-        """Return whether the backend is faster here than the backends after it in the order."""
+        """Return whether the backend runs this learner faster than the backends that are tried later."""
         return True
 
     def code(self, learner: Learner, experiment: Experiment) -> CompiledCode | None:
-        """Return the compiled code that the backend needs for `learner`; None if it needs none."""
+        """Return the compiled code that the backend needs for `learner`, or None if it needs none."""
         return None
 
     def sample(self, learner: Learner) -> dict[str, object]:
-        """Return a small experiment whose run compiles the code for a learner of this kind."""
+        """Return a small experiment whose run compiles the code that learners like this one need."""
         raise NotImplementedError
 
     def begin(self, undrawn: Undrawn, experiment: Experiment) -> Recording:
-        """Return the training run of a learner, with data that the backend draws in its own form."""
+        """Draw the data in the form that the backend needs, and return the training run of a learner."""
         return self.training_run(undrawn.drawn(), experiment)
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
@@ -124,7 +127,7 @@ class Backend:
 
 @cache
 def backends() -> dict[str, Backend]:
-    """Return every backend by name, in the order of use."""
+    """Return all backends by name, in the order in which they are tried."""
     modules = (
         import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__) if not module.ispkg
     )
@@ -137,10 +140,11 @@ def backends() -> dict[str, Backend]:
 def backend_choice(
     learner: Learner, experiment: Experiment, measures: Sequence[Measure]
 ) -> tuple[Backend, tuple[Backend, CompiledCode] | None]:
-    """Return the backend of a learner, and the faster backend that must be compiled first, with its code.
+    """Return the backend that runs a learner now, and a faster backend that must be compiled first.
 
-    The backend is that of `run.path`, or the first that pays, serves the learner and its measures, and is
-    compiled.
+    The faster backend comes with its code; it is None if there is none. If `run.path` names a backend, that
+    backend is returned. Otherwise, it is the first that pays, can run the learner, computes its measures and
+    is compiled.
 
     Raises: BadInput if `run.path` names a backend that cannot run the learner.
     """
@@ -152,7 +156,7 @@ def backend_choice(
         return backends()[forced], None
     faster = None
     for backend in backends().values():
-        # `pays` first: it is arithmetic, and `why_not` may need a verdict.
+        # `pays` comes first, because it is arithmetic only. `why_not` may compute an invariance verdict.
         if not backend.pays(learner, experiment) or why_not(backend, learner, experiment, measures):
             continue
         code = backend.code(learner, experiment)
@@ -173,7 +177,10 @@ def why_not(
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
-    """Return the reason why training is not one pass of separate targets by single examples; or None."""
+    """Return the reason why training is not one pass with single examples and separate targets.
+
+    Return None if it is.
+    """
     protocol = experiment.protocol
     if not protocol.schedule().online:
         return f"with these settings, {protocol.kind} is not one pass over single examples"
@@ -183,14 +190,14 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
 
 
 def weight_vectors(learner: Learner, setup: Setup) -> int:
-    """Return the number of weight vectors: one for every replica, rate and target."""
+    """Return the number of weight vectors of a learner: one for every replica, rate and target."""
     targets = setup.m
     return setup.run.replicas * len(rates_of(learner)) * targets
 
 
 @cache
 def _defaults(struct: type[msgspec.Struct]) -> dict[str, object]:
-    """Return the default of every field; NODEFAULT for required fields."""
+    """Return the default of every field of a Struct; it is NODEFAULT for required fields."""
     return {
         field.name: field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(struct)

@@ -1,4 +1,7 @@
-"""Training on orthogonal examples by responses to gradients, for rules that are linear in gradients."""
+"""Backend for rules whose weights are linear in past gradients, on orthogonal examples.
+
+The response of a rule says how far a single gradient has moved the weights after every number of steps.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +32,11 @@ if TYPE_CHECKING:
 
 
 class ByResponses(Backend):
-    """A linear neuron and a rule with a `response`, in one pass over orthogonal examples, each seen once.
+    """Backend for a linear neuron and a rule with a `response`, in one pass over orthogonal examples.
 
-    The prediction of an example is constant until it is seen, and then moves only by the response to its own
-    gradient, which is known before the first step. So the mean square loss after every step is also known.
+    Each example is seen once. The prediction of an example is constant until it is seen. After that, it
+    changes only by the response to the example's own gradient, which is known before the first step. So the
+    mean square loss after every step is also known.
     """
 
     place: ClassVar[int] = 25
@@ -57,7 +61,7 @@ class ByResponses(Backend):
         return not (needs.parameters or needs.coordinates or needs.under)
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of initial and present predictions, their changes, and a record."""
+        """Return the bytes of initial and present predictions, of their changes, and of a record."""
         return sizes.batch * 4 * sizes.n * sizes.item
 
     def pays(self, learner: Learner, experiment: Experiment) -> bool:
@@ -68,11 +72,12 @@ class ByResponses(Backend):
 
 
 class Responses:
-    """A linear neuron on n = d orthogonal instances of length √d, by its predictions of them.
+    """A linear neuron on n = d orthogonal instances of length √d, stored as its predictions of them.
 
-    Until step k, the gradient c x_s of step s moves ŷ_s by −η c d ρ_(k−s+1), and no other prediction, since
-    x_jᵀx_s = 0. With the initial e_s = ŷ_s − y_s and m_s = η c d, the squares of all errors after k steps sum
-    to Σ e_s² − 2 Σ_(s≤k) e_s m_s ρ_(k−s+1) + Σ_(s≤k) m_s² ρ²_(k−s+1). Both sums over s ≤ k are convolutions.
+    After step k, the gradient c x_s of step s has moved ŷ_s by −η c d ρ_(k−s+1), with the response ρ. It has
+    moved no other prediction, since x_jᵀx_s = 0. Let e_s = ŷ_s − y_s at the start, and m_s = η c d. After k
+    steps, the sum of all squared errors is
+    Σ e_s² − 2 Σ_(s≤k) e_s m_s ρ_(k−s+1) + Σ_(s≤k) m_s² ρ²_(k−s+1). Both sums over s ≤ k are convolutions.
     """
 
     def __init__(self, inputs: TrainingInputs, steps: int) -> None:
@@ -80,7 +85,7 @@ class Responses:
         assert isinstance(data.instances, ScaledIdentity), "orthogonal instances come as a scaled identity"
         response = learner.trained.update.response(steps)
         assert response is not None, "the backend serves no other learner"
-        # A descent that never steps: it makes starts, rates and speeds as every other backend has them.
+        # This descent makes no steps. It provides the same start and rates as for every other backend.
         start = Descent(inputs)
         rate = next(iter(start.rates.values()))
         self._data, self._seen = data, 0
@@ -91,11 +96,11 @@ class Responses:
         self._backwards = torch.from_numpy(response[::-1].copy()).to(self._first)
 
     def learn_next(self) -> None:
-        """Advance to the next example."""
+        """Learn the next example."""
         self._seen += 1
 
     def squares(self) -> torch.Tensor:
-        """Return the mean square losses after 0 … k steps for every possible k, [S, R, V] in float64."""
+        """Return the mean square losses after 0, 1, 2 … steps, [S, R, V] in float64."""
         steps, together = len(self._response), max(1, CELLS // len(self._data.labels))
         products: list[torch.Tensor] = []  # e², e m and m² of some rows, [3, rows, R, V]
         for row in range(0, self._data.instances.n, together):
@@ -107,7 +112,7 @@ class Responses:
         squares = np.broadcast_to(error_squares.sum(0), (steps + 1, *error_squares.shape[1:])).copy()
         squares[1:] -= 2 * _convolved(between[:steps], self._response)
         squares[1:] += _convolved(moved[:steps], self._response**2)
-        # The three sums cancel where the loss is 0; rounding can leave them below it.
+        # If the loss is 0, the three sums cancel, and rounding can make their total negative.
         return torch.from_numpy(squares.clip(0) / self._data.instances.n).to(self._first.device)
 
     def predict(self, instances: Instances) -> torch.Tensor:
@@ -117,7 +122,10 @@ class Responses:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d] for instances along the axes: predictions divided by the length."""
+        """Return the weights [B, d] in coordinates in which the instances are √d e_j.
+
+        They are the predictions, divided by √d.
+        """
         return self._now(slice(None)) / math.sqrt(self._data.instances.d)
 
     def first_weights(self) -> torch.Tensor:
@@ -126,7 +134,7 @@ class Responses:
         return self._now(first_target) / math.sqrt(self._data.instances.d)
 
     def _now(self, members: slice) -> torch.Tensor:
-        """Return the predictions of some members of the batch after the examples so far."""
+        """Return the present predictions of some members of the batch."""
         now, seen = self._first[members].clone(), self._seen
         if seen:
             now[:, :seen].addcmul_(self._moves[members, :seen], self._backwards[-seen:], value=-1)
@@ -134,7 +142,7 @@ class Responses:
 
 
 def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Σ_(s≤k) values_s kernel_(k−s) along the first axis, by fast Fourier transforms."""
+    """Return Σ_(s≤k) values_s kernel_(k−s) for every k, by fast Fourier transforms along the first axis."""
     size = 2 * len(kernel)
     shaped = kernel.reshape(-1, *(1,) * (values.ndim - 1))
     spectrum = np.fft.rfft(values, size, axis=0) * np.fft.rfft(shaped, size, axis=0)
@@ -143,7 +151,7 @@ def _convolved(values: NDArray[np.float64], kernel: NDArray[np.float64]) -> NDAr
 
 
 class ResponsesLearner:
-    """Learner of single orthogonal examples in their order."""
+    """Learner that learns orthogonal examples one by one, in the order of the rows."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         assert order is None, "every example is seen once, in the order of the rows"
@@ -154,13 +162,13 @@ class ResponsesLearner:
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example number k."""
+        """Learn example number k, which is the next one."""
         self.hypothesis.learn_next()
         return ()
 
 
 class KnownSquares:
-    """Mean square losses, computed before the first step."""
+    """Evaluator of mean square losses, which are all computed before the first step."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 

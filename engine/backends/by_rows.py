@@ -1,4 +1,7 @@
-"""Training on single examples by inner products of instances, which all weight vectors of a replica share."""
+"""Backend for training on single examples, by inner products of the instances.
+
+All weight vectors of a replica share these inner products.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +29,24 @@ AHEAD = 64
 """Number of examples whose inner products with all rows are computed together."""
 
 SQUARES, PASS = 10, 90
-"""Cost of a record per prediction, in multiplications of a matrix product: for square loss, and for other
-losses."""
+"""Time that a record takes per prediction, for square loss and for other losses.
+
+The unit is the time of one multiplication in a matrix product.
+"""
 
 WORTH = 1 << 30
-"""Multiplications that the backend must save to pay: some hundredths of a second."""
+"""Least number of multiplications to save for which the backend is used.
+
+They take some hundredths of a second.
+"""
 
 
 class ByRows(Backend):
-    """A linear neuron whose rule adds multiples of single examples, in one pass, by its predictions.
+    """Backend for a linear neuron whose rule adds multiples of single examples, in one pass.
 
     A step w ← w − s x changes the predictions of all rows by −s Xx. The products Xx are the same for all
-    rates and targets. So a record costs n d once, and a small multiple of n for each, instead of n d for
-    each.
+    rates and targets. So a record takes n d multiplications once per replica, and a small multiple of n for
+    each rate and target. Other backends take n d for each rate and target.
     """
 
     place: ClassVar[int] = 40
@@ -66,7 +74,7 @@ class ByRows(Backend):
         return not (needs.parameters or needs.under or (needs.weights and not measure.schedule().expensive))
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of weights, predictions, errors, steps, and the products of a block."""
+        """Return the bytes of weights, predictions, errors, steps, and the inner products of a block."""
         per_member = 3 * sizes.d + 6 * sizes.n + 4 * AHEAD
         return (sizes.batch * per_member + sizes.replicas * AHEAD * (3 * sizes.n + sizes.d)) * sizes.item
 
@@ -85,15 +93,18 @@ class ByRows(Backend):
 
 
 class Predictions:
-    """A linear neuron by its predictions of all rows before a block of examples, and by its steps since.
+    """A linear neuron, stored as predictions P before a block of examples, and its steps S in the block.
 
-    With the inner products K of the block's examples and all rows, predictions are P − S K after steps S.
-    Predictions of the block's examples are updated step by step, and other predictions when needed. For the
-    square loss, ‖P − S K − y‖² follows from ‖P − y‖² and the products of P − y and of K with K.
+    P are predictions of all rows. With the inner products K of the block's examples and all rows, the present
+    predictions are P − S K. Predictions of the block's examples are updated at every step, and those of other
+    rows when needed. For square loss, ‖P − S K − y‖² follows from ‖P − y‖², (P − y) Kᵀ and K Kᵀ.
     """
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None) -> None:
-        """Store the examples in this order of the rows [R, n]; None means the stored order."""
+        """Store the data.
+
+        `order` [R, n] lists the rows in the order of training. None means the order of the data.
+        """
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         scalar_step = update.scalar_step(architecture)
@@ -103,23 +114,23 @@ class Predictions:
         by_replica = data.replicas, data.variants * data.targets, -1
         weights = start.weights()
         assert weights is not None, "a linear neuron has weights"
-        self._added = 0  # steps that these have made
+        self._added = 0  # number of steps that are already added to the weights
         self._weights = weights.view(by_replica)
-        self._first = self._weights[0, :: data.targets]  # of the first target, before the block [V, d]
+        self._first = self._weights[0, :: data.targets]  # of the first replica and target, before the block
         self._labels = data.labels.view(by_replica)
-        self._predictions = torch.zeros_like(self._labels)  # P [R, G, n], of weights that start at 0
+        self._predictions = torch.zeros_like(self._labels)  # P [R, G, n]; weights start at 0
         rate = next(iter(start.rates.values()))
         self._rate = rate.view(by_replica[:2]) if isinstance(rate, torch.Tensor) else rate
         self._memory = torch.zeros_like(self._labels[:, :, 0])
         examples = data.instances.n if order is None else order.shape[1]
         self._all_steps = self._predictions.new_zeros(*self._labels.shape[:2], examples)
-        self._learnt, self._place = 0, 0  # examples before the block, and in it
+        self._learnt, self._place = 0, 0  # numbers of examples learned before the block, and in it
         self._block_predictions = self._block_labels = self._along = self._steps = self._predictions[:, :, :0]
         self._squares = self._memory.double()
         self._begin_block()
 
     def learn_next(self) -> None:
-        """Make the step along the next example."""
+        """Make the step for the next example."""
         self._step(self._place)
         self._place += 1
         if self._place == AHEAD:
@@ -128,7 +139,7 @@ class Predictions:
             self._begin_block()
 
     def _step(self, place: int) -> None:
-        """Make the step along the example at a position in the block."""
+        """Make the step for the example at position `place` in the block."""
         before, labels = self._block_predictions[:, :, place], self._block_labels[:, :, place]
         slope = self._loss.slope(before, labels)
         steps, self._memory = self._scalar_step(slope[None], self._rate, self._memory)
@@ -141,7 +152,7 @@ class Predictions:
             self._follow(step.double(), place)
 
     def _begin_block(self) -> None:
-        """Compute the products that the steps of the next examples need."""
+        """Compute the inner products that the steps of the next block need."""
         block = slice(self._learnt, self._learnt + AHEAD)
         self._steps = self._all_steps[:, :, block]  # S
         self._examples = self._rows(block)  # [R, b, d]
@@ -156,9 +167,9 @@ class Predictions:
             self._lengths = products @ products.mT  # [R, b, b]
 
     def _follow(self, step: torch.Tensor, place: int) -> None:
-        """Update ‖P − S K − y‖² and the products of P − S K − y with K."""
+        """Update ‖P − S K − y‖² and (P − S K − y) Kᵀ after a step."""
         change = self._lengths[:, None, place, place] * step - 2 * self._along[:, :, place]
-        # In float64 and clamped: the recursion subtracts nearly equal squares as the loss falls to 0.
+        # Computed in float64, and clamped at 0: as the loss falls to 0, nearly equal squares are subtracted.
         self._squares = (self._squares + step * change).clamp_(min=0)
         self._along.baddbmm_(step[:, :, None], self._lengths[:, place, None], alpha=-1)
 
@@ -167,7 +178,7 @@ class Predictions:
         return self._squares.flatten() / self._data.instances.n
 
     def _now(self) -> torch.Tensor:
-        """Return P − S K, [R, G, n]."""
+        """Return the present predictions P − S K of all rows, [R, G, n]."""
         if not self._place:
             return self._predictions
         learnt = slice(0, self._place)
@@ -176,7 +187,7 @@ class Predictions:
         )
 
     def _of_rows(self, values: torch.Tensor, examples: slice) -> torch.Tensor:
-        """Return the part of values [R, g, n] for the rows of these examples, [R, g, b]."""
+        """Return the values [R, g, b] at the rows of these examples, from values [R, g, n] of all rows."""
         if self._order is None:
             return values[:, :, examples]
         rows = self._order[:, None, examples].expand(-1, values.shape[1], -1)
@@ -195,7 +206,7 @@ class Predictions:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d]; this call adds pending steps."""
+        """Return the weights [B, d], after adding the steps that are not yet added."""
         pending = slice(self._added, self._learnt + self._place)
         if pending.start < pending.stop:
             steps, rows = self._all_steps[:, :, pending], self._rows(pending)
@@ -211,13 +222,14 @@ class Predictions:
 
 
 class SolvedPredictions(Predictions):
-    """Predictions after steps w ← w − η c x with slopes c = 2(ŷ − y) of square loss, solved block by block.
+    """Predictions for plain gradient steps w ← w − η c x on square loss, with c = 2(ŷ − y).
 
-    The squares after every step are sums of s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
+    A linear system gives all steps s_j of a block at once. Step j changes the sum of squared errors by
+    s_j (s_j ‖K_j‖² − 2 (P − S_(<j) K − y) K_jᵀ).
     """
 
     def _step(self, place: int) -> None:
-        """Do nothing, because the block's steps are already solved."""
+        """Do nothing, because all steps of the block are already computed."""
 
     def _begin_block(self) -> None:
         super()._begin_block()
@@ -231,7 +243,7 @@ class SolvedPredictions(Predictions):
         self._firsts = after_each(self._first, self._steps[0, ::targets], self._examples[0])  # [V, b, d]
 
     def _follow_all(self, steps: torch.Tensor) -> None:
-        """Compute the squares before and after every step of the block, [b + 1, R, G]."""
+        """Compute the sums of squared errors before and after every step of the block, [b + 1, R, G]."""
         along = self._along - steps @ torch.triu(self._lengths, 1)
         lengths = self._lengths.diagonal(dim1=1, dim2=2)[:, None]
         changes = steps * (lengths * steps - 2 * along)
@@ -246,7 +258,7 @@ class SolvedPredictions(Predictions):
 
 
 class SquaresEvaluator(ByWeights):
-    """Evaluator of the mean square loss that the steps compute themselves."""
+    """Evaluator of the mean square loss, which `Predictions` itself computes at every step."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
         assert isinstance(hypothesis, Predictions), "only these follow it"
@@ -255,7 +267,7 @@ class SquaresEvaluator(ByWeights):
 
 
 class RowsLearner:
-    """Learner of single examples in their order."""
+    """Learner that learns examples one by one, in the order of training."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         rule = inputs.learner.update
@@ -267,23 +279,23 @@ class RowsLearner:
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example number k."""
+        """Learn example number k, which is the next one."""
         self.hypothesis.learn_next()
         return ()
 
 
 def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor | float) -> torch.Tensor:
-    """Return the multiples η c_j of b instances that steps w ← w − η c_j x_j subtract, [R, V, T, b].
+    """Return the factors η c_j [R, V, T, b] in b successive steps w ← w − η c_j x_j for square loss.
 
-    Predictions are ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j, and the slopes c_j = 2(ŷ_j − y_j) solve c (I + 2η U)
-    = 2(Xw₀ − y), where U is XXᵀ above its diagonal.
+    The predictions are ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j. So the slopes c_j = 2(ŷ_j − y_j) solve the
+    linear system c (I + 2η U) = 2(Xw₀ − y), where U is the part of XXᵀ above the diagonal.
 
     Args:
         inner: the inner products XXᵀ of the instances of every replica, [R, b, b].
         errors: Xw₀ − y of V variants and T targets before the block, [R, V, T, b].
         rates: η, one number or [R, V, 1, 1].
     """
-    system = torch.triu(inner, 1)[:, None] * (2 * rates)  # the diagonal is taken for 1
+    system = torch.triu(inner, 1)[:, None] * (2 * rates)  # `unitriangular` adds the diagonal of ones
     system = system.expand(-1, errors.shape[1], -1, -1)
     solved: torch.Tensor = torch.linalg.solve_triangular(
         system, 2 * errors, upper=True, left=False, unitriangular=True
@@ -292,7 +304,11 @@ def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor |
 
 
 def after_each(before: torch.Tensor, steps: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Return the weights […, b, d] after each of b steps […, b] along rows […, b, d] from `before`."""
+    """Return the weights […, b, d] after each of b steps.
+
+    Step j subtracts `steps` […, b] at j times row j of `rows` […, b, d]. `before` […, d] are the weights
+    before the first step.
+    """
     repeated = steps[..., None, :].expand(*steps.shape, steps.shape[-1])
     return before[..., None, :] - repeated.tril() @ rows
 

@@ -1,4 +1,4 @@
-"""Compiled passes over weights, for rules with multiplicative steps."""
+"""Backend for rules with multiplicative steps, by compiled loops over the weights."""
 
 from __future__ import annotations
 
@@ -20,27 +20,30 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 LOADING = 0.4
-"""CPU seconds that a process takes once to load the compiled loop and numba."""
+"""CPU seconds in which a process loads numba and the compiled loop, once."""
 
 STEP, ALONE, AMONG = 1e-4, 6e-9, 2.4e-9
-"""CPU seconds saved per step, and per change of a weight with a single vector and with many.
+"""CPU seconds that the backend saves: per step, per weight change of a single vector, and of many vectors.
 
-Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors: steps 0.1 to 0.2 ms; changes of single long
-vectors 5.8 to 7 ns, of eight or more 2.3 to 4.7 ns.
+Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors. A step saves 0.1 to 0.2 ms. A weight change
+saves 5.8 to 7 ns for single long vectors, and 2.3 to 4.7 ns for eight or more vectors.
 """
 
 LEARNING, STARTING = 5, 6
-"""Numbers stored per weight: for a vector in training, and for a start that targets share.
+"""Numbers stored per weight: for each vector in training, and for each start, which all targets share.
 
-The first number counts both halves, two copies of their difference, and labels.
+The first number counts both halves a and b of w = a − b, two copies of w, and labels.
 """
 
 SAMPLE = 64
-"""Number of features of the small run that compiles the code."""
+"""Number of features in the small run that compiles the code."""
 
 
 class Compiled(Backend):
-    """Multiplicative steps in one pass over single ±1 rows of a Sylvester matrix, for square loss."""
+    """Backend for multiplicative steps in one pass over the ±1 rows of a Sylvester matrix.
+
+    It requires square loss and one example per step.
+    """
 
     place: ClassVar[int] = 10
     words: ClassVar[str] = "by a compiled loop over signs and weights"

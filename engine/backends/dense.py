@@ -1,4 +1,4 @@
-"""Backend for instances as a matrix. It runs every learner, step by step as the protocol says."""
+"""Backend on the full data matrix. It runs every learner, step by step as the protocol says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OnMatrix(Backend):
-    """Backend for every learner, on the matrix of its instances."""
+    """Backend for every learner, on the matrix of its instances, without shortcuts."""
 
     needs: ClassVar[Needs] = Needs(matrix=True)
 

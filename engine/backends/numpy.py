@@ -1,4 +1,4 @@
-"""Single examples in numpy arrays: small runs that end before torch would be loaded."""
+"""Backend in numpy for small runs on single examples, which end before torch would be loaded."""
 
 from __future__ import annotations
 
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.floating[Any]]
 
 FEW, SMALL = 1 << 20, 1 << 25
-"""Largest numbers of predictions, and of products of weights and entries, for which this backend pays.
+"""Largest numbers of predictions, and of multiplications for them, for which this backend pays.
 
-The predictions of a round are held together.
+The number of predictions is limited because those of many records are stored at the same time.
 """
 
 
 class Numpy(Backend):
-    """Rules that multiply weights by factors or add multiples of examples, in one pass with square loss.
+    """Backend for rules that multiply weights by factors or add multiples of examples.
 
-    Every step and every record are a few operations on whole arrays, without torch.
+    It requires one pass with square loss. Every step and every record take a few operations on whole arrays,
+    without torch.
     """
 
     place: ClassVar[int] = 5
@@ -69,7 +70,7 @@ class Numpy(Backend):
 
 
 def _has_step(learner: Learner, experiment: Experiment) -> bool:
-    """Return whether one of the classes below implements every step of a learner."""
+    """Return whether `Projected`, `Added` or `Multiplied` implements the steps of a learner."""
     match learner.form:
         case Fitted(solver):
             orthogonal = experiment.problem.matrix.structure().is_orthogonal
@@ -89,16 +90,19 @@ def _has_step(learner: Learner, experiment: Experiment) -> bool:
 
 
 class WeightVectors(Protocol):
-    """Weight vectors [R, B, d] that learn one example at a time; each of R replicas has B vectors."""
+    """Weight vectors [R, B, d] that learn one example at a time.
+
+    Each of the R replicas has B vectors, one for every rate and target.
+    """
 
     now: Numbers
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
-        """Make the step on instances x [R, d], given the slopes of the loss [R, B] at their predictions."""
+        """Make a step on one instance per replica, x [R, d]; `slopes` [R, B] are those of the loss."""
 
 
 class Projected:
-    """Least squares on orthogonal instances: w ← w − (ŷ − y) x/‖x‖², the nearest w with xᵀw = y."""
+    """Least squares on orthogonal instances: w ← w − (ŷ − y) x/‖x‖², the projection of w onto xᵀw = y."""
 
     def __init__(self, start: Numbers) -> None:
         self.now = start
@@ -109,7 +113,7 @@ class Projected:
 
 
 class Added:
-    """Rule that adds multiples of examples to weights: w ← w − s x."""
+    """Weight vectors of a rule that adds multiples of examples to them: w ← w − s x."""
 
     def __init__(self, learner: Learner, start: Numbers, rates: Numbers) -> None:
         architecture, update = learner.trained
@@ -124,7 +128,10 @@ class Added:
 
 
 class Multiplied:
-    """Rule that multiplies w = a^L − b^L: at entries ±1, a by one of two factors, and b by the other."""
+    """Weight vectors w = a^L − b^L of a rule that multiplies a and b.
+
+    Where x_i = ±1, the rule multiplies a_i by one of two factors, and b_i by the other.
+    """
 
     def __init__(self, learner: Learner, start: dict[str, Numbers], rates: Numbers) -> None:
         net, rule = learner.trained
@@ -153,7 +160,7 @@ class Multiplied:
 
 
 def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
-    """Return the weights of a learner at their start, for every replica, rate and target."""
+    """Return the initial weight vectors of a learner, for every replica, rate and target."""
     learner, (replicas, targets, _) = undrawn.learner, examples.labels.shape
     d, dtype = examples.instances.shape[2], examples.instances.dtype
     if isinstance(learner.form, Fitted):
@@ -168,7 +175,7 @@ def _begun(undrawn: Undrawn, examples: Examples) -> WeightVectors:
 
 
 class NumpyRun(InPieces):
-    """Learner on one pass over the rows in their order, with a record after each."""
+    """Training run in one pass over the rows in their order, with a record after each row."""
 
     def __init__(self, undrawn: Undrawn, experiment: Experiment) -> None:
         super().__init__()
@@ -199,16 +206,19 @@ class NumpyRun(InPieces):
             self._take(record)
             yield
 
-    @np.errstate(all="ignore")  # where a learner diverges is found from its losses
+    @np.errstate(all="ignore")  # the losses show where a learner diverges
     def _learn(self, row: int) -> None:
-        """Learn a row: the slope of (ŷ − y)² is 2(ŷ − y)."""
+        """Learn a row, with the slope 2(ŷ − y) of the loss (ŷ − y)²."""
         x = self._x[row]
         errors = (self._weights.now @ x[..., None])[..., 0] - self._y[row]
         self._weights.learn(x, errors + errors)
 
     @np.errstate(all="ignore")
     def _take(self, record: int) -> None:
-        """Measure the weights on all rows, in float64; store the first weights at records that need them."""
+        """Predict all rows with the present weights, in float64.
+
+        At records whose weights are kept, store the weights of the first replica and target.
+        """
         weights = self._weights.now.astype(self._dtype)
         if record in self._keeps:
             self._weights_by_record[len(self._predictions)] = weights[0, :: self._targets].copy()
@@ -228,7 +238,7 @@ class NumpyRun(InPieces):
         return block
 
     def _shares_mistaken(self, predictions: Numbers) -> Numbers:
-        """Return the share of misclassified rows; a margin up to √eps counts one half."""
+        """Return the share of misclassified rows. A row with a margin of at most √eps counts one half."""
         margins = (predictions - self._boundary) * self._sides
         ties = np.abs(margins) <= np.finfo(self._dtype).eps ** 0.5
         shares: Numbers = (1 - np.where(ties, 0.0, np.sign(margins)).mean(2)) / 2

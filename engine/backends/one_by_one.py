@@ -1,4 +1,4 @@
-"""Training on orthogonal examples one by one: each moves only its own prediction."""
+"""Backend for training on single orthogonal examples: each step changes only one prediction."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class OneByOne(Backend):
-    """A linear neuron whose rule adds multiples of examples, in one pass over single orthogonal examples.
+    """Backend for a linear neuron whose rule adds multiples of examples, in one pass over orthogonal ones.
 
-    A step costs a few operations per target, for any d.
+    A step takes a few operations per target, for any d.
     """
 
     place: ClassVar[int] = 20
@@ -57,11 +57,11 @@ class OneByOne(Backend):
 
 
 AHEAD = 128
-"""Largest number of different rows that are learned together."""
+"""Largest number of different rows whose steps are computed together."""
 
 
 class Changes(NamedTuple):
-    """Labels and predictions of the rows of some steps, [K, R, B / R] each."""
+    """Labels of the rows of K steps, and predictions of these rows before and after, [K, R, B / R] each."""
 
     labels: torch.Tensor
     before: torch.Tensor
@@ -69,9 +69,9 @@ class Changes(NamedTuple):
 
 
 class OrthogonalRows:
-    """A linear neuron on n = d orthogonal instances of length √d, by its predictions of them.
+    """A linear neuron on n = d orthogonal instances of length √d, stored as its predictions of them.
 
-    A step w ← w − s x_k changes ŷ_k by −s d, and no other prediction, since x_jᵀx_k = 0.
+    A step w ← w − s x_k changes ŷ_k by −s d. It changes no other prediction, since x_jᵀx_k = 0.
     """
 
     def __init__(self, inputs: TrainingInputs) -> None:
@@ -89,7 +89,7 @@ class OrthogonalRows:
         self._rate = rate.view(data.replicas, -1) if isinstance(rate, torch.Tensor) else rate
         self._memory = torch.zeros_like(self._predictions[0])
         self._replicas = torch.arange(data.replicas, device=data.labels.device)
-        self._first_weights = self._first_weights_of(self._predictions)  # as of the last rows written
+        self._first_weights = self._first_weights_of(self._predictions)  # after the steps written so far
         before = self._predictions[:1].clone()
         self.changes, self.place = Changes(self._labels[:1], before, before), 0
         self._first_weights_after = self._first_weights_of(before)
@@ -98,13 +98,14 @@ class OrthogonalRows:
 
     @property
     def exhausted(self) -> bool:
-        """Whether `step` has reached the last of the rows learned ahead."""
+        """Whether `step` has reached the last of the rows for which `learn_ahead` computed steps."""
         return self.place + 1 == len(self._rows)
 
     def learn_ahead(self, rows: range | torch.Tensor) -> None:
-        """Learn different rows, given by their indices, or one row per replica [1, R].
+        """Compute the steps for several different rows, given by their indices, or for one row per replica.
 
-        A step along one row does not change the prediction of another.
+        In the second case, `rows` is [1, R]. The steps can be computed together, because a step for one row
+        does not change the prediction of another row.
         """
         self._write()
         self._rows, self.place, self._written = rows, -1, 0
@@ -116,11 +117,11 @@ class OrthogonalRows:
         self._first_weights_after = self._first_weights_of(self.changes.after)
 
     def step(self) -> None:
-        """Advance to the next of the rows learned ahead."""
+        """Make the next of the steps that `learn_ahead` computed."""
         self.place += 1
 
     def _places(self, selected: slice) -> Any:
-        """Return the positions of some of these rows among all rows, [K, R]."""
+        """Return the index that selects some of the rows of `learn_ahead` from an array of all rows."""
         if isinstance(self._rows, range):
             rows = self._rows[selected]
             return slice(rows.start, rows.stop)
@@ -135,7 +136,7 @@ class OrthogonalRows:
             self._written = self.place + 1
 
     def _keep(self, weights: torch.Tensor, new: slice) -> None:
-        """Write the steps along some rows to the stored weights."""
+        """Write the weights after the steps `new` to `weights`."""
         places = self._places(new)
         first = places if isinstance(places, slice) else places[0][:, 0]
         weights[:, first] = self._first_weights_after[:, new]
@@ -153,7 +154,10 @@ class OrthogonalRows:
         return instances.products(self.weights())
 
     def weights(self) -> torch.Tensor:
-        """Return the weights [B, d] for instances along the axes: predictions divided by the length."""
+        """Return the weights [B, d] in coordinates in which the instances are √d e_j.
+
+        They are the predictions, divided by √d.
+        """
         self._write()
         return self._predictions.flatten(1).T / math.sqrt(self._data.instances.d)
 
@@ -166,7 +170,7 @@ class OrthogonalRows:
 
 
 class OrthogonalLearner:
-    """Learner of single orthogonal examples in their order."""
+    """Learner that learns orthogonal examples one by one, in the order of training."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         self.hypothesis, self._order, self._records = OrthogonalRows(inputs), order, records
@@ -174,7 +178,10 @@ class OrthogonalLearner:
         self.recorder = Recorder(inputs, self.hypothesis, records, order, evaluator)
 
     def learn(self, k: int) -> Iterable[None]:
-        """Learn example number k, together with the following ones if all are different rows."""
+        """Learn example number k.
+
+        If every example is a different row, also compute the steps for the examples after it.
+        """
         if self.hypothesis.exhausted:
             ahead = range(k - 1, min(k - 1 + AHEAD, self._records - 1))
             self.hypothesis.learn_ahead(ahead if self._order is None else self._order[:, k - 1][None])
@@ -183,7 +190,10 @@ class OrthogonalLearner:
 
 
 class ChangeEvaluator:
-    """Evaluator of average losses and errors over all rows, updated by the one row that changed."""
+    """Evaluator of average losses and errors over all rows.
+
+    After a step, it adds the change at the one row whose prediction changed.
+    """
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -196,7 +206,7 @@ class ChangeEvaluator:
         self._balance: torch.Tensor | None = None
         if includes(inputs.measures, "error"):
             self._balance = data.over_targets(self._sides(predictions, data.labels).double().sum(1)[None])
-        self._waiting: list[tuple[Changes, int, int]] = []  # rows from … to before … of these changes
+        self._waiting: list[tuple[Changes, int, int]] = []  # changes, and the range of their steps
 
     def _sides(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return sides(predictions, labels, self._data.values, self._loss)
@@ -204,7 +214,8 @@ class ChangeEvaluator:
     def _values(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         if self._loss.steady:
             return self._loss.value(predictions, labels)
-        # Record by record: bits of an unsteady loss depend on the place in a tensor, and curves must not.
+        # Computed record by record, because the bits of an unsteady loss depend on the position in a tensor.
+        # Curves must not depend on it.
         return torch.stack([self._loss.value(*pair) for pair in zip(predictions, labels, strict=True)])
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
@@ -225,7 +236,7 @@ class ChangeEvaluator:
         self._waiting.clear()
         n = self._data.instances.n
         changes = self._values(after, labels).double() - self._values(before, labels).double()
-        # In float64: a sum that only changes by differences collects the rounding of every step.
+        # In float64, because a sum that is updated by differences accumulates the rounding of every step.
         totals = torch.cat((self._total, self._data.over_targets(changes))).cumsum_(0)[1:]
         self._total = totals[-1:].clone()
         measures = {"loss": [totals / n]}

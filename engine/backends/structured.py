@@ -1,4 +1,4 @@
-"""Training on instances by their known structure, without a matrix."""
+"""Backend that uses the structure of the instances, such as orthogonality, in place of their matrix."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 LARGE = 1 << 20
-"""Number of matrix entries above which an operator is faster, measured with one weight vector."""
+"""Number of matrix entries from which on an operator is faster than a matrix, for one weight vector."""
 
 LARGE_RECORD = 1 << 22
-"""Number of products per record above which an operator is faster with many weight vectors."""
+"""Number of multiplications per record from which on an operator is faster, for many weight vectors."""
 
 
 class Structured(Backend):
-    """Instances as an operator: a scaled identity, or the rows of a Sylvester matrix.
+    """Backend that stores instances as an operator: a scaled identity, or the rows of a Sylvester matrix.
 
-    On orthogonal instances, a rotation-invariant learner gets a scaled identity instead. A learner that is
-    invariant only on these data also gets the invariant counterpart of its rule. Other learners get the rows
-    of a Sylvester matrix as an operator, and so do solvers that need only products.
+    If instances are orthogonal, a rotation-invariant learner gets a scaled identity in their place. If the
+    learner is invariant only on these data, its rule is also replaced by its invariant counterpart. For other
+    learners, and for solvers that need only products, the operator is the rows of a Sylvester matrix.
     """
 
     place: ClassVar[int] = 30
@@ -61,18 +61,21 @@ class Structured(Backend):
 
 
 def _by_products(learner: Learner) -> bool:
-    """Return whether a learner needs only products with its instances."""
+    """Return whether a learner needs only products of its instances with vectors."""
     return learner.solver is None or learner.solver.structure().by_products
 
 
 def is_large(learner: Learner, experiment: Experiment) -> bool:
-    """Return whether an operator is faster than a matrix."""
+    """Return whether an operator is faster than a matrix in this experiment."""
     n, d = experiment.n, experiment.d
     return n * d >= LARGE or n * d * weight_vectors(learner, experiment) >= LARGE_RECORD
 
 
 def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
-    """Return the reason why rotating the instances to the axes would change a learner; otherwise None."""
+    """Return the reason why a learner must not get instances rotated to the coordinate axes.
+
+    Return None if a rotation does not change its predictions.
+    """
     matrix = experiment.problem.matrix
     if learner.solver is not None:
         return "a solver takes the instances themselves"
@@ -86,7 +89,7 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
 
 
 def rotated(inputs: TrainingInputs) -> TrainingInputs:
-    """Return the inputs of an invariant learner on orthogonal instances, rotated to the axes."""
+    """Return the inputs of an invariant learner with its orthogonal instances rotated to the axes."""
     learner, data = inputs.learner, inputs.data
     if learner.update is not None:
         learner = msgspec.structs.replace(learner, update=learner.update.invariant_counterpart())

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engine.core.lazy import torch
-from engine.core.outside import located
 from engine.core.parts import BadField
 from engine.core.texts import listed, nearest, quoted, reason_of
+from engine.core.user_errors import located
 
 if TYPE_CHECKING:
     from torch import Tensor

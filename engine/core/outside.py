@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import os
 import sys
 import traceback
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 
 from engine.core import files
 from engine.core.parts import BadInput, Part, is_member
-from engine.core.texts import reason_of
+from engine.core.user_errors import place_of, typed
 
 GROUP = "hadamard_tui.parts"
 """Group of entry points in which installed packages list their modules of parts."""
@@ -136,7 +135,7 @@ def _from_file(path: Path) -> LoadedModule:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
-        raise BadInput(_place(error, str(path)), typed(error)) from error
+        raise BadInput(place_of(error, str(path)), typed(error)) from error
     if not _offers_parts(module):
         raise BadInput(where, 'it defines no part, which is a class with a tag, such as tag="my-rule"')
     imported = (getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - names))
@@ -150,28 +149,6 @@ def _stands_beside(file: Path, path: Path) -> bool:
     """Return whether a file is in or below the folder of `path`, but not part of an installed package."""
     is_installed = file.is_relative_to(sys.prefix) or "site-packages" in file.parts
     return file.is_relative_to(path.parent) and not is_installed
-
-
-def _place(error: BaseException, file: str) -> str:
-    """Return a file and the line in it at which an error was raised.
-
-    If the traceback has several lines of the file, return the last one.
-    """
-    if isinstance(error, SyntaxError) and error.filename == file:
-        return f"{file}:{error.lineno}"
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == file]
-    return f"{file}:{lines[-1]}" if lines else file
-
-
-def typed(error: BaseException) -> str:
-    """Return the type and the message of an error."""
-    return f"{type(error).__name__}: {reason_of(error)}"
-
-
-def located(error: BaseException, method: Callable[..., Any]) -> str:
-    """Return the type and the message of an error that `method` raised, and the file and line."""
-    return f"{typed(error)}, at {_place(error, inspect.unwrap(method).__code__.co_filename)}"
 
 
 def _from_packages() -> Iterator[LoadedModule]:

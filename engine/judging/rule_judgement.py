@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -137,15 +137,11 @@ class RuleJudgement:
 
     def to_json(self) -> str:
         """Return the judgement as `hadamard-tui judge --json` prints it, without the files of parts."""
-        from engine.judging.rule_tables import as_json
-
         return json.dumps(as_json(self), ensure_ascii=False)
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the losses as a table with a row per problem and k, and the symmetries in `attrs`."""
-        from engine.judging.rule_tables import as_frame
-
-        return as_frame(self)
+        return _as_frame(self)
 
     @property
     def measured(self) -> str:
@@ -287,3 +283,62 @@ def contest(problem: str, update: Update, spacing: int = SPACING) -> Experiment:
             ],
         }
     )
+
+
+def as_json(judged: RuleJudgement) -> dict[str, Any]:
+    """Return a judgement as `judge --json` and `--out` write it."""
+    return {
+        "schema": 1,
+        "rule": judged.name,
+        "structure": [
+            {"answer": verdict.answer, "group": verdict.group.words, "reason": verdict.reason}
+            for verdict in judged.declared
+        ],
+        "symmetries": [
+            {
+                "group": symmetry.group,
+                "verdict": symmetry.word,
+                "change": _finite(symmetry.change),
+                "by_rounding": _finite(symmetry.by_rounding),
+                "precisions": symmetry.precisions,
+            }
+            for symmetry in judged.symmetries
+        ],
+        "agree": not judged.contradictions,
+        "d": D,
+        "rates": RATES,
+        "losses": {
+            problem: [
+                {
+                    "k": point.k,
+                    "loss": _finite(point.loss),
+                    "stderr": _finite(point.stderr),
+                    "rate": point.rate,
+                    "bound": point.bound,
+                    "place": point.word,
+                }
+                for point in points
+            ]
+            for problem, points in judged.losses.items()
+        },
+        "not_run": dict(judged.refused),
+    }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _as_frame(judged: RuleJudgement) -> pandas.DataFrame:
+    """Return the losses of a judgement as a table, and the verdict on each group in `attrs`."""
+    import pandas
+
+    rows = [
+        {"problem": problem, **point._asdict(), "place": point.word}
+        for problem, points in judged.losses.items()
+        for point in points
+    ]
+    frame = pandas.DataFrame(rows)
+    frame.attrs |= {"rule": judged.name}
+    frame.attrs |= {symmetry.group: symmetry.word for symmetry in judged.symmetries}
+    return frame

@@ -1,1 +1,1 @@
-"""Learners of an experiment, with options for the steps of their update rules."""
+"""Learners of an experiment, and options for the steps of their update rules."""

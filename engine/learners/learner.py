@@ -25,13 +25,14 @@ WarmUp = Annotated[int, Meta(ge=0, le=MOST, title="warm-up", description="steps 
 
 
 class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
-    """A factor of the rate at step t = 0, 1, 2, …; a warm-up multiplies it by (t + 1)/w in the first w steps.
+    """Factor by which the rate is multiplied at step t = 0, 1, 2, ….
 
-    A scalar factor does not change the symmetry of a learner. Source: theory/symmetry#habits.
+    With a warm-up of w steps, the factor is also multiplied by (t + 1)/w in the first w steps. A scalar
+    factor does not change the symmetry of a learner. Source: theory/symmetry#habits.
     """
 
     of_loss: ClassVar[bool] = False
-    """Whether the factor is divided by the loss on the examples of the step, net by net."""
+    """Whether the factor of each net is divided by the net's loss on the examples of the step."""
 
     warm_up: WarmUp = 0
 
@@ -45,14 +46,17 @@ class Schedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class ConstantSchedule(Schedule, frozen=True, tag="constant"):
-    """1: for a warm-up without a further schedule."""
+    """Factor 1 at every step, for a warm-up without another schedule."""
 
     def after_warm_up(self, step: int) -> float:
         return 1.0
 
 
 class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
-    """1 − t/T, and 0 from T on; with `constant` c it is 1 up to cT, and falls to 0 from there."""
+    """Factor 1 − t/T up to step T, and 0 after it.
+
+    With `constant` c, the factor is 1 up to step cT, and then falls linearly to 0 at step T.
+    """
 
     steps: Steps
     constant: Annotated[
@@ -64,7 +68,7 @@ class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
 
 
 class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
-    """½(1 + cos πt/T), and 0 from T on."""
+    """Factor ½(1 + cos πt/T) up to step T, and 0 after it."""
 
     steps: Steps
 
@@ -73,7 +77,7 @@ class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
 
 
 class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True):
-    """γᵗ."""
+    """Factor γᵗ."""
 
     factor_per_step: Annotated[Factor, Meta(description="of every step")]
 
@@ -82,7 +86,7 @@ class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True
 
 
 class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
-    """γ^⌊t/s⌋: once every s steps the rate falls by a factor."""
+    """Factor γ^⌊t/s⌋: after every s steps, the rate is multiplied by γ."""
 
     factor_per_stage: Annotated[Factor, Meta(description="of every stage")]
     every: Annotated[Steps, Meta(title="every s", description="steps of a stage")]
@@ -92,11 +96,11 @@ class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
 
 
 class PerLossSchedule(Schedule, frozen=True, tag="per-loss", kw_only=True):
-    """1/L for the mean loss L of the examples of the step.
+    """Factor 1/L, where L is the mean loss on the examples of the step.
 
-    Steps are −η ∇L/L = −η ∇ ln L, which do not fade as L falls to 0. The sum of the rates is the time in
-    which gradient flow moves as far; it differs between replicas. Replicas, rates and targets have separate
-    factors. It requires a loss that is above 0 for every prediction. Source: theory/implicit-bias#max-margin,
+    Steps are −η ∇L/L = −η ∇ ln L, which do not vanish as L falls to 0. The sum of the rates is the time that
+    gradient flow on L takes to move as far. It differs between replicas. Replicas, rates and targets have
+    separate factors. The loss must be above 0 for every prediction. Source: theory/implicit-bias#max-margin,
     theory/implicit-bias#optimisation-geometry.
     """
 
@@ -115,10 +119,10 @@ Most = Annotated[float, Meta(gt=0, le=LARGEST)]
 
 
 class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Independent N(0, σ²) noise at every step: on the entries of the gradient, or on the weights after it.
+    """Independent N(0, σ²) noise that is added at every step, to the gradient or to the weights after it.
 
-    Noise on the weights is not multiplied by the rate. Each replica draws its own noise; rates and targets
-    share it. Source: Abbe, Sandon 2020; theory/parities-and-noise#parities.
+    Noise on the weights is not multiplied by the rate. Each replica draws separate noise, which all its rates
+    and targets share. Source: Abbe, Sandon 2020; theory/parities-and-noise#parities.
     """
 
     sigma: Annotated[float, Meta(ge=0, le=LARGEST, title="σ", description="standard deviation")]
@@ -127,12 +131,12 @@ class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     ] = "gradient"
 
     def bytes_held(self, sizes: Sizes) -> int:
-        """Return the bytes of the noise of a step while it is drawn, in float64."""
+        """Return the bytes that the noise of one step takes while it is drawn, in float64."""
         return DERIVED * sizes.replicas * sizes.parameters
 
 
 def drawn(stream: Stream, like: Params) -> Params:
-    """Return N(0, 1) noise shaped like parameters [B, …], equal for all batch members of a replica."""
+    """Return N(0, 1) noise shaped like `like` [B, …]; all batch members of a replica get the same noise."""
     noise_by_name = {}
     for layer, w in like.items():
         noise = torch.from_numpy(stream.normal(*w.shape[1:])).to(w)
@@ -141,7 +145,7 @@ def drawn(stream: Stream, like: Params) -> Params:
 
 
 class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Gradients cut by the Euclidean norm of all their entries together, or entry by entry.
+    """Gradient clipping, by the Euclidean norm of all entries together, or entry by entry.
 
     Rotations of the instances do not change the norm, but they change single entries. Source:
     theory/symmetry#habits.
@@ -168,10 +172,11 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Before a step with rate η, weights shrink by η λ w, or with p = "1" by η λ sign(w).
+    """Weight decay: before a step with rate η, η λ w is subtracted from the weights w.
 
-    The decay is decoupled: it is not part of the gradient, so rules that divide by sizes of gradients do not
-    see it. Source: Loshchilov, Hutter 2019; theory/symmetry#habits.
+    With p = "1", η λ sign(w) is subtracted. The decay is decoupled: it is not part of the gradient, so a rule
+    that divides by the size of the gradient does not rescale it. Source: Loshchilov, Hutter 2019;
+    theory/symmetry#habits.
     """
 
     rate: Annotated[float, Meta(ge=0, le=LARGEST, title="λ", description="of the weights, times the rate")]
@@ -180,7 +185,7 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     ] = "2"
 
     def direction(self, params: Params) -> Params:
-        """Return the direction that rates multiply: λ w, or λ sign(w)."""
+        """Return the vector that is multiplied by the rate and subtracted: λ w, or λ sign(w)."""
         return {layer: self.rate * (w if self.p == "2" else w.sign()) for layer, w in params.items()}
 
 
@@ -189,10 +194,10 @@ if TYPE_CHECKING:
 
 
 STEP_OPTIONS = ("schedule", "clip", "noise", "decay")
-"""Fields of a learner that add to the steps of its update rule."""
+"""Fields of a learner that change the steps of its update rule."""
 
 MOST_NAME = 40
-"""Maximum number of characters of a name, so that it fits into a legend."""
+"""Maximum number of characters of a learner's name, so that it fits into a legend."""
 
 Name = Annotated[str, Meta(max_length=MOST_NAME)]
 
@@ -211,7 +216,7 @@ class Fitted(NamedTuple):
 
 
 class AtStart(NamedTuple):
-    """An architecture that is measured at its start."""
+    """An architecture that is not trained, and is measured at its start."""
 
     architecture: Architecture
 
@@ -292,7 +297,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def form(self) -> Trained | Fitted | AtStart:
-        """The parts of the learner."""
+        """The parts of which the learner consists, such as an architecture and an update rule."""
         if self.solver is not None:
             return Fitted(self.solver)
         return AtStart(self.net) if self.update is None else Trained(self.net, self.update)
@@ -313,7 +318,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def learner_kind(self) -> LearnerKind:
-        """Kind of learner that its parts declare: the solver, or the architecture before the rule."""
+        """Kind of the learner, as its solver or its architecture says, or else its update rule."""
         if self.solver is not None:
             return self.solver.structure().learner_kind
         of_net = self.net.structure().learner_kind
@@ -323,18 +328,18 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def plain_steps(self) -> bool:
-        """Whether steps follow the update rule without additions."""
+        """Whether steps are those of the update rule, without any of the step options."""
         return all(getattr(self, option) is None for option in STEP_OPTIONS)
 
     def has_layer_rates(self, d: int) -> bool:
-        """Return whether layers have different rates for d features, by `layer_rates` or the architecture."""
+        """Return whether `layer_rates` or the architecture changes the rates of layers, for d features."""
         factors = {} if self.architecture is None else self.architecture.layout(d).rate_factors
         return bool(self.layer_rates) or any(factor != 1 for factor in factors.values())
 
     def departure_from_lr(self, d: int) -> str | None:
         """Return the reason why steps do not follow the rule at one constant rate `lr` in all layers.
 
-        None if they do. Theory lines in which η stands for `lr` use this.
+        None if they do. Theory lines in which η means `lr` require this.
         """
         if self.update is None or self.architecture is None:
             return f"it requires steps with a rate, and {self.name} takes none"
@@ -351,22 +356,22 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
     def stream_of_start(self, streams: Streams) -> Stream:
-        """Return the random stream from which its architecture starts."""
+        """Return the random stream from which the start of the architecture is drawn."""
         return streams.printed(self.start_seed) if self.start_seed else streams("init")
 
     @property
     def rate_choice(self) -> float | tuple[float, ...] | Literal["best"] | None:
-        """Learning rate, several rates, or the best; None without an update rule that has a rate."""
+        """Learning rate, a tuple of rates, or "best"; None if the learner has no rate."""
         return getattr(self.update, "lr", None)
 
     @property
     def is_net_by_net(self) -> bool:
-        """Whether its rule moves one net after the other, instead of all nets together."""
+        """Whether the update rule steps one net after another, instead of all nets together."""
         return self.update is not None and self.update.structure().net_by_net
 
     @property
     def is_tuned(self) -> bool:
-        """Whether only the best of several rates is shown."""
+        """Whether only the curve of the best rate is shown."""
         return self.rate_choice == "best"
 
     def __post_init__(self) -> None:

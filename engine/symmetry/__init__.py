@@ -1,1 +1,1 @@
-"""Symmetry: transformations of instances that leave predictions unchanged, and their measurement."""
+"""Symmetry: under which transformations of the instances predictions do not change."""

@@ -1,4 +1,4 @@
-"""Invariance by measurement: the certificate, and the change by rounding."""
+"""Invariance by measurement: how far predictions change under transformations and under rounding."""
 
 from __future__ import annotations
 
@@ -25,28 +25,30 @@ from engine.training.descent import TrainingInputs, rates_of
 from engine.training.training_run import TrainingRun, on_instances, on_transformed
 
 MOST_ENTRIES = 1 << 24
-"""Largest number of entries of a matrix that is rotated; for more, two float64 copies and their products take
-too long."""
+"""Largest number of entries of a data matrix for which invariance is measured.
+
+For larger matrices, two float64 copies and products with them would take too long.
+"""
 
 PERTURBATION = 4 * np.finfo(np.float64).eps
 """Size of perturbations, relative to the root mean square of the entries of the instances."""
 
 MAGNIFIED = 100
-"""Multiple of the change under a perturbation up to which a change may be rounding.
+"""A change up to this multiple of the change under a perturbation may be caused by rounding.
 
-A run rounds at every step, but instances are perturbed once. In 76 random runs of K-FAC, SOAP, Shampoo and
-Muon, the change under rotations was 0.2 to 6 times that under a perturbation.
+A run rounds at every step, but instances are perturbed only once. In 76 random runs of K-FAC, SOAP, Shampoo
+and Muon, the change under rotations was 0.2 to 6 times the change under a perturbation.
 """
 
 PAIRS = 6
-"""Pairs of perturbations that are tried before a change counts as more than rounding.
+"""Number of pairs of perturbations to try before a change counts as larger than rounding can explain.
 
-Rules that order eigenvectors amplify rounding without bound beyond a tipping point, which a perturbation may
-miss: a run of SOAP on a small net passed this point under two of three perturbations.
+Rules that order eigenvectors can reach a tipping point, beyond which they amplify rounding without bound. A
+perturbation may fail to reach it: a run of SOAP on a small net reached it under two of three perturbations.
 """
 
 Going = Callable[[float], object]
-"""Callback that is called repeatedly with the finished share; an exception ends the work."""
+"""Callback that is called repeatedly with the finished share of the work. If it raises, the work ends."""
 
 
 def certificate(
@@ -57,14 +59,17 @@ def certificate(
 ) -> float | None:
     """Return the largest relative change of a prediction under a group of transformations of instances.
 
-    The learner is trained on (X, y) and on (Xgᵀ, y) in float64 on the CPU with coupled starts, for two random
-    g that nearly generate the group; one of two rotations has determinant −1. The predictions on all rows are
-    compared at every record of the first replica, as long as they are finite: max |Δŷ| / max |ŷ|. Below
-    UNCHANGED, the learner is invariant on these data. Under rotations, a rule with an invariant counterpart
-    is compared with the counterpart. For example, diagonal AdaGrad is compared with the rule that shares a
-    rate among all inputs: rotated ±1 data are not ±1, so invariance on these data means that the learner
-    equals this rule here. None for a matrix of more than MOST_ENTRIES. Source:
-    theory/symmetry#rotation-invariance.
+    The learner is trained on (X, y) and on (Xgᵀ, y), in float64 on the CPU. The start on Xgᵀ is transformed
+    to correspond to the start on X. This is done for two random g that nearly generate the group. Of two
+    rotations, one has determinant −1. Predictions on all rows are compared at every record of the first
+    replica while they are finite. The change is max |Δŷ| / max |ŷ|. If it is below UNCHANGED, the learner is
+    invariant on these data.
+
+    Under rotations, a rule with an invariant counterpart is compared with this counterpart. For example,
+    diagonal AdaGrad is compared with the rule that has one rate for all inputs. Rotated ±1 data are not ±1,
+    so invariance on these data means that the learner equals its counterpart here.
+
+    None if the matrix has more than MOST_ENTRIES entries. Source: theory/symmetry#rotation-invariance.
     """
     if _is_too_large(setup):
         return None
@@ -79,11 +84,12 @@ def certificate(
 def change_by_rounding(
     setup: Setup, learner: Learner, going: Going = lambda done: None, to_explain: float = 0.0
 ) -> float | None:
-    """Return the largest relative change of a prediction when instances change by the size of rounding.
+    """Return the largest relative change of a prediction when instances are perturbed as by rounding.
 
-    It is measured like `certificate`, for two random perturbations, and for up to 2 · PAIRS until the change
-    `to_explain` may be rounding. A change that is not much larger may be rounding amplified by the learner;
-    no measurement then decides. None if the matrix is too large.
+    The change is measured as in `certificate`, for two random perturbations. If rounding cannot explain the
+    change `to_explain` yet, more perturbations are tried, up to 2 · PAIRS. If `to_explain` is at most
+    MAGNIFIED times the result, the learner may have amplified rounding. The measurement then decides nothing.
+    None if the matrix is too large.
     """
     if _is_too_large(setup):
         return None
@@ -98,12 +104,15 @@ def change_by_rounding(
 
 
 def _share(going: Going, part: int, parts: int, done: float) -> None:
-    """Report the progress within one of several equal parts."""
+    """Report the total progress, when the share `done` of one of several equal parts is finished."""
     going((part + done) / parts)
 
 
 def is_unstable(change: float, by_rounding: float) -> bool:
-    """Return whether a change of predictions may be rounding, given the change that rounding causes."""
+    """Return whether rounding may have caused a change of predictions.
+
+    `by_rounding` is the change of predictions under a perturbation of the size of rounding.
+    """
     return UNCHANGED <= change <= MAGNIFIED * by_rounding
 
 
@@ -112,7 +121,7 @@ def _is_too_large(setup: Setup) -> bool:
 
 
 def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64]]:
-    """Return two random elements of a group; the second rotation is the first with a column flipped."""
+    """Yield two random elements of a group; the second rotation is the first with one column negated."""
     d, stream = compared.data.instances.d, compared.streams("rotation")
     for determinant in (1, -1):
         if group.factors is not None:
@@ -121,20 +130,20 @@ def _elements(group: Group, compared: Comparison) -> Iterator[NDArray[np.float64
 
 
 class Comparison:
-    """Coupled runs of a learner on data, and of its counterpart on changed data."""
+    """Comparison of a run of a learner with runs of its counterpart on changed data."""
 
     def __init__(
         self, experiment: Setup, learner: Learner, other: Learner, relative_to_movement: bool = False
     ) -> None:
         """Compare `learner` on the data of an experiment with `other` on changed data.
 
-        Changes are relative to the largest prediction, or to the largest movement of a prediction from its
-        start.
+        Changes of predictions are divided by the largest prediction. With `relative_to_movement`, they are
+        divided by the largest difference between a prediction and its initial value.
         """
         self._experiment, self._learners = experiment, (learner, other)
         self._relative_to_movement = relative_to_movement
         self.size = 0.0
-        """Largest prediction, or largest movement, in the last comparison."""
+        """Number by which changes were divided in the last comparison."""
         self.streams = Streams([experiment.run.seed], single=experiment.run.streams == "single")
         data = draw(experiment.problem, self.streams, "float64", "cpu").dense()
         self.data = data.with_variants(len(rates_of(learner)))
@@ -142,13 +151,16 @@ class Comparison:
     def under(
         self, transformations: Sequence[NDArray[np.float64]], going: Going = lambda done: None
     ) -> float:
-        """Return the largest change under transformations of the instances."""
+        """Return the largest change of predictions under these transformations of the instances."""
         begin, inputs = self._experiment.protocol.training_run, self._inputs()
         turns = (torch.from_numpy(matrix) for matrix in transformations)
         return self._change((on_transformed(inputs, begin, turn) for turn in turns), going)
 
     def under_scalings(self, factors: Sequence[NDArray[np.float64]]) -> float:
-        """Return the largest change when every feature is multiplied by a factor of its own, [d] each."""
+        """Return the largest change of predictions when features are multiplied by factors.
+
+        Each entry of `factors` [d] has one factor for every feature.
+        """
         begin, inputs = self._experiment.protocol.training_run, self._inputs()
         scalings = [torch.from_numpy(np.diag(of_features)) for of_features in factors]
         return self._change(
@@ -156,19 +168,22 @@ class Comparison:
         )
 
     def perturbations(self, rounding: float = PERTURBATION) -> Iterator[torch.Tensor]:
-        """Yield random signs times the relative size of rounding, [replicas, n, d] each, without end."""
+        """Yield an endless sequence of random perturbations of the instances, [replicas, n, d].
+
+        Each is random signs, multiplied by `rounding` and by the root mean square of the entries of a row.
+        """
         rows, draws = self.data.instances.rows, self.streams("rounding")
         size = rounding * rows.square().mean(-1, keepdim=True).sqrt()
         while True:
             yield size * torch.from_numpy(draws.signs(*rows.shape[1:]))
 
     def on_changed(self, changes: Iterable[torch.Tensor], going: Going = lambda done: None) -> float:
-        """Return the largest change of predictions when a tensor is added to the instances."""
+        """Return the largest change of predictions when one of `changes` is added to the instances."""
         begin, inputs, rows = self._experiment.protocol.training_run, self._inputs(), self.data.instances.rows
         return self._change((on_instances(inputs, begin, rows + change) for change in changes), going)
 
     def _inputs(self) -> TrainingInputs:
-        """Return the training inputs of the counterpart."""
+        """Return the training inputs of the counterpart on the unchanged data."""
         return TrainingInputs(self._learners[1], self.data, self._loss(), self.streams)
 
     def _loss(self) -> Cost:
@@ -177,9 +192,9 @@ class Comparison:
     def _change(
         self, transformed: Iterable[tuple[Data, TrainingRun]], going: Going = lambda done: None
     ) -> float:
-        """Return the largest |Δŷ| divided by the largest |ŷ|, at all finite records of the first replica.
+        """Return the largest |Δŷ|, divided as `__init__` says, over all finite records of the first replica.
 
-        A training run on the unchanged data advances together with the others, which end when it ends.
+        The runs on changed data advance in step with a run on unchanged data, and stop when it stops.
         """
         protocol, data, learner = self._experiment.protocol, self.data, self._learners[0]
         schedule = protocol.schedule()
@@ -219,10 +234,10 @@ def _predictions(
     limits: tuple[float, float] | None,
     ends: Sequence[EarlyEnd] = (),
 ) -> Iterator[torch.Tensor]:
-    """Yield predictions on all instances at every record, or once if all records are complete together.
+    """Yield the predictions on all instances at every record.
 
-    They are clipped to `limits` if the protocol clips predictions. With `ends`, they end at the record by
-    which every variant has ended.
+    If several records are completed together, yield once for all of them. Predictions are clipped to
+    `limits`, unless it is None. With `ends`, stop at the record at which the last variant ends early.
     """
     complete, ended = 0, False
     while complete < records and not ended:

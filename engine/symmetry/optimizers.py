@@ -1,4 +1,4 @@
-"""Symmetries of torch's optimizers by measurement: which transformations of the inputs change nothing."""
+"""Measured symmetries of torch optimizers: transformations of the inputs that do not change the result."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from torch.optim import Optimizer
 
 MakeOptimizer = Callable[..., "Optimizer"]
-"""Function of a model's parameters that returns their optimizer.
+"""Function or class that takes the parameters of a model and returns an optimizer for them.
 
-If it has an argument called `model` or `module`, it receives the model, too. It may be a class.
+If it has an argument called `model` or `module`, it also receives the model.
 """
 
 
 def symmetry(make_optimizer: MakeOptimizer, group: str = "rotations", seed: int = 0) -> Symmetry:
     """Measure by `symmetries` whether transformations of the inputs change what an optimizer learns.
 
-    Raises: ValueError for an unknown group, and for an optimizer that moves nothing or that fails.
+    Raises: ValueError for an unknown group, and for an optimizer that fails or does not change the weights.
     """
     with optimizers.registering(_class_of(make_optimizer)) as name:
         try:
@@ -35,11 +35,11 @@ def symmetry(make_optimizer: MakeOptimizer, group: str = "rotations", seed: int 
 
 
 def assert_invariant(make_optimizer: MakeOptimizer, group: str = "rotations", seed: int = 0) -> None:
-    """Assert that transformations of the inputs change nothing that an optimizer learns.
+    """Assert that transformations of the inputs do not change what an optimizer learns.
 
-    It is measured by `symmetry`, for rotations, permutations, sign flips or scalings.
+    `symmetry` measures the change. The group is rotations, permutations, sign flips or scalings. For example,
     `assert_invariant(lambda parameters: torch.optim.SGD(parameters, lr=0.1))` passes. Raises: AssertionError
-    with the measured change, also for an optimizer that is unstable.
+    with the measured change, also if the optimizer amplifies rounding, so that nothing can be concluded.
     """
     measured = symmetry(make_optimizer, group, seed)
     if measured.word != "invariant":
@@ -47,20 +47,23 @@ def assert_invariant(make_optimizer: MakeOptimizer, group: str = "rotations", se
 
 
 def _class_of(make_optimizer: MakeOptimizer) -> type[Optimizer]:
-    """Return a class whose objects are what a function returns, and whose rates are those of the function."""
+    """Return a class whose objects have all attributes of the optimizers that `make_optimizer` returns.
+
+    The constructor ignores `lr`, so that the learning rates are those of `make_optimizer`.
+    """
     usual = type(_made(make_optimizer, optimizers.small_model()))
 
     class Made(usual):  # type: ignore[misc, valid-type]
         def __init__(self, params: object, model: Any, lr: float) -> None:
             self.__dict__.update(vars(_made(make_optimizer, model)))
 
-    # Tables of the libraries' optimizers hold for this class, too.
+    # With this name, the tables of optimizers in `engine.core.optimizers` apply to the class, too.
     Made.__module__, Made.__name__ = usual.__module__, usual.__name__
     return Made
 
 
 def _made(make_optimizer: MakeOptimizer, model: Any) -> Optimizer:
-    """Return the optimizer of a model's parameters, made by a function or of a class."""
+    """Call `make_optimizer`, a function or a class, and return the optimizer of a model's parameters."""
     if isinstance(make_optimizer, type):
         return optimizers.make_optimizer(make_optimizer, model.parameters(), model)
     parameters = inspect.signature(make_optimizer).parameters

@@ -1,8 +1,8 @@
-"""Symmetries of update rules by measurement: which transformations of the inputs change nothing.
+"""Measured symmetries of update rules: transformations of the inputs that do not change predictions.
 
-A linear neuron and a tanh net are trained on instances x, and with a coupled start on transformed T x: the
-first layer W starts at W T⁻¹, so that both begin with the same predictions. For a rule with the symmetry,
-predictions stay the same.
+A linear neuron and a tanh net are trained on instances x and on transformed instances T x. In the second
+case, the first layer starts at W T⁻¹ instead of W, so that the initial predictions are the same. If the rule
+has the symmetry, all later predictions are the same, too.
 """
 
 from __future__ import annotations
@@ -30,21 +30,25 @@ GROUPS: dict[str, Group | None] = {
     "sign flips": SIGN_FLIPS,
     "scalings": None,
 }
-"""Groups of transformations of the inputs; a scaling multiplies every input by a number of its own."""
+"""Groups of transformations of the inputs, by name. A scaling multiplies each input by a separate number."""
 
 ROWS, FEATURES, UNITS, STEPS = 24, 8, 6, 20
-"""Sizes of the data and of the hidden layer, and number of steps: enough for every rule to have its state."""
+"""Sizes of the data and of the hidden layer, and number of steps.
+
+The steps suffice for the state of every rule to have an effect.
+"""
 
 NEURON, NET = "linear", {"kind": "dense", "widths": [UNITS], "activation": "tanh"}
-"""Models that are trained; the net has a bias per unit."""
+"""Architectures that are trained: a linear neuron and a net with one hidden layer."""
 
 LOSSES = "square", "mistake"
-"""Losses in the order in which they are tried on a rule. The mistake loss comes with labels ±1."""
+"""Losses in the order in which they are tried with a rule. With the mistake loss, labels are ±1."""
 
 LOWER_MAGNIFIED = 4
-"""Multiple of the change by rounding that rounding may explain in a precision below float64.
+"""The same as MAGNIFIED, for rules that compute in a precision below float64.
 
-The perturbation is as large as all rounding of a step, and too large to be magnified much further.
+For them, the perturbation is as large as all rounding errors of a step. It is too large for a rule to amplify
+it much.
 """
 
 LARGEST_FACTOR = 2.0
@@ -52,25 +56,28 @@ LARGEST_FACTOR = 2.0
 
 
 class Symmetry(NamedTuple):
-    """Outcome of a measurement."""
+    """Result of measuring a rule under one group of transformations."""
 
     group: str
-    """Name of the transformations, a key of GROUPS."""
+    """Name of the group, a key of GROUPS."""
 
     change: float
-    """Largest difference of predictions, as a multiple of how far the predictions moved from their start."""
+    """Largest change of a prediction under the transformations.
+
+    It is divided by the largest difference between a prediction and its initial value.
+    """
 
     by_rounding: float
-    """The same, when the inputs change by the size of rounding."""
+    """Largest change of a prediction, divided in the same way, if inputs are perturbed as by rounding."""
 
     precisions: tuple[str, ...]
-    """Floating-point types below float64 that the rule computes in."""
+    """Floating-point types with less precision than float64 in which the rule computes."""
 
     @property
     def word(self) -> str:
-        """Verdict: `invariant`, `not invariant`, or `unstable` if rounding may explain the change.
+        """Verdict: `invariant`, `not invariant`, or `unstable` if rounding may have caused the change.
 
-        In a precision below float64, a change that rounding explains counts as none.
+        For a rule that computes in a precision below float64, `invariant` replaces `unstable`.
         """
         if self.change < UNCHANGED:
             return "invariant"
@@ -80,7 +87,7 @@ class Symmetry(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict with the numbers behind it."""
+        """Verdict, and the measured numbers from which it follows."""
         verdicts = {
             "invariant": f"invariant under {self.group}",
             "not invariant": f"not invariant under {self.group}",
@@ -90,7 +97,7 @@ class Symmetry(NamedTuple):
 
     @property
     def measured(self) -> str:
-        """The numbers behind the verdict, in words."""
+        """Measured numbers from which the verdict follows, in words."""
         change = f"predictions change by {self.change:.1g} of their movement"
         by_rounding = f"by {self.by_rounding:.1g} if the inputs are rounded"
         inside = f"; it computes in {listed(self.precisions)}" if self.precisions else ""
@@ -98,7 +105,10 @@ class Symmetry(NamedTuple):
 
 
 def magnified(precisions: Sequence[str]) -> float:
-    """Return the multiple of the change by rounding up to which a change may be rounding."""
+    """Return the largest ratio of a change to the change by rounding at which rounding may be the cause.
+
+    `precisions` are the types with less precision than float64 in which the rule computes.
+    """
     return LOWER_MAGNIFIED if precisions else MAGNIFIED
 
 
@@ -108,17 +118,17 @@ def symmetries(
     seed: int = 0,
     going: Callable[[float], object] = lambda done: None,
 ) -> list[Symmetry]:
-    """Measure which groups of transformations of the inputs change nothing that a rule learns.
+    """Measure for which groups transformations of the inputs do not change what a rule learns.
 
-    A linear neuron and a net are trained in float64 with full batches, and with two random elements of every
-    group. Random numbers of the rule are the same in all runs. Where it computes in a lower precision,
-    rounding is that of this precision.
+    A linear neuron and a net are trained in float64 with full batches, for two random elements of every
+    group. The random numbers of the rule are the same in all runs. If the rule computes in a lower precision,
+    perturbations have the size of rounding in this precision.
 
     Args:
-        going: called repeatedly with the finished share; an exception ends the work.
+        going: called repeatedly with the finished share of the work; if it raises, the work ends.
 
-    Raises: BadInput for a rule that trains no linear neuron, or that moves nothing; ValueError for an unknown
-    group.
+    Raises: BadInput for a rule that cannot train a linear neuron, or that does not change its weights;
+    ValueError for an unknown group.
     """
     if unknown := [group for group in groups if group not in GROUPS]:
         raise ValueError(f"there is no group {unknown[0]!r}; the groups are {listed(GROUPS)}")
@@ -131,17 +141,20 @@ def symmetries(
 
 
 def _severity(measured: Symmetry) -> tuple[int, float]:
-    """Return a key by which the worse of two outcomes is larger."""
+    """Return a sort key that is larger for results further from invariance."""
     return ("invariant", "unstable", "not invariant").index(measured.word), measured.change
 
 
 def declared(update: Update) -> list[Verdict]:
-    """Return the verdicts by structure on the models of `symmetries`, the neuron first. Raises: BadInput."""
+    """Return the verdicts that follow from structure for the models of `symmetries`, the neuron first.
+
+    Raises: BadInput.
+    """
     return [verdict(setup.learners[0], setup) for setup in setups(update)]
 
 
 def contradictions(verdicts: Sequence[Verdict], measured: Iterable[Symmetry]) -> list[str]:
-    """Return the measurements that contradict the verdicts by structure, in words."""
+    """Return, in words, which verdicts that follow from structure are contradicted by measurements."""
     contradicted = []
     for symmetry in measured:
         group = GROUPS[symmetry.group]
@@ -157,7 +170,10 @@ def contradictions(verdicts: Sequence[Verdict], measured: Iterable[Symmetry]) ->
 
 
 def setups(update: Update, seed: int = 0) -> list[Experiment]:
-    """Return experiments with a rule on the neuron, and on the net if it trains nets. Raises: BadInput."""
+    """Return an experiment with a rule on the neuron, and one on the net if the rule can train nets.
+
+    Raises: BadInput.
+    """
     neuron, refused = None, None
     for loss in LOSSES:
         try:
@@ -193,7 +209,7 @@ def _setup(update: Update, architecture: Any, loss: str, seed: int) -> Experimen
 
 
 class _Model:
-    """Runs of a rule on a model: on one set of data, and on changed ones."""
+    """A rule on one model: its runs on unchanged and on transformed data are compared."""
 
     def __init__(self, setup: Experiment) -> None:
         learner = setup.learners[0]
@@ -208,13 +224,13 @@ class _Model:
         self._pairs, self._by_rounding = 0, 0.0
 
     def symmetry(self, group: str) -> Symmetry:
-        """Return the outcome for two random elements of a group."""
+        """Return the measured symmetry for two random elements of a group."""
         change = self._change(group)
         self._perturb(change)
         return Symmetry(group, change, self._by_rounding, self._precisions)
 
     def _change(self, group: str) -> float:
-        """Return the largest change under two random elements of a group."""
+        """Return the largest change of predictions under two random elements of a group."""
         comparison, stream = self._comparison, self._comparison.streams("rotation")
         if (orthogonal := GROUPS[group]) is None:
             exponents = [2 * stream.uniform(FEATURES)[0] - 1 for _ in range(2)]
@@ -222,7 +238,7 @@ class _Model:
         return comparison.under([element(orthogonal, stream, FEATURES, sign) for sign in (1, -1)])
 
     def _perturb(self, change: float) -> None:
-        """Measure the change by rounding, for as many perturbations as may be needed to explain a change."""
+        """Measure the change by rounding, until rounding explains `change` or PAIRS pairs are tried."""
         while self._pairs == 0 or (
             self._pairs < PAIRS and change > max(UNCHANGED, magnified(self._precisions) * self._by_rounding)
         ):
@@ -232,15 +248,16 @@ class _Model:
 
     @property
     def _rounding(self) -> float:
-        """Size of rounding in the lowest precision of the rule."""
+        """Size of rounding errors in the lowest precision in which the rule computes."""
         epsilons = [torch.finfo(getattr(torch, precision)).eps for precision in self._precisions]
         return 4 * max(epsilons) if epsilons else float(PERTURBATION)
 
 
 def lower_precisions(seen: set[str]) -> Any:
-    """Return a context that adds the floating-point types below float64 that operations return to `seen`.
+    """Return a context that records the floating-point types with less precision than float64.
 
-    Numbers alone, such as counts of steps, are no part of a computation.
+    It adds the types of all tensors that operations return to `seen`. Tensors with a single number, such as
+    counts of steps, are ignored.
     """
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves

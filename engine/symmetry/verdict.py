@@ -1,6 +1,6 @@
-"""Invariance by structure: the verdict on a learner, and the group that leaves its predictions unchanged.
+"""Verdicts that follow from the structure of a learner.
 
-The module also decides whether predictions are affine in the labels, by the structure of a learner.
+They say under which group its predictions are invariant, and whether they are affine in the labels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.updates import BEST
 
 
 def verdict(learner: Learner, setup: Setup) -> Verdict:
-    """Return the verdict that follows from a learner's structure.
+    """Return the verdict on invariance that follows from a learner's structure.
 
     Source: WKA21 Thm 2; theory/symmetry#rotation-invariance.
     """
@@ -46,7 +46,7 @@ def verdict(learner: Learner, setup: Setup) -> Verdict:
 
 
 def _steps(trained: Trained, setup: Setup) -> Verdict:
-    """Return the verdict on the plain steps of an update rule on an architecture."""
+    """Return the verdict on the steps of an update rule on an architecture, without step options."""
     architecture, update = trained
     matrix = setup.problem.matrix
     if (of_vectors := update.structure().invariance_of_vectors) is not None:
@@ -57,12 +57,12 @@ def _steps(trained: Trained, setup: Setup) -> Verdict:
 
 
 def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) -> Group:
-    """Return the group of transformations that steps preserve from a start that distinguishes features."""
+    """Return the largest known group under which predictions do not change, if the start favours features."""
     architecture, update = trained
     if learner.noise is not None and len(architecture.layers) > 1:
-        return TRIVIAL  # every layer would have to be transformed, and so its noise
+        return TRIVIAL  # a symmetry would transform every layer, and the noise of every layer
     if start.group.factors is not None:
-        # A factor of an instance has a layer of its own, and only scalars suit all of them.
+        # Each factor of an instance has a separate layer, so steps may only multiply gradients by scalars.
         return start.group & steps.group if update.structure().along_gradients else TRIVIAL
     rates = {learner.layer_rates.get(layer, 1.0) for layer in architecture.layers}
     if architecture.structure().exchanges_on_flips and update.structure().entries_alike and len(rates) == 1:
@@ -71,10 +71,11 @@ def _kept(learner: Learner, trained: Trained, start: Verdict, steps: Verdict) ->
 
 
 def _with_options(learner: Learner, steps: Verdict) -> Verdict:
-    """Return the verdict on steps with the additions of a learner. Source: theory/symmetry#habits.
+    """Return the verdict on steps with the step options of a learner. Source: theory/symmetry#habits.
 
-    Schedules, norms and decay in proportion to the weights are scalars, and Gaussian noise favours no
-    direction. But with noise, the entries of a gradient no longer have equal sizes.
+    Schedules, clipping by norm and decay in proportion to the weights multiply vectors by scalars. Gaussian
+    noise favours no direction. But noise changes the sizes of a gradient's entries, which may be equal
+    without it.
     """
     by_entry = []
     if learner.clip is not None and learner.clip.value is not None:
@@ -90,10 +91,11 @@ def _with_options(learner: Learner, steps: Verdict) -> Verdict:
 
 
 def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
-    """Return whether every prediction is a₀ + Σ_j a_j y_j, with a that depend only on instances and coins.
+    """Return whether every prediction is a₀ + Σ_j a_j y_j, where a depends only on instances and coins.
 
-    Least squares, ridge and kernels satisfy it, and so does gradient descent on square loss of one linear
-    neuron, if neither its rates nor its end depend on labels. Source: theory/hadamard#random-signs.
+    This holds for least squares, ridge regression and kernels. It also holds for gradient descent on square
+    loss of one linear neuron, if neither its rates nor its end depend on labels. Source:
+    theory/hadamard#random-signs.
     """
     name = learner.name
     if setup.protocol.schedule().clips_at is not None:
@@ -110,7 +112,10 @@ def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
 
 
 def _bends(learner: Learner, setup: Setup) -> str | None:
-    """Return the reason why predictions of a learner with an update rule are not linear in the labels."""
+    """Return the reason why predictions of a learner with an update rule are not linear in the labels.
+
+    None if they are.
+    """
     name, (architecture, update) = learner.name, learner.trained
     if setup.protocol.schedule().of_logarithm:
         return f"steps follow the gradient of ln L of {name}, which is not linear in the labels"

@@ -1,4 +1,4 @@
-"""Gradient descent: a hypothesis whose parameters an update rule moves, and the inputs of its training."""
+"""Gradient descent: a hypothesis that an update rule trains, and the inputs of its training."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ class TrainingInputs:
 
 @dataclass(frozen=True)
 class Undrawn:
-    """Inputs of a training run before data are drawn, as tensors or as numpy arrays, for several variants."""
+    """Inputs of a training run whose data are not drawn yet.
+
+    `data()` draws them as tensors, and `examples()` as numpy arrays. The learner has this number of variants,
+    such as rates.
+    """
 
     learner: Learner
     variants: int
@@ -53,14 +57,14 @@ class Undrawn:
     measures: tuple[Measure, ...] = ()
 
     def drawn(self) -> TrainingInputs:
-        """Return the inputs with data as tensors."""
+        """Draw the data as tensors, and return the inputs with them."""
         data = self.data().with_variants(self.variants)
         return TrainingInputs(self.learner, data, self.loss, self.streams, self.measures)
 
 
 @dataclass(frozen=True)
 class KeptRecords:
-    """Every `stride`-th record, and the last."""
+    """Set of record numbers: the multiples of `stride`, and the number of the last record."""
 
     stride: int
     last: int
@@ -73,33 +77,37 @@ class KeptRecords:
 
 
 def kept_records(records: int, d: int, itemsize: int) -> KeptRecords:
-    """Return the records at which weights [d] of a curve are kept; their number is bounded."""
-    # At least 2: the first and the last record are kept of any curve.
+    """Return the records at which the weights [d] of a curve are stored.
+
+    MOST_WEIGHT_RECORDS and MOST_WEIGHT_BYTES limit their number.
+    """
+    # At least 2, because the first and the last record of every curve are stored.
     limit = max(2, min(MOST_WEIGHT_RECORDS, MOST_WEIGHT_BYTES // (d * itemsize)))
     return KeptRecords(max(1, -(-(records - 1) // (limit - 1))), records - 1)
 
 
 UNIT_TOLERANCE = 1e-6
-"""Relative residual ‖Hv − λv‖ / λ for the unit of a rate. The error of λ is about the square of this
-residual, of the size of rounding.
+"""Relative residual ‖Hv − λv‖ / λ at which the sharpness λ is accurate enough as the unit of a rate.
+
+The relative error of λ is about the square of this residual, which is as small as rounding errors.
 """
 
 MANY = 1 << 14
-"""Number of weights above which two exponentials per weight vector are faster than one per weight."""
+"""Number of weights from which on two exponentials per weight vector are faster than one per weight."""
 
 
 class Descent:
-    """Hypothesis that an update rule moves along the gradient of the mean loss of the given examples."""
+    """Hypothesis that an update rule trains by gradients of the mean loss on the given examples."""
 
     def __init__(self, inputs: TrainingInputs, start: Params | None = None) -> None:
-        """Start from `start` [R, …], by default the tensors of every replica that `start_of` makes."""
+        """Start from the tensors `start` [R, …] of every replica, by default those of `start_of`."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.net, learner.update
         self._architecture, self._update, self._loss = architecture, update, inputs.loss
         instances = data.instances
         nets = data.targets // architecture.outputs
         tensors = {
-            # All variants and targets of a replica share its start: curves of rates differ by the rate alone.
+            # All variants and targets of a replica have the same start. So curves differ only by their rates.
             layer: tensor.repeat_interleave(data.variants * nets, 0)
             for layer, tensor in (start_of(inputs) if start is None else start).items()
         }
@@ -134,7 +142,10 @@ class Descent:
         self._rates = self._in_units()
 
     def _sharpness(self, data: Data) -> torch.Tensor:
-        """Return the present sharpness of the mean loss over all rows, of every net."""
+        """Return the present sharpness of every net: the largest eigenvalue of the Hessian of its loss.
+
+        The loss is the mean over all rows.
+        """
         shares = data.labels.new_full((1, data.instances.n), 1 / data.instances.n)
         parts = self._architecture, self.tensors, data.instances, data.labels, shares, self._loss
         with torch.enable_grad():
@@ -143,31 +154,36 @@ class Descent:
     def _squared_jacobian(self, instances: Instances, speeds: dict[str, float]) -> torch.Tensor:
         """Return 2λ²/n of every net, with λ the largest singular value of ∂(all predictions)/∂θ.
 
-        Every trained tensor counts in proportion to its rate. This is the sharpness of square loss for the
-        net to first order, and it limits stable steps like a sharpness.
+        Squared derivatives with respect to a tensor are multiplied by the tensor's factor in `speeds`. If the
+        net is linearised, 2λ²/n is the sharpness of its square loss, and limits stable rates as a sharpness
+        does.
         """
         squares = squared_jacobians(self._architecture, self.tensors, instances, speeds)
         return (2 / instances.n * squares).to(instances.dtype)
 
     def _in_units(self) -> Rates:
-        """Return the rates of every net, divided by the present value of their unit, if they have one."""
+        """Return the rates of every net; if rates have a unit, divide them by its present value."""
         if self._unit is None:
             return self._multiples
         units = self._unit()
         return {layer: self._multiples[layer] / per_member(units, w) for layer, w in self._params.items()}
 
     def _begun(self, params: Params) -> tuple[Params, State]:
-        """Return the parameters and state with which the rule starts; without a rule, unchanged ones."""
+        """Return the parameters and the state with which the rule starts.
+
+        A learner without a rule keeps its parameters, and has an empty state.
+        """
         return (params, {}) if self._update is None else self._update.start(params)
 
     def place(self, params: Params) -> None:
-        """Replace the trained tensors by tensors computed elsewhere."""
+        """Replace the trained tensors by `params`."""
         self._params = params
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """Replace the start by the corresponding start for instances U x; call it before any example.
+        """Replace the start by the corresponding start for instances U x.
 
-        A start from a separate seed stays, because it is not random.
+        Call this method before the first example. If the learner sets a seed for its start, the start does
+        not change, because it is not random.
         """
         if not self._start_given:
             turned = self._architecture.rotated(self.tensors, lambda weights: weights @ rotation.T)
@@ -178,7 +194,10 @@ class Descent:
             self._options.rotate(rotation)
 
     def narrow(self, count: int) -> None:
-        """Leave out the inputs from index `count` on until `widen`, for instances that are 0 there."""
+        """Remove the weights of all inputs from index `count` on, until `widen` is called.
+
+        In this time, the instances must be 0 at these inputs.
+        """
         first = self._architecture.layers[0]
         self._left_out = self._params[first][..., count:]
         self._params, self._state = self._begun(
@@ -186,7 +205,7 @@ class Descent:
         )
 
     def widen(self) -> None:
-        """Restore the inputs that `narrow` left out."""
+        """Restore the weights that `narrow` removed."""
         first = self._architecture.layers[0]
         self._params = {**self._params, first: torch.cat((self._params[first], self._left_out), -1)}
 
@@ -201,10 +220,9 @@ class Descent:
         shares: torch.Tensor | None = None,
         active: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Make one step with examples weighted by `shares` [B, n], by default 1/n each.
+        """Make one step on examples that are weighted by `shares` [B, n], by default 1/n each.
 
-        Move only nets that are `active`, which has the shape of `of_nets`. Return the predictions [B, n]
-        before the step.
+        `active` [N] says which nets move, by default all. Return the predictions [B, n] before the step.
         """
         had: list[torch.Tensor] = []
 
@@ -213,8 +231,8 @@ class Descent:
             return self._slope(predictions, labels, shares)
 
         assert self._update is not None, "a protocol that trains admits only learners with a rule"
-        # Of one example with entries ±1, −η g takes two values: an exponential per weight would repeat them d
-        # times.
+        # For one example with entries ±1, the entries of −η g have two values only. So two exponentials
+        # suffice, instead of one per weight.
         if self._multiplies and instances.signs and instances.n == 1:
             params, state = self._multiplied(instances, slope)
         else:
@@ -240,11 +258,11 @@ class Descent:
     def _slope(
         self, predictions: torch.Tensor, labels: torch.Tensor, shares: torch.Tensor | None
     ) -> torch.Tensor:
-        """Return the slopes of the mean loss, of examples weighted by `shares`."""
+        """Return the derivatives of the mean loss, weighted by `shares`, with respect to the predictions."""
         slopes = self._loss.slope(predictions, labels)
         if shares is not None:
             return slopes * shares
-        # A division by 1 changes nothing, but costs a pass over [B, n] at every example of a stream.
+        # A division by 1 changes nothing, but takes a pass over [B, n] at every example of a stream.
         count = predictions.shape[1]
         return slopes if count == 1 else slopes / count
 
@@ -256,7 +274,7 @@ class Descent:
         params: Params,
         net: int,
     ) -> tuple[torch.Tensor, Params]:
-        """Return the loss of one net with its L2 penalties, and its gradients [1, …], at other parameters."""
+        """Return the loss of one net with its L2 penalties, and the gradients [1, …], at `params`."""
         outputs = self._architecture.outputs
         nets = len(labels) // outputs
         members = slice(net * outputs, (net + 1) * outputs)
@@ -289,11 +307,17 @@ class Descent:
 
     @property
     def factor(self) -> float | torch.Tensor:
-        """Factor of the rates in the last step, besides the rule: a number, or one for every net [N]."""
+        """Factor by which the schedule multiplied the rates in the last step.
+
+        It is one number for all nets, or one number for every net [N].
+        """
         return 1.0 if self._options is None else self._options.factor
 
     def _observed(self, instances: Instances, labels: torch.Tensor, shares: torch.Tensor | None) -> State:
-        """Return the state of the rule after it has observed the signals of these examples."""
+        """Return the state of the rule after it has observed the signals of these examples.
+
+        If the rule observes no signals, return the unchanged state.
+        """
         assert self._update is not None, "`descend` says so"
         if (wanted := self._observes) is None:
             return self._state
@@ -313,14 +337,17 @@ class Descent:
     def _multiplied(
         self, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> tuple[Params, State]:
-        """Return the step of a multiplicative rule after an example x of ±1: e^(−η g) has two values."""
+        """Return parameters and state after a multiplicative step on one example x with entries ±1.
+
+        The factors e^(−η g) of such a step have only two values.
+        """
         assert self._update is not None, "_multiplies says so"
         factor = torch.exp(slope(self.predict(instances)) * -self._rates["w"])  # [B, 1]
         factors = {"w": instances.chosen(factor, 1 / factor)}
         return self._update.multiply(self._params, factors, self._state)
 
     def of_nets(self, by_member: torch.Tensor) -> torch.Tensor:
-        """Return numbers [B] of members of the batch, averaged over the outputs of each net."""
+        """Return numbers [N] per net: the means of numbers [B] per batch member over each net's outputs."""
         outputs = self._architecture.outputs
         return by_member if outputs == 1 else by_member.view(-1, outputs).mean(1)
 
@@ -332,7 +359,7 @@ class Descent:
 
     @property
     def architecture(self) -> Architecture:
-        """Function that is trained."""
+        """Architecture that is trained."""
         return self._architecture
 
     @property
@@ -347,7 +374,7 @@ class Descent:
 
     @property
     def state(self) -> State:
-        """State of the rule."""
+        """State of the update rule."""
         return self._state
 
     @property
@@ -357,7 +384,7 @@ class Descent:
 
 
 def start_of(inputs: TrainingInputs) -> Params:
-    """Return the tensors [R, …] at which every replica starts, in the coordinates of the instances."""
+    """Return the initial tensors [R, …] of every replica, in the coordinates of the instances."""
     architecture, instances = inputs.learner.net, inputs.data.instances
     drawn = architecture.start(inputs.learner.stream_of_start(inputs.streams), instances.d)
     start = {
@@ -368,7 +395,7 @@ def start_of(inputs: TrainingInputs) -> Params:
 
 
 def rates_of(learner: Learner) -> tuple[float, ...]:
-    """Return the rates that a learner tries, one variant each; (1,) without a rate."""
+    """Return the rates of a learner; each rate is one variant. Return (1,) if the learner has no rate."""
     rates = learner.rate_choice
     if rates == BEST:
         return GRID
@@ -378,9 +405,9 @@ def rates_of(learner: Learner) -> tuple[float, ...]:
 
 
 def speeds_of(learner: Learner, d: int) -> dict[str, float]:
-    """Return the factor of the rate of every trained tensor, for d features.
+    """Return the factor by which the rate of every trained tensor is multiplied, for d features.
 
-    It is the rate factor of its layer times that of the architecture.
+    It is the product of the learner's factor and the architecture's factor for this layer.
     """
     factors = learner.net.layout(d).rate_factors
     return {
@@ -389,12 +416,15 @@ def speeds_of(learner: Learner, d: int) -> dict[str, float]:
 
 
 def curve_name(learner: Learner, rate: float) -> str:
-    """Return the name of the curve of a learner at one of its rates."""
+    """Return the name of a learner's curve for one rate; with several rates, it contains the rate."""
     return learner.name if len(rates_of(learner)) == 1 else f"{learner.name} η={rate:.4g}"
 
 
 def _by_member(rates: list[float], w: torch.Tensor, nets: int) -> torch.Tensor:
-    """Return one rate per member of the batch, shaped to multiply w [B, …]; each rate has `nets` nets."""
+    """Return one rate per member of w [B, …], shaped to multiply w.
+
+    In a replica, `nets` successive members have the same rate.
+    """
     by_net = torch.tensor(rates, dtype=w.dtype).to(w.device).repeat_interleave(nets)
     return per_member(by_net.repeat(len(w) // len(by_net)), w)
 
@@ -407,10 +437,11 @@ def begin(inputs: TrainingInputs) -> Hypothesis:
 
 
 class OptionedSteps:
-    """Steps with options of the learner, in a fixed order.
+    """Steps of a learner with options, such as weight decay or noise.
 
-    The gradient is clipped and gets its noise, weights decay, the rule steps with the scheduled rate, and the
-    weights get their noise.
+    Each step applies the options in this order. The schedule sets the rate, the gradient is clipped, noise is
+    added to the gradient, and the weights decay. Then the rule makes its step, and noise is added to the
+    weights.
     """
 
     def __init__(self, learner: Learner, streams: Streams) -> None:
@@ -419,19 +450,19 @@ class OptionedSteps:
         self._turn: torch.Tensor | None = None
         self._steps_made = 0
         self.factor: float | torch.Tensor = 1.0
-        """Factor of the rate in the last step: a number, or one for every net [N]."""
+        """Factor of the rates in the last step: one number for all nets, or one for every net [N]."""
 
     def rotate(self, rotation: torch.Tensor) -> None:
-        """From now on, draw the noise that corresponds to instances U x."""
+        """From now on, rotate the noise, so that it corresponds to instances U x."""
         self._turn = rotation
 
     def step(
         self, params: Params, gradients: Params, rates: Rates, state: State, losses: torch.Tensor | None
     ) -> tuple[Params, State]:
-        """Return parameters and state after the next step along gradients [B, …].
+        """Return parameters and state after the next step with gradients [N, …].
 
         Args:
-            losses: losses of every net [N] on the examples of the step, if the schedule uses them.
+            losses: loss of every net [N] on the examples of this step; None if the schedule does not use it.
         """
         learner = self._learner
         if learner.schedule is not None:
@@ -441,18 +472,18 @@ class OptionedSteps:
             gradients = learner.clip.clipped(gradients)
         if learner.noise is not None and learner.noise.on == "gradient":
             gradients = self._with_noise(gradients, learner.noise.sigma)
-        # Decay acts on the weights, not on the gradient: an adaptive rule would rescale it.
+        # Decay changes the weights, not the gradient, because an adaptive rule would rescale the gradient.
         if learner.decay is not None:
             params = descended(params, learner.decay.direction(params), rates)
         params, state = self._update.step(params, gradients, rates, state)
         if learner.noise is not None and learner.noise.on == "weights":
             params = self._with_noise(params, learner.noise.sigma)
-        # Counted after the step: the schedule's first factor is that of step 0.
+        # Counted after the step, because the schedule counts steps from 0.
         self._steps_made += 1
         return params, state
 
     def _factor(self, schedule: AnySchedule, losses: torch.Tensor | None) -> float | torch.Tensor:
-        """Return the factor of the rate of the next step: a number, or one for every net [N]."""
+        """Return the factor of the rates in the next step: one number, or one for every net [N]."""
         factor = schedule.factor(self._steps_made)
         return factor if losses is None else factor / losses
 
@@ -460,7 +491,8 @@ class OptionedSteps:
         noise = drawn(self._draws, tensors)
         if self._turn is not None:
             first = next(iter(noise))
-            if noise[first].shape[-1] == len(self._turn):  # else it is that of a factor of an instance
+            # The last dimension may have another size, if the layer acts on one factor of an instance.
+            if noise[first].shape[-1] == len(self._turn):
                 noise[first] = noise[first] @ self._turn.T
         return {layer: tensor + sigma * noise[layer] for layer, tensor in tensors.items()}
 

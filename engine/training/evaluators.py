@@ -1,4 +1,4 @@
-"""Evaluators: average losses and mistakes of the records of a training run."""
+"""Evaluators: they compute the average losses and the shares of mistakes for the records of a run."""
 
 from __future__ import annotations
 
@@ -17,42 +17,45 @@ from engine.problems.data import Data
 from engine.problems.instances import CACHE
 
 Measures = dict[str, list["torch.Tensor"]]
-"""Measured values of some records by name, [S, R, V] in pieces."""
+"""Measured values of S records, by the name of the measure.
+
+The pieces in each list, joined along the first dimension, have the shape [S, R, V].
+"""
 
 
 class Evaluator(Protocol):
-    """Evaluator of the average losses of the records of a training run, and of some further measures."""
+    """Interface of evaluators, which compute average losses of records and some other measures."""
 
     serves: ClassVar[frozenset[str]]
-    """Names of the measures that it computes; other measures are computed from the hypothesis."""
+    """Names of the measures that the evaluator computes. The recorder computes all other measures."""
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis after `seen` examples, or store what a later measurement needs."""
+        """Measure a hypothesis after `seen` examples, or store the data to measure it later."""
 
     def looks(self, record: int) -> bool:
-        """Return whether the evaluator uses more than losses at a record."""
+        """Return whether the evaluator needs the hypothesis itself at a record, and not only its loss."""
 
     def measured(self) -> Measures:
         """Return the values measured since the last call."""
 
 
 def includes(measures: tuple[Measure, ...], *names: str) -> bool:
-    """Return whether the measures include one with one of these names."""
+    """Return whether any of the measures has one of these names."""
     return any(measure.name in names for measure in measures)
 
 
 TOGETHER = 256
-"""Number of weight vectors in one product.
+"""Maximum number of weight vectors that are multiplied by the instances in one product.
 
-Single products, which read the matrix each time, take 3 to 7 times as long.
+Separate products, each of which reads the matrix again, take 3 to 7 times as long.
 """
 
 
 class Blocks:
-    """Weights [B, d] of records, in blocks of fixed size.
+    """Buffer that collects the weights [B, d] of several records, to multiply them in blocks of fixed size.
 
-    The number of a record determines its place in a block, and missing places are zeros. Every product then
-    has the same shape, and its rows have the same bits wherever rounds end.
+    The number of a record determines its position in a block, and empty positions are filled with zeros. So
+    every product has the same shape, and its results have the same bits wherever a call of `advance` ends.
     """
 
     def __init__(self, size: int) -> None:
@@ -68,11 +71,14 @@ class Blocks:
 
     @property
     def full(self) -> bool:
-        """Whether the block has no place left."""
+        """Whether the block has no free position left."""
         return self._first + len(self._waiting) == self._size
 
     def multiplied(self, product: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-        """Return the results for the waiting weights, by a product of a block [size, B, d] → [size, …]."""
+        """Apply `product` to the current block, and return the results for the weights added to it.
+
+        `product` maps a block [size, B, d] to [size, …].
+        """
         count = len(self._waiting)
         waiting = self._waiting[0][None] if count == 1 else torch.stack(self._waiting)
         self._waiting.clear()
@@ -90,10 +96,10 @@ MOST_CELLS = 1 << 25
 
 
 class Mistakes:
-    """Shares of misclassified rows, for labels of two classes.
+    """Counter of misclassified rows, for labels of two classes.
 
-    They are counted at all records of a small training run, and at some records of a large one, where
-    counting would cost more than the losses.
+    It counts at all records of a small training run. In a large run, counting would take longer than
+    computing the losses, so it counts at some records only.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -107,21 +113,25 @@ class Mistakes:
         self._shares: list[torch.Tensor] = []
 
     def counts(self, record: int) -> bool:
-        """Return whether mistakes are counted at a record."""
+        """Return whether mistakes are counted at record number `record`."""
         return self._counted and (self._everywhere or looked_at(record, dense=3))
 
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
-        """Count the mistakes among predictions [B, n], if the next record is one to count at."""
+        """Take the next record; if mistakes are counted at it, count those of `predict()` [B, n]."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
-            # Small records wait for one another: a call of torch costs more than the mistakes of a few rows.
+            # Predictions of small records are collected, because a call of torch takes longer than counting
+            # the mistakes of a few rows.
             if len(self._waiting) * self._data.labels.numel() >= CELLS:
                 self._count_waiting()
         self._record += 1
 
     def take_each(self, predictions: torch.Tensor) -> None:
-        """Count the mistakes among predictions [S, B, n] of the next S records, where they are counted."""
+        """Take the next S records, with predictions [S, B, n].
+
+        Count the mistakes of those records at which mistakes are counted.
+        """
         turns = [number for number in range(len(predictions)) if self.counts(self._record + number)]
         if turns:
             self._records += [self._record - self._first + number for number in turns]
@@ -129,14 +139,17 @@ class Mistakes:
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
-        """Count mistakes at the next record from the number of right minus wrong predictions [B]."""
+        """Take the next record; if mistakes are counted at it, compute their share from `right()`.
+
+        `right()` returns the number of right minus the number of wrong predictions, [B].
+        """
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._shares.append(self._data.over_targets((1 - right()[None] / self._data.instances.n) / 2))
         self._record += 1
 
     def measured(self) -> Measures:
-        """Return the shares of the records since the last call."""
+        """Return the shares of mistakes of the records since the last call; NaN if not counted."""
         if self._waiting:
             self._count_waiting()
         records, self._first = self._record - self._first, self._record
@@ -155,20 +168,20 @@ class Mistakes:
 
     def _count(self, predictions: torch.Tensor) -> None:
         sides = right_less_wrong(predictions, self._data, self._loss)
-        right = sides.sum(2).double() / sides.shape[2]  # whole numbers are exact; fractions are in float64
+        right = sides.sum(2).double() / sides.shape[2]  # the sum of integers is exact; divide in float64
         self._shares.append(self._data.over_targets((1 - right) / 2))
 
 
 def counted_everywhere(data: Data, records: int) -> bool:
-    """Return whether a training run is small enough to count mistakes at every record."""
+    """Return whether a run with this number of records is small enough to count mistakes at all of them."""
     return records * data.labels.numel() <= MOST_CELLS
 
 
 class ByPredictions:
-    """Evaluator of any loss from predictions of all rows, averaged for many records at once.
+    """Evaluator for any loss, which averages the losses of the predictions of all rows.
 
-    Predictions are computed record by record, or for a block of records if this is cheaper. Losses that are
-    not steady are averaged record by record.
+    It computes predictions for each record or, if this is faster, for blocks of records. It averages a steady
+    loss for many records at once, and any other loss record by record.
     """
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error", "train", "unseen"})
@@ -182,7 +195,7 @@ class ByPredictions:
         order: torch.Tensor | None,
         together: int = 1,
     ) -> None:
-        """Multiply the weights of `together` records in one product."""
+        """Store the data; `together` is the number of records whose predictions one product computes."""
         self._data, self._loss, self._order = data, loss, order
         self._of_seen = includes(measures, "train", "unseen")
         self._mistakes = Mistakes(data, loss, records, measures)
@@ -204,14 +217,14 @@ class ByPredictions:
         self._take(hypothesis.predict(self._data.instances))
 
     def take_known(self, predictions: torch.Tensor, seen: int | torch.Tensor) -> None:
-        """Measure a hypothesis by already computed predictions of all rows [B, n]."""
+        """Measure a hypothesis whose predictions of all rows [B, n] are already computed."""
         if self._of_seen:
             self._counts.append(seen_counts(self._data, self._order, seen))
         self._take(predictions)
 
     @property
     def takes_known(self) -> bool:
-        """Whether `take` would itself compute these predictions, without delay."""
+        """Whether `take` computes predictions at each record, so that `take_known` can replace it."""
         return self._blocks is None
 
     def _take(self, predictions: torch.Tensor) -> None:
@@ -237,8 +250,8 @@ class ByPredictions:
     def _measure(self, predictions: torch.Tensor) -> None:
         """Measure the predictions [S, B, n] of S records."""
         self._mistakes.take_each(predictions)
-        # The bits of an unsteady loss depend on the place in a tensor, and a curve must not depend on where
-        # rounds end.
+        # The bits of an unsteady loss depend on the position in a tensor. A curve must not depend on where
+        # calls of `advance` end.
         together = len(predictions) if self._loss.steady else 1
         for group in torch.split(predictions, together):
             averages = self._loss.average(group, self._data.labels)
@@ -248,7 +261,10 @@ class ByPredictions:
                 del self._counts[:together]
 
     def _measure_seen(self, predictions: torch.Tensor, counts: torch.Tensor) -> None:
-        """Measure the losses over rows seen and unseen, with the counts [S, B or 1, n] of each row."""
+        """Measure the mean losses over seen and over unseen rows.
+
+        `counts` [S, B or 1, n] says how often each row was seen.
+        """
         losses = self._loss.value(predictions, self._data.labels)
         for measure, shares in (("train", counts), ("unseen", (counts == 0).double())):
             means = (losses * shares).sum(2) / shares.sum(2)
@@ -258,8 +274,8 @@ class ByPredictions:
 def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor) -> torch.Tensor:
     """Return how often every row is among the first `seen` examples, as [B, n] or [1, n].
 
-    `seen` is a number or [B, 1]. `order` [R, n] lists the rows in the order of training; None means the order
-    of the data.
+    `seen` is one number or [B, 1]. `order` [R, n] lists the rows in the order of training. None means the
+    order of the data.
     """
     if order is None:
         rows = torch.arange(data.instances.n, device=data.labels.device)
@@ -271,7 +287,7 @@ def seen_counts(data: Data, order: torch.Tensor | None, seen: int | torch.Tensor
 
 
 class ByWeights:
-    """Evaluator of the mean square loss by the distance of the weights from those behind the labels."""
+    """Evaluator for the mean square loss of labels xᵀw*, as a quadratic function of w − w*."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -308,9 +324,10 @@ class ByWeights:
 
 
 class AroundZero(ByWeights):
-    """Evaluator of the mean square loss for any labels: wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n in float64.
+    """Evaluator for the mean square loss of any labels: wᵀ(XᵀX/n)w − 2 wᵀ(Xᵀy/n) + ‖y‖²/n in float64.
 
-    For float32 weights, the error by cancellation stays at the rounding of float64.
+    Cancellation of the terms leaves errors of the size of float64 rounding, below the precision of float32
+    weights.
     """
 
     def __init__(self, data: Data, loss: Cost, records: int, measures: tuple[Measure, ...]) -> None:
@@ -322,12 +339,12 @@ class AroundZero(ByWeights):
         squares = self._data.instances.mean_square(weights)
         assert squares is not None, "an evaluator is chosen for instances that have a second moment"
         slopes: torch.Tensor = torch.linalg.vecdot(weights, self._products)
-        # Near 0 the terms cancel, and rounding can leave a loss below 0, which has no logarithm.
+        # Near 0, the terms cancel, and rounding can make the loss negative, which has no logarithm.
         return (squares - 2 * slopes + self._constant).clamp_(min=0)
 
 
 SHARE = 2
-"""Ratio by which the instances must exceed a block's predictions in size."""
+"""Least ratio of the size of the instances to the size of a block's predictions."""
 
 
 def evaluator(
@@ -340,8 +357,9 @@ def evaluator(
 ) -> Evaluator:
     """Return the cheapest evaluator for a training run.
 
-    The mean square loss of xᵀw is a quadratic function that needs no predictions: of w − w* for labels xᵀw*,
-    and of w itself if w is less precise than float64.
+    The mean square loss of predictions xᵀw is a quadratic function, which needs no predictions. For labels
+    xᵀw*, it is a function of w − w*. For other labels, it is one of w, which is precise enough if w is less
+    precise than float64.
     """
     if loss.is_square and weights is not None and not includes(measures, "train", "unseen"):
         if data.w_star is not None:
@@ -354,7 +372,7 @@ def evaluator(
 
 
 def _pays(data: Data, weights: torch.Tensor, records: int) -> bool:
-    """Return whether a Gram matrix costs less than the predictions it saves, and is as exact."""
+    """Return whether losses from a Gram matrix are as exact as those from predictions, and faster."""
     instances = data.instances
     vectors = records * len(data.labels) // data.replicas
     return instances.has_moment and weights.dtype == torch.float32 and vectors >= instances.d
@@ -369,7 +387,7 @@ def _together(data: Data, records: int) -> int:
 
 
 def bytes_held(sizes: Sizes) -> int:
-    """Return the bytes of a Gram matrix and of a block's predictions, for instances as a matrix."""
+    """Return the bytes of a Gram matrix and of a block's predictions, if instances are a matrix."""
     moment = DERIVED * sizes.replicas * sizes.d**2 if sizes.n >= 2 * sizes.d else 0
     if sizes.replicas * sizes.n * sizes.d * sizes.item <= CACHE:
         return moment

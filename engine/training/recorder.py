@@ -1,4 +1,4 @@
-"""Recorder: measured values of a hypothesis, for every replica and variant."""
+"""Recorder: it measures a hypothesis during training, for every replica and variant."""
 
 from __future__ import annotations
 
@@ -23,32 +23,36 @@ Values = TypeVar("Values")
 
 
 class Block(NamedTuple):
-    """Consecutive records of a learner, for R replicas and V variants, such as rates."""
+    """S consecutive records of a learner, for R replicas and V variants, such as rates."""
 
     clocks: dict[str, NDArray[np.float64]]
-    """Clocks at every record [S] by name, that of the x-axis first.
+    """Values of the clocks, such as the number of examples, at every record, by the name of the clock.
 
-    [S, V] if variants differ, [S, R, V] if replicas do.
+    The clock of the x-axis is the first. The shape is [S], [S, V] if variants differ, or [S, R, V] if
+    replicas differ.
     """
 
     measures: dict[str, NDArray[np.float64]]
-    """Measured values of every replica and variant, by name, [S, R, V]; NaN where not measured."""
+    """Measured values [S, R, V] by the name of the measure; NaN at records where it is not measured."""
 
     weights: dict[int, NDArray[np.floating[Any]]]
-    """Weight vectors of the first replica and target [V, d] by record, if predictions are linear.
+    """Weight vectors [V, d] of the first replica and target, by record, if predictions are linear.
 
-    Records are counted from the first of the block. Only records whose weights the trace stores are present.
+    Records are counted from the first record of the block. Only records whose weights the trace stores are
+    present.
     """
 
     arrays: dict[str, dict[int, NDArray[np.float64]]]
-    """Measures with indices by name and record, where measured: [R or 1, V, *index].
+    """Values of measures that are arrays, [R or 1, V, *index], by measure and by record.
 
-    Records are counted from the first of the block.
+    Records are counted from the first record of the block. Only records with a value are present.
     """
 
     inaccurate: NDArray[np.bool_] | None = None
-    """Whether each replica has lost its accuracy and is NaN, at every record [S, R]; None if this cannot
-    happen."""
+    """Whether each replica has lost its accuracy, so that its values are NaN, at every record, [S, R].
+
+    None if the learner cannot lose its accuracy.
+    """
 
     @property
     def loss(self) -> NDArray[np.float64]:
@@ -58,7 +62,10 @@ class Block(NamedTuple):
     def of_variant(
         self, variant: int
     ) -> tuple[dict[str, NDArray[np.float64]], dict[str, NDArray[np.float64]]]:
-        """Return the clocks of a variant, [S] or [S, R] if replicas differ, and its numbers, [S, R]."""
+        """Return the clocks and the measured numbers of one variant.
+
+        Clocks are [S], or [S, R] if replicas differ. Numbers are [S, R].
+        """
         clocks = {
             clock: times if times.ndim == 1 else times[..., variant] for clock, times in self.clocks.items()
         }
@@ -76,26 +83,27 @@ class Block(NamedTuple):
 
 
 def _later(by_record: dict[int, Values], count: int) -> dict[int, Values]:
-    """Return the values of the records after the first `count`, with new numbers from 0."""
+    """Return the values of all records except the first `count`; number these records from 0."""
     return {record - count: tensor for record, tensor in by_record.items() if record >= count}
 
 
 Time = float | NDArray[np.float64]
-"""Value of a clock: a number, or one for every variant [V], or for every replica and variant [R, V]."""
+"""Value of a clock: one number, one for every variant [V], or one for every replica and variant [R, V]."""
 
 
 @runtime_checkable
 class HasFirstWeights(Protocol):
-    """Hypothesis with direct access to the weights of the first replica and target."""
+    """Interface of hypotheses that can return the weights of the first replica and target alone."""
 
     def first_weights(self) -> torch.Tensor:
-        """Return these weights [V, d]."""
+        """Return the weights [V, d] of the first replica and target."""
 
 
 class Recorder:
-    """Recorder of a training run, record by record: losses by its evaluator, measures and weights.
+    """Recorder of a training run. At every record, it takes losses, other measures and weights.
 
-    Every record is measured by itself, so that a curve does not depend on the division of a run.
+    The evaluator computes the losses. Every record is measured separately, so that a curve does not depend on
+    how calls of `advance` divide the run.
     """
 
     def __init__(
@@ -107,18 +115,19 @@ class Recorder:
         by: Evaluator | None = None,
         every_record: bool = False,
     ) -> None:
-        """Record a training run of `records` records, by default with the cheapest evaluator.
+        """Prepare to record a training run with `records` records.
 
         Args:
-            order: rows [R, n] in the order of training, by default the order of the data.
-            every_record: whether to take expensive measures at all records, for protocols where users choose
-                the records.
+            order: numbers of the rows [R, n] in the order of training, by default the order of the data.
+            by: evaluator, by default the cheapest one.
+            every_record: whether to take expensive measures at all records, for protocols whose records the
+                user chooses.
         """
         data, measures = inputs.data, inputs.measures
         self._data, self._hypothesis = data, hypothesis
         self._with_first_weights = hypothesis if isinstance(hypothesis, HasFirstWeights) else None
-        # A backend that computes weights from a history would make all of them: the kept ones have the same
-        # dtype.
+        # Some backends would first have to compute the weights of all members. The weights of the first
+        # replica and target suffice here, because only their dtype is needed.
         weights = (
             hypothesis.weights()
             if by is None or self._with_first_weights is None
@@ -130,7 +139,7 @@ class Recorder:
             None if sample is None else kept_records(records, data.instances.d, sample.itemsize)
         )
         self._loss, self._order = inputs.loss, order
-        # Each record reads the schedules, so they are computed once, here.
+        # Schedules are computed once, because every record needs them.
         self._schedules = {
             measure: measure.schedule()
             for measure in measures
@@ -148,7 +157,10 @@ class Recorder:
         self._values: dict[str, dict[int, torch.Tensor]] = {measure.name: {} for measure in self._schedules}
 
     def take(self, clocks: Mapping[str, Time], seen: int | torch.Tensor) -> None:
-        """Record the hypothesis at these clocks, after `seen` examples, a number or [B, 1]."""
+        """Record the hypothesis after `seen` examples, one number or [B, 1].
+
+        `clocks` gives the value of every clock at this record.
+        """
         if self.keeps(self._records_taken):
             weights = (
                 self._first_weights()
@@ -171,19 +183,19 @@ class Recorder:
         self._waiting += 1
 
     def keeps(self, record: int) -> bool:
-        """Return whether the first weights are kept at a record."""
+        """Return whether the weights of the first replica and target are stored at a record."""
         return self._weight_records is not None and record in self._weight_records
 
     def looks(self, record: int) -> bool:
-        """Return whether a record needs more of the hypothesis than the loss and the first weights."""
+        """Return whether a record needs more than the loss and the weights that `keeps` announces."""
         return any(
             self._due(schedule, record) for schedule in self._schedules.values()
         ) or self._evaluator.looks(record)
 
     def _measure_others(self, seen: int | torch.Tensor) -> torch.Tensor | None:
-        """Take the measures that the evaluator lacks, at the records of their schedules.
+        """Take the measures that the evaluator does not compute and whose schedules include this record.
 
-        Return the predictions of all rows [B, n] if a measure needed them.
+        Return the predictions of all rows [B, n] if a measure has computed them, else None.
         """
         of_start = self._records_taken == 0 and any(measure.needs().start for measure in self._schedules)
         if of_start and isinstance(self._hypothesis, Parametrised):
@@ -237,7 +249,7 @@ class Recorder:
         weights: dict[int, NDArray[np.floating[Any]]] = {}
         if self._weights:
             together = torch.cat(list(self._weights.values()))
-            # All kept vectors turn back in one product, and cross to the host in one copy.
+            # One product rotates all stored vectors back, and one copy brings them from the device.
             turned = self._data.instances.of_replica(0).turn_back(together).cpu().numpy()
             by_record = turned.reshape(len(self._weights), -1, turned.shape[-1])
             weights = dict(zip(self._weights, by_record, strict=True))
@@ -253,7 +265,7 @@ class Recorder:
         return block
 
     def _everywhere(self, by_record: dict[int, torch.Tensor]) -> NDArray[np.float64]:
-        """Return numbers [R or 1, V] by record as [S, R, V], with NaN elsewhere."""
+        """Return numbers [R or 1, V] by record as an array [S, R, V], with NaN at all other records."""
         series = np.full((self._waiting, self._data.replicas, self._data.variants), np.nan)
         for record, numbers in by_record.items():
             series[record, : len(numbers)] = numbers.numpy()
@@ -261,7 +273,7 @@ class Recorder:
 
 
 def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
-    """Return the vectors w [B, d] with predictions f(xᵀw) for any f; None without such vectors."""
+    """Return the vectors w [B, d] if predictions are f(xᵀw) for some function f, else None."""
     weights = hypothesis.weights()
     if weights is None and isinstance(hypothesis, Parametrised):
         edges = hypothesis.architecture.edges(hypothesis.tensors, slice(None), 1)
@@ -270,5 +282,5 @@ def _signal_weights(hypothesis: Weighted) -> torch.Tensor | None:
 
 
 def nothing_measured(data: Data) -> dict[str, NDArray[np.float64]]:
-    """Return the measures of an empty block: a loss array without records."""
+    """Return the `measures` of a block without records: an empty array of losses."""
     return {"loss": np.empty((0, data.replicas, data.variants))}

@@ -1,4 +1,4 @@
-"""Training runs: their interface, their pieces of work between pauses, and runs from coupled starts."""
+"""Training runs: their interface, runs that can pause, and comparisons with runs on transformed data."""
 
 from __future__ import annotations
 
@@ -25,21 +25,22 @@ if TYPE_CHECKING:
 
 
 class Recording(Protocol):
-    """Interface for the computation of a learner's records along a protocol."""
+    """Interface of a computation that produces the records of a learner, as its protocol says."""
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Work for about as long as `records` records take, and return the completed records, if any.
+        """Do about as much work as `records` records need, and return the records that are complete.
 
-        If a record takes many updates, this number of updates is made instead, and the record may stay
-        unfinished. Records are the same wherever calls end.
+        If a record takes many updates, make up to `records` updates instead. The block that is returned may
+        then be empty, and the next call continues the record. The values of records do not depend on where
+        calls end.
 
         Args:
-            seconds: time after which no further update or record is begun.
+            seconds: time after which no further update or record is started.
         """
 
 
 class TrainingRun(Recording, Protocol):
-    """Recording with a hypothesis on tensors, whose predictions others may use."""
+    """Recording that also gives access to its hypothesis, for example to compare predictions."""
 
     @property
     def hypothesis(self) -> Predictor:
@@ -47,13 +48,13 @@ class TrainingRun(Recording, Protocol):
 
 
 class InPieces:
-    """Training run that continues from piece to piece, wherever a call of `advance` ends."""
+    """Training run that is divided into pieces of work. A call of `advance` can end after any piece."""
 
     def __init__(self) -> None:
         self._pieces = self.pieces()
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Do up to `records` pieces of work within the time, and return the completed records, if any."""
+        """Do up to `records` pieces of work within `seconds`, and return the records that are complete."""
         end = time.perf_counter() + seconds
         for _ in islice(self._pieces, records):
             if time.perf_counter() > end:
@@ -61,7 +62,7 @@ class InPieces:
         return self.block()
 
     def pieces(self) -> Iterator[None]:
-        """Train to the end; yield after every piece of at most one update and one record."""
+        """Train to the end. Yield after every piece, which is at most one update and one record."""
         raise NotImplementedError
 
     def block(self) -> Block:
@@ -71,15 +72,18 @@ class InPieces:
 
 @cache
 def _solves(kind: type) -> bool:
-    """Return whether hypotheses of a class are `Solved`; the check takes as long as a small example."""
+    """Return whether a class of hypotheses implements `Solved`.
+
+    The result is cached, because the check takes as long as learning a small example.
+    """
     return issubclass(kind, Solved)
 
 
 def learning(hypothesis: Hypothesis, instances: Instances, labels: torch.Tensor) -> Iterator[None]:
-    """Make a hypothesis learn examples: instances [R, n, d], labels [B, n]; yield between pieces.
+    """Let a hypothesis learn examples, instances [R, n, d] and labels [B, n]; yield between pieces of work.
 
-    Gradients take all examples in one update. Solvers take the examples one by one, and then solve for the
-    batch members one by one.
+    Gradient descent makes one update for all examples. A solver receives the examples one by one, and then
+    solves for one batch member after the other.
     """
     if isinstance(hypothesis, Descent):
         hypothesis.learn(instances, labels)
@@ -97,9 +101,9 @@ Begin = Callable[[TrainingInputs], TrainingRun]
 
 
 def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tuple[Data, TrainingRun]:
-    """Return data with other instances [R, n, d] and the same labels, and a training run on them.
+    """Return data with the instances `rows` [R, n, d] and unchanged labels, and a training run on them.
 
-    The training run has the same start.
+    The training run has the same start as a run on the original data.
     """
     data = replace(inputs.data, instances=DenseInstances(rows), w_star=None, teacher=None, memo={})
     return data, begin(replace(inputs, data=data, measures=()))
@@ -108,7 +112,10 @@ def on_instances(inputs: TrainingInputs, begin: Begin, rows: torch.Tensor) -> tu
 def on_transformed(
     inputs: TrainingInputs, begin: Begin, turn: torch.Tensor, of_start: torch.Tensor | None = None
 ) -> tuple[Data, TrainingRun]:
-    """Return the instances g x, and the training run on them from the start that corresponds to x.
+    """Return data with the transformed instances g x, and a training run on them.
+
+    If the hypothesis allows it, its start is transformed as well, so that it corresponds to the original
+    start.
 
     Args:
         turn: g [d, d].
@@ -121,7 +128,10 @@ def on_transformed(
 
 
 def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
-    """Return a training run with the measures that compare it with runs on transformed instances."""
+    """Return a training run.
+
+    If the inputs have measures that compare it with a run on transformed instances, it computes them, too.
+    """
     measures = [measure for measure in inputs.measures if measure.needs().under is not None]
     if not measures:
         return begin(inputs)
@@ -132,7 +142,7 @@ def coupled(inputs: TrainingInputs, begin: Begin) -> TrainingRun:
 
 
 class CoupledRuns:
-    """Training run that advances together with coupled runs, record by record."""
+    """Training run that advances record by record, together with runs on transformed instances."""
 
     def __init__(self, inputs: TrainingInputs, begin: Begin, measures: list[Measure]) -> None:
         data = inputs.data
@@ -151,7 +161,7 @@ class CoupledRuns:
         return self._run.hypothesis
 
     def advance(self, records: int, seconds: float = math.inf) -> Block:
-        """Complete at most one record, because predictions are compared when both runs have completed it."""
+        """Complete at most one record, because predictions are compared after both runs complete it."""
         block = self._run.advance(min(records, 1), seconds)
         if new := len(block.loss):
             before = self._by_member(self._run.hypothesis.predict(self._data.instances))
@@ -165,11 +175,14 @@ class CoupledRuns:
         return block
 
     def _compared(self, before: torch.Tensor, after: torch.Tensor, records: int) -> np.ndarray:
-        """Return max |Δŷ| / max |ŷ| over rows and targets, [S, R, V], at the last of S records."""
+        """Return max |Δŷ| / max |ŷ| over rows and targets, [S, R, V].
+
+        Only the last of the S records has a value; the others are NaN.
+        """
         change = (self._by_member(after) - before).abs().amax(2)
         size = before.abs().amax(2)
         ratios = np.full((records, *change.shape), np.nan)
-        # 0/0 of predictions that are 0 in both runs is no change, not NaN.
+        # Predictions that are 0 in both runs give 0/0, which is no change.
         ratios[-1] = torch.where(change == 0, 0.0, change / size).double().cpu().numpy()
         return ratios
 

@@ -1,6 +1,6 @@
-"""Gradient flow: its field for one net or coupled nets, its solution by steps, and a verified solution.
+"""Gradient flow: its vector field, a solution in steps, and a solution whose accuracy is checked.
 
-A verified solution ends where it differs from solutions with other tolerances.
+The checked solution ends where solutions with other tolerances differ from it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ Floats = NDArray[np.float64]
 
 
 class GradientField:
-    """dθ/dt = −c ⊙ ∂L/∂w, with the dual weights θ of all layers in sequence, and a speed c for each layer.
+    """Vector field dθ/dt = −c ⊙ ∂L/∂w of one or several nets, for a mirror map from θ to the weights w.
 
-    L is the mean loss of the given rows.
+    θ are the dual weights of all layers, concatenated to one vector. c is the speed of each layer, and L the
+    mean loss of the given rows.
     """
 
     def __init__(
@@ -75,12 +76,12 @@ class GradientField:
         )
 
     def primal(self, place: Floats) -> Floats:
-        """Return the weights for dual weights [P], all layers in sequence."""
+        """Return the weights [P] for dual weights [P], the layers concatenated."""
         return _joined(self.weights(place[None]))
 
     @property
     def has_jacobian(self) -> bool:
-        """Whether the derivative of the velocity is available: for a single net with w = θ."""
+        """Whether `jacobian` is available, which requires a single net with w = θ."""
         return self._mirror is EUCLIDEAN and self._nets == 1
 
     def jacobian(self, place: Floats) -> Floats:
@@ -98,7 +99,7 @@ class GradientField:
 
 
 def _joined(tensors: Params) -> Floats:
-    """Return tensors [1, …] in sequence, [P]."""
+    """Return the tensors, flattened and concatenated to one vector [P]."""
     vector: Floats = torch.cat([tensor.flatten() for tensor in tensors.values()]).cpu().numpy()
     return vector
 
@@ -106,31 +107,36 @@ def _joined(tensors: Params) -> Floats:
 Method = Literal["dop853", "rk45", "bdf", "radau"]
 
 NAMES: dict[Method, str] = {"dop853": "DOP853", "rk45": "RK45", "bdf": "BDF", "radau": "Radau"}
-"""scipy's names of the methods, without LSODA: before scipy 1.17, two of its solvers cannot run at the same
-time."""
+"""scipy's names of the methods.
+
+LSODA is missing, because two of its solvers cannot run at the same time before scipy 1.17.
+"""
 
 EXPLICIT: tuple[Method, ...] = ("dop853", "rk45")
-"""Methods without a Jacobian."""
+"""Explicit methods, which use no Jacobian."""
 
 VECTORS: dict[Method, int] = {"dop853": 28, "rk45": 18, "bdf": 24, "radau": 18}
-"""Number of vectors that each method keeps, for stages, differences and interpolation."""
+"""Number of vectors [P] that each method stores for stages, differences and interpolation."""
 
 MATRICES = 10
-"""Largest number of matrices that implicit methods store: the Jacobian, real and complex factors, copies."""
+"""Largest number of matrices [P, P] that an implicit method stores.
+
+These are the Jacobian, its real and complex factorisations, and copies.
+"""
 
 
 class Accuracy(NamedTuple):
-    """Method and tolerances of a solution."""
+    """Method and tolerances by which a solution is computed."""
 
     method: Method
     rtol: float
     atol: float
     evaluations: int
-    """Largest number of evaluations of the field."""
+    """Largest allowed number of evaluations of the vector field."""
 
 
 class OutOfEvaluations(Exception):
-    """Error: a solution needs more evaluations of its field than allowed; it has reached `time`."""
+    """A solution needs more evaluations of its field than allowed. It has reached `time`."""
 
     def __init__(self, time: float) -> None:
         super().__init__(time)
@@ -142,7 +148,7 @@ class VectorField(Protocol):
 
     @property
     def start(self) -> Floats:
-        """θ at the start [P]."""
+        """θ [P] at t = 0."""
 
     @property
     def has_jacobian(self) -> bool:
@@ -152,14 +158,14 @@ class VectorField(Protocol):
         """Return dθ/dt [P] at θ [P]."""
 
     def jacobian(self, place: Floats) -> Floats:
-        """Return the derivative [P, P] of the velocity."""
+        """Return the derivative [P, P] of the velocity with respect to θ, at θ [P]."""
 
 
 class Trajectory:
-    """Solution of dθ/dt = F(θ) from t = 0 to an end, up to the time reached.
+    """Solution of dθ/dt = F(θ) from t = 0 to `end`, computed step by step.
 
     If the field is not finite, or the tolerances require steps that are too small for float64, the solution
-    breaks off and is NaN from then on.
+    breaks off. It is NaN from then on.
     """
 
     def __init__(self, field: VectorField, end: float, accuracy: Accuracy) -> None:
@@ -170,15 +176,15 @@ class Trajectory:
 
     @property
     def time(self) -> float:
-        """Time reached."""
+        """Time up to which the solution is computed."""
         return 0.0 if self._solver is None else float(self._solver.t)
 
     def reaches(self, time: float) -> bool:
-        """Return whether it has reached a time, or has broken off."""
+        """Return whether the solution is computed up to `time`, or has broken off."""
         return self._broken or self.time >= time
 
     def at(self, time: float) -> Floats:
-        """Return the solution at a time of the last step; NaN if it has broken off before.
+        """Return the solution at a time within the last step, or NaN if it has broken off earlier.
 
         Raises: OutOfEvaluations, because some methods evaluate the field to interpolate.
         """
@@ -189,9 +195,9 @@ class Trajectory:
 
     def step(self) -> None:
         """Make one step of the method. Raises: OutOfEvaluations."""
-        # The interpolant belongs to one step; cached, it would answer for the one before.
+        # The cached interpolant is valid for the previous step only.
         self.__dict__.pop("_interpolant", None)
-        with np.errstate(all="ignore"):  # steps that are tried and too long may overflow
+        with np.errstate(all="ignore"):  # the method tries steps that may be too long and overflow
             if self._solver is None:
                 self._begin()
             else:
@@ -200,7 +206,7 @@ class Trajectory:
 
     @cached_property
     def _interpolant(self) -> DenseOutput:
-        """Solution along the last step."""
+        """Interpolation of the solution within the last step."""
         assert self._solver is not None, "it has made a step"
         return self._solver.dense_output()
 
@@ -230,34 +236,38 @@ class Trajectory:
 
 
 def numbers_held(method: Method, parameters: int) -> int:
-    """Return the number of floats that a trajectory with this many parameters keeps."""
+    """Return the number of floats that a trajectory of a net with `parameters` parameters stores."""
     matrices = 0 if method in EXPLICIT else MATRICES * parameters**2
     return VECTORS[method] * parameters + matrices
 
 
 LOOSER, LOOSEST, LOOSELY = 1e3, 1e-2, 0.02
-"""Factor of the tolerances of the first comparison, the largest rtol, and the allowed difference.
+"""Settings of the first comparison: the factor of its tolerances, its largest rtol, the allowed difference.
 
-The solution is confirmed while weights differ by at most the share LOOSELY of the longest weights so far.
-Most of this difference is the error of the comparison, which grows with the tolerances.
+The solution is confirmed while its weights and those of the comparison differ by at most LOOSELY times the
+largest norm of the weights so far. Most of the difference is the error of the comparison, because its
+tolerances are larger.
 """
 
 TIGHTER, TIGHTEST, TIGHTLY = 0.1, 3e-14, 0.002
-"""Factor of the tolerances of the second comparison, the least rtol, and the allowed difference.
+"""Settings of the second comparison: the factor of its tolerances, its least rtol, the allowed difference.
 
-With a tenth of the tolerances, most of the difference is the error of the solution. scipy accepts no rtol
-below 100 times the rounding of 1.
+With a tenth of the tolerances, most of the difference is the error of the solution itself. scipy accepts no
+rtol below 100 times the machine epsilon.
 """
 
 FEW = 64
-"""Number of parameters up to which implicit methods are cheap; they take longer steps on stiff problems."""
+"""Number of parameters up to which implicit methods are cheap.
+
+On stiff problems, implicit methods can take longer steps.
+"""
 
 
 class Reversed:
-    """The same field with its coordinates in reversed order, so that rounding differs.
+    """The same vector field with its coordinates in reversed order, so that rounding errors differ.
 
-    A symmetry of the flow may hide an instability for a long time, and rounding always breaks it towards the
-    same side.
+    A symmetry of the flow may hide an instability for a long time. Two solutions with the same rounding
+    errors would then leave the symmetric solution in the same direction, and agree.
     """
 
     def __init__(self, field: GradientField) -> None:
@@ -269,18 +279,18 @@ class Reversed:
         return self._field.velocity(place[::-1].copy())[::-1]
 
     def jacobian(self, place: Floats) -> Floats:
-        """Return its derivative [P, P]."""
+        """Return the derivative [P, P] of the velocity with respect to θ, at θ [P]."""
         return self._field.jacobian(place[::-1].copy())[::-1, ::-1]
 
 
 class VerifiedTrajectory:
-    """Solution of dθ/dt = F(θ) at increasing times; NaN from the time when it is no longer accurate.
+    """Solution of dθ/dt = F(θ) at increasing times, which is NaN once it is no longer accurate.
 
-    Local errors are below the tolerances, but an unstable flow amplifies them, in the end beyond the weights.
-    Conserved quantities need not show this. So a second solution, with loose tolerances and few steps,
-    follows the first. Once the two disagree, the loose one may be wrong: a solution with tighter tolerances,
-    from the start, replaces it. If this one disagrees, too, accuracy is lost. Source: Hairer, Nørsett, Wanner
-    1993, II.4.
+    Local errors are below the tolerances, but an unstable flow amplifies them until they exceed the weights.
+    Conserved quantities need not show this. So the class compares the solution with a second solution, which
+    has loose tolerances and takes few steps. Once they disagree, the second solution may be wrong. It is then
+    replaced by one with tighter tolerances, computed from t = 0. If this also disagrees, accuracy is lost.
+    Source: Hairer, Nørsett, Wanner 1993, II.4.
     """
 
     def __init__(self, field: GradientField, end: float, accuracy: Accuracy) -> None:
@@ -294,7 +304,7 @@ class VerifiedTrajectory:
 
     @property
     def evaluations(self) -> int:
-        """Evaluations of the field by the solution itself."""
+        """Number of evaluations of the field by the solution itself, without comparisons."""
         return self._solution.evaluations
 
     @property
@@ -303,7 +313,10 @@ class VerifiedTrajectory:
         return self._place
 
     def advance(self, time: float) -> Iterator[None]:
-        """Advance to a time; yield after each step of a solution. Raises: OutOfEvaluations."""
+        """Advance to `time`; yield after each step of the solution or of a comparison.
+
+        Raises: OutOfEvaluations.
+        """
         if not self.is_accurate:
             return
         yield from _advance(self._solution, time)
@@ -314,16 +327,16 @@ class VerifiedTrajectory:
         self._longest = max(self._longest, np.linalg.norm(weights))
         while self.is_accurate:
             yield from _advance(self._compared, time)
-            # The comparison is solved in reversed coordinates; PyTorch takes no array of negative stride,
-            # hence the copy.
+            # The comparison is solved in reversed coordinates. The copy is needed because torch accepts no
+            # array with a negative stride.
             compared = self._field.primal(self._compared.at(time)[::-1].copy())
-            if np.linalg.norm(weights - compared) <= self._agreement * self._longest:  # not where it is NaN
+            if np.linalg.norm(weights - compared) <= self._agreement * self._longest:  # False if it is NaN
                 return
             self._start_comparison()
         self._place = np.full_like(self._place, np.nan)
 
     def _start_comparison(self) -> None:
-        """Start the next solution to compare with; if there is none, the solution is not accurate."""
+        """Start the next comparison. If none is left, the solution counts as inaccurate."""
         accuracy, self._agreement = next(self._comparisons, (None, 0.0))
         if accuracy is None:
             self.is_accurate = False
@@ -332,13 +345,13 @@ class VerifiedTrajectory:
 
 
 def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy, float]]:
-    """Yield accuracy and allowed difference of each solution to compare with."""
-    # Only the solution itself has a limit: whether it is confirmed must not depend on the cost of
-    # comparisons.
+    """Yield the accuracy and the allowed difference of each solution to compare with."""
+    # Only the solution itself has a limit of evaluations, because the cost of comparisons must not decide
+    # whether the solution is confirmed.
     unlimited = accuracy._replace(evaluations=sys.maxsize)
     looser = min(LOOSER, LOOSEST / accuracy.rtol)
-    # A comparison nearly as tight as the solution itself costs as much and tells little: the tighter one
-    # follows at once.
+    # If the looser tolerances are close to those of the solution, this comparison costs as much and says
+    # little. Then the tighter comparison is the first.
     if looser > 1 / TIGHTER:
         cheap: Method = "bdf" if parameters <= FEW and accuracy.method in EXPLICIT else accuracy.method
         yield _scaled(unlimited, looser)._replace(method=cheap), LOOSELY
@@ -346,7 +359,7 @@ def _comparisons(accuracy: Accuracy, parameters: int) -> Iterator[tuple[Accuracy
 
 
 def verified_numbers_held(accuracy: Accuracy, parameters: int) -> int:
-    """Return the number of floats that a solution and its comparison keep."""
+    """Return the largest number of floats that a solution and its comparison store."""
     compared = max(
         numbers_held(comparison.method, parameters) for comparison, _ in _comparisons(accuracy, parameters)
     )

@@ -13,10 +13,10 @@ from msgspec import Meta
 from engine.core import optimizers
 from engine.core.groups import SIGNED_PERMUTATIONS
 from engine.core.lazy import torch
-from engine.core.outside import located
 from engine.core.params import Params
 from engine.core.parts import SELDOM, BadInput, Verdict
 from engine.core.texts import reason_of
+from engine.core.user_errors import located
 from engine.problems.matrices import Matrix
 from engine.updates import Evaluate, Rate, Rates, State, Update, UpdateStructure
 

@@ -21,9 +21,9 @@ from engine.judging.rule_judgement import (
     D,
     LossBesideBound,
     RuleJudgement,
+    as_json,
     judge_rule,
 )
-from engine.judging.rule_tables import as_json
 from engine.spec import reading
 from hadamard_tui.charts.drawing.chart_sheet import printed
 from hadamard_tui.charts.plots.judgement_plot import chart_of

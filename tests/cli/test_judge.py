@@ -17,7 +17,7 @@ from rich.console import Console
 import hadamard_tui as ht
 from engine.core.groups import ROTATIONS, SIGNED_PERMUTATIONS
 from engine.core.parts import Verdict
-from engine.judging import rule_tables
+from engine.judging import rule_judgement
 from engine.judging.judgement import Judgement
 from engine.judging.rule_judgement import LossBesideBound, RuleJudgement
 from engine.symmetry.rules import Symmetry
@@ -158,7 +158,7 @@ def test_the_chart_cuts_huge_losses_and_the_page_marks_rates_at_the_end_of_the_r
 
 def test_a_judgement_of_the_api_is_a_table_a_figure_and_a_page(tmp_path: Path) -> None:
     judged = ht.Judgement(**vars(RULE))
-    assert json.loads(judged.to_json()) == json.loads(json.dumps(rule_tables.as_json(RULE)))
+    assert json.loads(judged.to_json()) == json.loads(json.dumps(rule_judgement.as_json(RULE)))
     frame = judged.to_pandas()
     assert list(frame.columns) == ["problem", "k", "loss", "stderr", "rate", "bound", "place"]
     assert frame[frame.k == 32].loss.tolist() == [1.5]
@@ -177,7 +177,7 @@ def test_a_judgement_of_the_api_is_a_table_a_figure_and_a_page(tmp_path: Path) -
 
 
 def test_json_and_markdown_of_a_rule_say_the_same() -> None:
-    document = json.loads(json.dumps(rule_tables.as_json(RULE)))
+    document = json.loads(json.dumps(rule_judgement.as_json(RULE)))
     assert [symmetry["verdict"] for symmetry in document["symmetries"]] == [
         *("not invariant", "invariant", "unstable", "not invariant")
     ]

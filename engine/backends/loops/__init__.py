@@ -1,7 +1,7 @@
-"""Loops compiled by numba, and stored on disk for other processes if possible.
+"""Loops that numba compiles, and their storage on disk, so that other processes need not compile them.
 
-No other file of the program uses private names of numba. `tests/engine/test_loops.py` fails when numba
-changes one of them.
+No other file of the program uses private names of numba. `tests/engine/test_loops.py` fails if numba changes
+one of these names.
 """
 
 from __future__ import annotations
@@ -15,35 +15,36 @@ from numba.core.dispatcher import Dispatcher
 
 
 def keep(loop: Any, *sources: Path) -> None:
-    """Store the compiled versions of a loop on disk; a change of its file or of `sources` invalidates them.
+    """Store the compiled versions of a loop on disk.
 
-    Nothing is stored without a writable folder, or if numba is switched off.
+    A change of the loop's file or of `sources` makes the stored versions invalid. Nothing is stored if no
+    folder is writable, or if numba is switched off.
     """
     if isinstance(loop, Dispatcher):
-        with suppress(RuntimeError):  # which numba raises where no folder may be written to
+        with suppress(RuntimeError):  # numba raises it if no folder is writable
             loop.enable_caching()
         if (index := _index_of(loop)) is not None:
-            # Without it numba would go by the loop's own file alone: no option names other sources.
+            # By default, numba checks only the file of the loop itself, and has no option for other sources.
             index._source_stamp = index._source_stamp, *(file.stat().st_mtime for file in sources)
             try:
                 index._load_index()
-            except AttributeError:  # an earlier version kept it, with a class that has another name now
+            except AttributeError:  # an earlier version stored the index, with a class since renamed
                 Path(index._index_path).unlink()
 
 
 def kept_at(loop: Any) -> tuple[Path, ...]:
-    """Return the index file of a loop on disk; empty if nothing is stored.
+    """Return the path of the file in which numba lists a loop's compiled versions; empty if none is stored.
 
-    The public `loop.stats` names only the folder, which contains other loops as well.
+    The public `loop.stats` names only the folder, which contains files of other loops as well.
     """
     index = _index_of(loop)
     return () if index is None else (Path(index._index_path),)
 
 
 def _index_of(loop: Any) -> IndexDataCacheFile | None:
-    """Return the index of the compiled versions of a loop on disk; None if nothing is stored.
+    """Return numba's index of the stored versions of a loop, or None if nothing is stored.
 
-    No public name leads from a loop to its cache, or from the cache to this index.
+    numba has no public names for a loop's cache and the index of the cache.
     """
     cache = getattr(loop, "_cache", None)
     return cache._cache_file if isinstance(cache, FunctionCache) else None

@@ -1,4 +1,4 @@
-"""Training of nets compiled by numba, for the backend `preactivations`."""
+"""Training of nets by a loop that numba compiles, for the backend `preactivations`."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ SOURCES = (Path(__file__).with_name("trained_group.py"),)
 
 
 def code_of(dtype: str) -> CompiledCode:
-    """Return the compiled training of nets with numbers of a dtype."""
+    """Return the compiled code that trains nets with numbers of a dtype."""
     return CompiledCode(f"nets-{dtype}", SOURCES)

@@ -1,4 +1,4 @@
-"""Fresh models, trained one after the other by a compiled loop."""
+"""Models for different numbers of examples k, each trained from scratch by a compiled loop."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from engine.protocols.erm import BatchedModels, Drawn
 from engine.training.descent import TrainingInputs
 
 MOVES = 1 << 26
-"""Number of changes of pre-activations in one piece of work, about 8 ms of one core."""
+"""Number of changes of pre-activations in one piece of work, which takes one core about 8 ms."""
 
 Array = Any
-"""An array of numpy; the compiler infers its dtype and dimensions."""
+"""A numpy array, whose dtype and dimensions the compiler infers."""
 
 
 class TrainedGroup(BatchedModels):
-    """Models for consecutive k; their pre-activations stay in the cache while a model is trained."""
+    """Models for consecutive k, trained one after another, so that each stays in the processor's cache."""
 
     def __init__(self, grid: Floats, inputs: TrainingInputs, start: Params) -> None:
         super().__init__(grid, inputs, start)
@@ -77,11 +77,13 @@ class TrainedGroup(BatchedModels):
 
 
 class NetBatch(NamedTuple):
-    """B nets Σ_i a_i σ(w_iᵀx) of h units, for the first k of the instances c·e_1, c·e_2 and so on."""
+    """B nets Σ_i a_i σ(w_iᵀx) of h units, trained on the first k of the instances c·e_1, c·e_2 and so on."""
 
     first: Array
-    """[B, K, h], w_ij for every instance j: its pre-activations divided by c. In each net, those of the first
-    k instances move."""
+    """[B, K, h], w_ij for every unit i and instance j, which is the pre-activation divided by c.
+
+    In each net, the weights of the first k instances change.
+    """
     last: Array
     """[B, h], a."""
     labels: Array
@@ -89,27 +91,28 @@ class NetBatch(NamedTuple):
     seen: Array
     """[B], k of every net."""
     steps: Array
-    """[B, 3]: the factor 2c/k from an error to ∂L/∂ŷ · c, and the rates of w and of a."""
+    """[B, 3], for every net: the factor 2c/k between an error and ∂L/∂ŷ · c, and the rates of w and a."""
     active: Array
-    """[B], whether a net continues."""
+    """[B], whether the training of each net continues."""
     numbers: Array
-    """c, σ(1), −σ(−1) for a σ that is linear on both sides of 0, and the tolerance, in the nets' dtype."""
+    """[4]: c, σ(1), −σ(−1) and the tolerance, in the nets' dtype. σ is linear on each side of 0."""
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"reassoc", "nsz", "arcp", "contract"})  # type: ignore[untyped-decorator]
 def train(nets: NetBatch, limit: int, slopes: Array, counts: Array, begin: int, end: int) -> None:
-    """Make up to `limit` steps of the active nets from index `begin` to `end`, along the mean square loss.
+    """Make up to `limit` gradient steps on the mean square loss, for active nets from `begin` to `end` − 1.
 
-    A net stops after the step before which its loss was at most the tolerance. A step is one pass over its
-    pre-activations: those of an instance give its prediction, and then move, while they are in the cache.
+    A net stops after a step if its loss before this step was at most the tolerance. A step is one pass over
+    the weights w. For each instance, the pass computes the prediction and then changes the weights of this
+    instance, which are still in the cache.
 
     Args:
         slopes: [h], scratch space.
-        counts: [B], number of steps made.
+        counts: [B], set to the number of steps made.
     """
     units = nets.last.shape[1]
     length, above, below, tolerance = nets.numbers
-    # Zero in the dtype of the nets: a literal 0 would make the compiler take everything to float64.
+    # Zero in the dtype of the nets. With a literal 0, the compiler would convert everything to float64.
     zero = length - length
     for b in range(begin, end):
         counts[b] = 0

@@ -1,4 +1,4 @@
-"""Loops over weight vectors, compiled by numba, for the backend `compiled`."""
+"""Loops over weight vectors that numba compiles, for the backend `compiled`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ SOURCES = (Path(__file__).with_name("kernels.py"),)
 
 
 def code_of(learner: Learner, dtype: str) -> CompiledCode:
-    """Return the compiled passes of a learner with numbers of a dtype, for one half of the weights or two."""
+    """Return the compiled loops that train a learner like this one, with numbers of a dtype."""
     architecture, update = learner.trained
     return CompiledCode(f"passes-{update.kind}-{architecture.kind}-{dtype}", SOURCES)

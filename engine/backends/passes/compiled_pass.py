@@ -1,4 +1,4 @@
-"""A hypothesis that learns signed examples by a compiled loop, many at a time."""
+"""A hypothesis that learns ±1 examples by a compiled loop, many of them in one call."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from engine.training.evaluators import Measures, Mistakes
 from engine.training.recorder import Recorder
 
 WORTH_THREADS = 1 << 18
-"""Number of changes of weights above which several threads pay."""
+"""Number of weight changes from which on several threads are faster than one."""
 
 AHEAD, CHANGES = 128, 1 << 26
-"""Largest number of examples learned ahead, and approximate limit on the number of weight changes by them."""
+"""Largest number of examples learned in one call, and the approximate limit of weight changes in it."""
 
 KEPT_AHEAD = 32 << 20
-"""Maximum bytes of weights stored for examples learned ahead, unless one example needs more."""
+"""Maximum bytes of weights that one call stores, unless the weights after one example need more."""
 
 COUNT = 8
-"""Cost of counting the predictions of all rows, in units of the cost of an example."""
+"""Time to count the right predictions of all rows, in units of the time to learn an example."""
 
 
 class Reached(NamedTuple):
@@ -43,26 +43,26 @@ class Reached(NamedTuple):
     losses: torch.Tensor
     """Means of ‖w − w*‖² over targets, [R, V]."""
     first_weights: torch.Tensor | None = None
-    """Weights of the first replica and target [V, d], if kept."""
+    """Weights of the first replica and target [V, d], or None if they are not stored."""
     right: torch.Tensor | None = None
-    """Number of right minus wrong rows [B], if counted."""
+    """Number of right minus wrong predictions [B], or None if they are not counted."""
 
 
 class CompiledPass:
-    """A learner whose steps on ±1 examples are a `MultiplicativeStep`, with labels xᵀw* and square loss.
+    """A hypothesis whose steps on ±1 examples are a `MultiplicativeStep`, for labels xᵀw* and square loss.
 
-    The examples are rows of a Sylvester matrix, over all of which the average loss is ‖w − w*‖².
+    The examples are rows of a Sylvester matrix. The average loss over all of its rows is ‖w − w*‖².
     """
 
     def __init__(self, inputs: TrainingInputs, examples: Instances, counts: bool) -> None:
-        """Store these examples of the data; with `counts`, count mistakes at the start."""
+        """Store the examples, in the order of training; with `counts`, count mistakes at the start."""
         learner, data = inputs.learner, inputs.data
         architecture, update = learner.trained
         multiplicative_step = update.multiplicative_step(architecture)
         assert multiplicative_step is not None, "only a learner with a multiplicative_step is served"
         assert data.w_star is not None, "only labels that are xᵀw* are served"
         assert isinstance(examples, Sylvester), "only rows of Sylvester's matrix are served"
-        # All targets start from the same weights: one descent for a target makes them.
+        # All targets start from the same weights, so a descent for one target suffices to make them.
         start = Descent(replace(inputs, data=replace(data, labels=data.labels[:: data.targets], targets=1)))
         self._data, self.examples = data, examples
         halves = multiplicative_step.halves(start.params, start.state)  # the same for all targets, [R·V, d]
@@ -77,7 +77,7 @@ class CompiledPass:
         places = self._places[:, None].expand(-1, len(halves), -1)
         self._apart = self._halves.gather(2, places)
         self._halves.scatter_(2, places, 0.0)
-        rate = next(iter(start.rates.values()))  # both halves have the same
+        rate = next(iter(start.rates.values()))  # both halves have the same rate
         rates = np.broadcast_to(np.asarray(rate, np.float64).reshape(-1), len(weights))
         self._members = Members(
             self._halves.numpy(),
@@ -98,7 +98,7 @@ class CompiledPass:
         self.reached = Reached(losses, weights[: data.variants], right[0] if counts else None)
 
     def _losses(self) -> torch.Tensor:
-        """Return ‖w − w*‖² [R·B], in float64."""
+        """Return ‖w − w*‖² of every weight vector, [R·B] in float64."""
         errors_apart = _difference(self._apart) - self._sizes
         return square_lengths(errors_apart) + square_lengths(_difference(self._halves))
 
@@ -109,12 +109,12 @@ class CompiledPass:
 
     @property
     def at_once(self) -> int:
-        """Number of examples that may be learned ahead."""
+        """Largest number of examples that one call of `learn_ahead` may learn."""
         kept_bytes = self._data.variants * self._halves[0, 0].nbytes
         return min(AHEAD, max(1, min(CHANGES // self._halves.numel(), KEPT_AHEAD // kept_bytes)))
 
     def learn_ahead(self, keep: Sequence[bool], count: Sequence[bool]) -> None:
-        """Learn the next examples, one per entry.
+        """Learn the next examples: as many as `keep` and `count` have entries.
 
         Weights are stored after the examples marked in `keep`, and mistakes on all rows are counted after the
         examples marked in `count`.
@@ -129,9 +129,11 @@ class CompiledPass:
     def _learn(
         self, keep: Sequence[bool], count: Sequence[bool]
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return losses [K, B] after each of the next K examples, with weights and counts at marked examples.
+        """Learn the next K examples. Return the losses [K, B] after each of them, weights, and counts.
 
-        Weights are [slots, V, d] for the marks in `keep`, and counts are [slots, B] for the marks in `count`.
+        `keep` and `count` have K + 1 marks, for the state before the first example and after each example.
+        Weights [slots, V, d] are those at the marks in `keep`, and counts [slots, B] those at the marks in
+        `count`.
         """
         steps, (members, _, d) = len(keep) - 1, self._halves.shape
         numbers = slice(self._learnt, self._learnt + steps)
@@ -156,8 +158,11 @@ class CompiledPass:
         return losses, weights, right.mul_(self._data.instances.n / d)
 
     def _in_shares(self, signs: NDArray[np.int8], records: Records, passes: int) -> None:
-        """Train all members on the examples, on all threads; the work is about `passes` passes."""
-        # A small pass ends before other threads have begun.
+        """Train all members on the examples, divided among threads.
+
+        The work takes about as long as `passes` examples.
+        """
+        # A small amount of work ends before further threads would have started.
         worth = self._halves.numel() * passes >= WORTH_THREADS
         threads = min(len(self._halves), torch.get_num_threads() if worth else 1)
         ends = (len(self._halves) * share // threads for share in range(threads + 1))
@@ -174,7 +179,7 @@ class CompiledPass:
                 pass
 
     def step(self) -> None:
-        """Advance to the next of the examples learned ahead."""
+        """Advance to the state after the next of the examples learned ahead."""
         self.reached = self.to_come.popleft()
 
     def first_weights(self) -> torch.Tensor:
@@ -192,12 +197,15 @@ class CompiledPass:
         return instances.products(self.weights())
 
     def right(self) -> torch.Tensor:
-        """Return the number [B] of rows predicted on the side of their labels ±1, minus the others."""
+        """Return the number of right minus the number of wrong predictions of all rows, [B]."""
         assert self.reached.right is not None, "it is declared before where this will be needed"
         return self.reached.right
 
     def _turned_labels(self) -> NDArray[np.int8]:
-        """Return the ±1 labels xᵀw* of Sylvester's rows [R, targets, d], in the order of `transform`."""
+        """Return the signs of the labels xᵀw* of the Sylvester matrix's rows [R, targets, d].
+
+        They are in the order in which `transform` writes the products of the rows.
+        """
         rows = self._data.instances
         assert isinstance(rows, Sylvester), "only Sylvester's rows are served"
         assert self._data.w_star is not None, "only labels that are xᵀw* are served"
@@ -209,7 +217,7 @@ class CompiledPass:
 
 
 def _difference(halves: torch.Tensor) -> torch.Tensor:
-    """Return a − b of [B, 2, d], or a of [B, 1, d]."""
+    """Return w [B, d]: a − b for halves [B, 2, d], or a for halves [B, 1, d]."""
     return halves[:, 0] - halves[:, 1] if halves.shape[1] == 2 else halves[:, 0]
 
 
@@ -220,7 +228,7 @@ def _slots(marked: Sequence[bool]) -> NDArray[np.int64]:
 
 
 class CompiledEvaluator:
-    """Evaluator of mean square loss and mistakes that the pass computes itself."""
+    """Evaluator of mean square loss and mistakes, both of which `CompiledPass` has already computed."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
@@ -234,7 +242,7 @@ class CompiledEvaluator:
         self._mistakes.count_by(hypothesis.right)
 
     def looks(self, record: int) -> bool:
-        return False  # the pass itself counts mistakes
+        return False  # `CompiledPass` itself counts mistakes
 
     def measured(self) -> Measures:
         losses, self._losses = self._losses, []
@@ -242,7 +250,7 @@ class CompiledEvaluator:
 
 
 class CompiledLearner:
-    """Learner of single examples in their order, many of them in one compiled pass."""
+    """Learner that learns examples one by one, in the order of training; one call learns many of them."""
 
     def __init__(self, inputs: TrainingInputs, order: torch.Tensor | None, records: int) -> None:
         data = inputs.data
@@ -253,9 +261,9 @@ class CompiledLearner:
         self._records = records
 
     def learn(self, k: int) -> Iterable[None]:
-        """Advance to example number k.
+        """Advance to the state after example number k.
 
-        If it is not learned yet, learn ahead to the next record that needs more values.
+        If this example is not learned yet, learn up to the next record that needs the hypothesis itself.
         """
         if self.hypothesis.exhausted:
             end = min(self._records, k + self.hypothesis.at_once)

@@ -1,7 +1,7 @@
-"""Loops that numba compiles: weight vectors take signed examples, and predictions of all rows are counted.
+"""Loops that numba compiles: they train weight vectors on ±1 examples, and count right predictions.
 
-Where x_i is ±1, a step multiplies a_i by one of two factors, and b_i by the other. The same loop over a
-weight vector also sums w² and the products with the next example.
+Where x_i is ±1, a step multiplies a_i by one of two factors, and b_i by the other. The loop that makes the
+step for a weight vector also computes ‖w‖² and the product of w with the next example.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from engine.backends.loops import keep
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 Array = Any
-"""An array of numpy; the compiler infers its dtype and dimensions."""
+"""A numpy array, whose dtype and dimensions the compiler infers."""
 
 
 class Members(NamedTuple):
-    """R replicas of B weight vectors w = a − b, or w = a, as they learn examples.
+    """Weight vectors w = a − b, or w = a, in training: B vectors for each of R replicas.
 
     For a `MultiplicativeStep` of power 2, a and b are the squares of its a and b, and factors are squared,
-    too. The few entries with w* ≠ 0 are stored apart, and `halves` has 0 in their place. The other entries of
-    w are errors themselves, so that nothing cancels in the sum of their squares.
+    too. The few entries with w* ≠ 0 are stored in `apart`, and `halves` has 0 in their place. All other
+    entries of w equal their errors w − w*, so that no rounding error arises from a difference.
     """
 
     halves: Array
@@ -37,40 +37,44 @@ class Members(NamedTuple):
     places: Array
     """[R·B, r], indices of the features with w* ≠ 0."""
     sizes: Array
-    """[R·B, r], w* there."""
+    """[R·B, r], the entries of w* at these indices."""
     rates: Array
-    """[R·B], 2 s η, the factor of a residual; float64."""
+    """[R·B], 2 s η, by which a residual is multiplied; float64."""
     exponential: bool
-    """Whether factors are e^(∓s η c); otherwise they are 1 ∓ s η c …"""
+    """Whether factors are e^(∓s η c). Otherwise, they are 1 ∓ s η c."""
     squared: bool
-    """… and whether they are squared."""
+    """Whether factors are squared."""
 
 
 class Records(NamedTuple):
-    """Arrays for the values after each of K examples."""
+    """Arrays to which the values after each of K examples are written."""
 
     losses: Array
     """[K, R·B], ‖w − w*‖²; float64."""
     slots: Array
-    """[K + 1], the index in `weights` of the weights after each number of examples; −1: none."""
+    """[K + 1], the index in `weights` for the weights after 0, 1, … K examples; −1 if not stored."""
     weights: Array
     """[slots, V, d], weights of the first replica's members 0, `stride`, 2 · `stride` …"""
     stride: int
-    """Number of members, the targets of one variant, that share an index in `weights`."""
+    """Number of targets: of so many successive members, only the first one's weights are stored."""
     counted: Array
-    """[K + 1], the index in `right` of the count after each number of examples; −1: none."""
+    """[K + 1], the index in `right` for the count after 0, 1, … K examples; −1 if not counted."""
     right: Array
-    """[counts, R·B], number of right minus wrong rows of the Sylvester matrix; float64."""
+    """[counts, R·B], the number of right minus the number of wrong predictions; float64.
+
+    The predictions are those of all rows of the Sylvester matrix.
+    """
     labels: Array
-    """[R, targets, d], ±1 labels of these rows, in the order of `transform`; int8."""
+    """[R, targets, d], ±1 labels of the rows of the Sylvester matrix, in the order of `transform`; int8."""
     tie: float
-    """Largest distance from 0 of a prediction that is neither right nor wrong."""
+    """Largest absolute value of a prediction that counts as neither right nor wrong."""
 
 
 class Bare(Compiler):  # type: ignore[misc]
-    """Compiler of functions without overlapping arrays and without reference counts.
+    """Compiler for functions whose arrays do not overlap and have no reference counts.
 
-    Counting takes 0.35 µs per example and weight vector: twice as long as multiplying 1024 weights.
+    Counting references takes 0.35 µs per example and weight vector, twice as long as multiplying 1024
+    weights.
     """
 
     def __init__(self, *context: Any) -> None:
@@ -86,27 +90,34 @@ OPTIONS: dict[str, Any] = {
     "pipeline_class": Bare,
     "no_cfunc_wrapper": True,
 }
-"""Sums may be taken in any order, but infinities and NaN keep their meaning, and 1/0 is infinite."""
+"""Options of numba. Sums may be computed in any order. Infinities and NaN keep their meaning, and 1/0 is
+infinite.
+"""
 
 SLICE = 4096
-"""Number of terms summed in the dtype of the weights; sums of slices are added in float64."""
+"""Number of terms that are summed in the dtype of the weights. Sums of such slices are added in float64."""
 
 BLOCK = 16
-"""Examples that a weight vector learns before the next vector. The block and the vector stay in the cache."""
+"""Number of examples that one weight vector learns before the next vector learns them.
+
+The examples and the vector stay in the processor's cache.
+"""
 
 LOW = 16
-"""Number of adjacent entries that a transform adds last, as columns, so that its loops run over many
-entries."""
+"""Number of adjacent entries that `transform` combines last, after it has moved them apart.
+
+So all its inner loops run over many entries.
+"""
 
 
 def part(function: Function) -> Function:
-    """Compile a function that loops call."""
+    """Compile a function that compiled loops call."""
     compiled: Function = njit(**OPTIONS, forceinline=True)(function)
     return compiled
 
 
 def loop(function: Function) -> Function:
-    """Compile a function that Python calls without its lock, and keep it on disk for other processes."""
+    """Compile a function that runs without Python's global lock, and store it on disk."""
     compiled: Any = njit(**OPTIONS)(function)
     keep(compiled)
     result: Function = compiled
@@ -115,10 +126,10 @@ def loop(function: Function) -> Function:
 
 @loop
 def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
-    """Write rows of a Sylvester matrix times ±1 as int8 [R, K, d], by their indices and signs [R, K].
+    """Write rows of a Sylvester matrix, each multiplied by ±1, to `signs`, int8 [R, K, d].
 
-    Entry i of row h is (−1)^popcount(h & i), so the 2^j entries from index 2^j on are the first 2^j entries
-    times one sign.
+    `numbers` and `row_signs` [R, K] are the indices and signs of the rows. Entry i of row h is
+    (−1)^popcount(h & i). So the 2^j entries from index 2^j on are the first 2^j entries times one sign.
     """
     for r in range(signs.shape[0]):
         for k in range(signs.shape[1]):
@@ -134,13 +145,16 @@ def sylvester_rows(numbers: Array, row_signs: Array, signs: Array) -> None:
 
 @part
 def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply a_i by `up` for sign +1, otherwise by `down`. Return Σ a_i x_i for x = `after`, and Σ a_i²."""
+    """Multiply a_i by `up` if its sign is +1, else by `down`.
+
+    Return Σ a_i x_i, with the next example x = `after`, and Σ a_i².
+    """
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
         products, squares = zero, zero
         a_, x_, y_ = a[first : first + SLICE], signs[first : first + SLICE], after[first : first + SLICE]
         for i in range(len(a_)):
-            # A choice of two factors: c + s x rounds to other factors, and takes three times as long.
+            # Chosen from two factors, because computing c + s x rounds differently and is three times slower.
             w = a_[i] * (up if x_[i] > 0 else down)
             a_[i] = w
             squares += w * w
@@ -154,7 +168,7 @@ def multiply(a: Array, signs: Array, after: Array, up: float, down: float) -> tu
 def multiply_both(
     a: Array, b: Array, signs: Array, after: Array, up: float, down: float
 ) -> tuple[float, float]:
-    """Do the same as `multiply` for w = a − b, where b_i gets the factor of the other sign."""
+    """Do the same as `multiply` for w = a − b; b_i is multiplied by the factor for the opposite sign."""
     product, square, zero = np.float64(0), np.float64(0), up - up
     for first in range(0, len(a), SLICE):
         products, squares = zero, zero
@@ -175,8 +189,11 @@ def multiply_both(
 
 @part
 def step(halves: Array, signs: Array, after: Array, up: float, down: float) -> tuple[float, float]:
-    """Multiply a weight vector [2 or 1, d] by the factors of an example; return the next product and ‖w‖²."""
-    # In the dtype of the weights: factors in float64 would make all of the loop float64.
+    """Multiply a weight vector [2 or 1, d] by the factors of an example.
+
+    Return the product of w with the next example, and ‖w‖².
+    """
+    # Factors have the dtype of the weights; with float64 factors, the whole loop would compute in float64.
     rounded_up, rounded_down = halves.dtype.type(up), halves.dtype.type(down)
     if len(halves) == 1:
         return multiply(halves[0], signs, after, rounded_up, rounded_down)
@@ -191,7 +208,7 @@ def weight(halves: Array, i: int) -> Any:
 
 @part
 def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
-    """Return the factors of a for entries +1 and −1 of an example."""
+    """Return the two factors by which a_i is multiplied: for x_i = +1, and for x_i = −1."""
     pull = members.rates[member] * residual
     up, down = 1.0 - pull, 1.0 + pull
     if members.exponential:
@@ -204,7 +221,7 @@ def factors(members: Any, member: int, residual: float) -> tuple[float, float]:
 
 @part
 def step_apart(members: Any, member: int, signs: Array, up: float, down: float) -> float:
-    """Multiply the entries stored apart by their factors; return Σ (w_i − w*_i)² over them."""
+    """Multiply the entries in `apart` by their factors; return Σ (w_i − w*_i)² over these entries."""
     apart, loss = members.apart[member], 0.0
     up, down = apart.dtype.type(up), apart.dtype.type(down)
     for n in range(apart.shape[1]):
@@ -218,7 +235,7 @@ def step_apart(members: Any, member: int, signs: Array, up: float, down: float) 
 
 @part
 def residual_apart(members: Any, member: int, signs: Array) -> float:
-    """Return Σ x_i (w_i − w*_i) over the entries stored apart."""
+    """Return Σ x_i (w_i − w*_i) over the entries in `apart`."""
     apart, total = members.apart[member], 0.0
     for n in range(apart.shape[1]):
         total += signs[members.places[member, n]] * np.float64(weight(apart, n) - members.sizes[member, n])
@@ -227,7 +244,7 @@ def residual_apart(members: Any, member: int, signs: Array) -> float:
 
 @part
 def assemble(members: Any, member: int, weights: Array) -> None:
-    """Write w [d] of one member."""
+    """Write the weight vector w [d] of one member to `weights`."""
     halves = members.halves[member]
     for i in range(len(weights)):
         weights[i] = weight(halves, i)
@@ -237,7 +254,10 @@ def assemble(members: Any, member: int, weights: Array) -> None:
 
 @part
 def butterflies(x: Array, least: int) -> None:
-    """Replace entries at distances `least`, 2 · `least` … by their sums and differences, in place."""
+    """Replace pairs of entries by their sums and differences, in place.
+
+    First, the entries of a pair have the distance `least`, then 2 · `least`, and so on.
+    """
     apart = least
     while apart < len(x):
         for first in range(0, len(x), 2 * apart):
@@ -250,9 +270,9 @@ def butterflies(x: Array, least: int) -> None:
 
 @part
 def transform(x: Array, turned: Array) -> None:
-    """Write the products of Sylvester's rows with x [d] to `turned` [d], and overwrite x.
+    """Write the products of all rows of the Sylvester matrix with x [d] to `turned` [d], and overwrite x.
 
-    The product with row h = l + LOW · m is at l · d/LOW + m; for vectors shorter than LOW², at h.
+    The product with row h = l + LOW · m is at index l · d/LOW + m. For d < LOW², it is at index h.
     """
     d = len(x)
     if d < LOW * LOW:
@@ -270,7 +290,7 @@ def transform(x: Array, turned: Array) -> None:
 
 @part
 def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int:
-    """Return the number of rows that w [d] predicts on the side of their label, minus others; overwrite w."""
+    """Return the number of rows that w [d] predicts right, minus the number predicted wrong; overwrite w."""
     transform(weights, turned)
     right, limit = 0, weights.dtype.type(tie)
     for i in range(len(turned)):
@@ -281,7 +301,10 @@ def count_right(weights: Array, turned: Array, labels: Array, tie: float) -> int
 
 @part
 def record(members: Any, records: Any, member: int, after: int, scratch: Array) -> None:
-    """Write the weights of a member after `after` examples, and count its predictions, if requested."""
+    """Store the weights of a member after `after` examples, and count its right predictions.
+
+    Do each only if `records` asks for it.
+    """
     of_replica = len(members.halves) // len(records.labels)
     slot, count = records.slots[after], records.counted[after]
     if slot >= 0 and member < of_replica and member % records.stride == 0:
@@ -294,14 +317,14 @@ def record(members: Any, records: Any, member: int, after: int, scratch: Array) 
 
 @loop
 def learn(members: Any, signs: Array, records: Any, scratch: Array, begin: int, end: int) -> None:
-    """Let the members from `begin` to `end` learn K examples, int8 signs [R, K, d]."""
+    """Train the members from index `begin` to `end` − 1 on K examples, int8 signs [R, K, d]."""
     replicas, count = signs.shape[0], signs.shape[1]
     for member in range(begin, end):
         record(members, records, member, 0, scratch)
     for block in range(0, count, BLOCK):
         for member in range(begin, end):
             examples = signs[member // (len(members.halves) // replicas)]
-            # Factors of 1 change no weight, and leave the product with the first example.
+            # With factors of 1, `step` only computes the product with the first example.
             product, _ = step(members.halves[member], examples[block], examples[block], 1.0, 1.0)
             for k in range(block, min(count, block + BLOCK)):
                 residual = product + residual_apart(members, member, examples[k])

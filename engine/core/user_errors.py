@@ -1,0 +1,32 @@
+"""Errors that a user's code raises, in words: type, message, file and line."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from engine.core.texts import reason_of
+
+
+def place_of(error: BaseException, file: str) -> str:
+    """Return a file and the line in it at which an error was raised.
+
+    If the traceback has several lines of the file, return the last one.
+    """
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return f"{file}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == file]
+    return f"{file}:{lines[-1]}" if lines else file
+
+
+def typed(error: BaseException) -> str:
+    """Return the type and the message of an error."""
+    return f"{type(error).__name__}: {reason_of(error)}"
+
+
+def located(error: BaseException, method: Callable[..., Any]) -> str:
+    """Return the type and the message of an error that `method` raised, and the file and line."""
+    return f"{typed(error)}, at {place_of(error, inspect.unwrap(method).__code__.co_filename)}"
