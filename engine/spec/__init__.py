@@ -1,1 +1,1 @@
-"""An experiment as data: preset files with numbers as papers write them, and their schema."""
+"""Experiments as data: preset files, in which numbers may be expressions as in papers, and their schema."""

@@ -1,4 +1,4 @@
-"""Axes: the values that vary from one run of an experiment to the next."""
+"""Sweep axes: values that vary between the runs of an experiment."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from engine.core.expressions import number
 from engine.core.parts import LARGEST, SELDOM, BadField
 
 MOST_POINTS = 10_000
-"""Largest number of values of an axis: each needs at least one run."""
+"""Largest number of values of a sweep axis; every value needs at least one run."""
 
 FEW = 9
-"""Default number of points of a range, unless its ends determine a factor."""
+"""Default number of values in a range, unless the range is logarithmic and one of FACTORS fits its ends."""
 
 FACTORS = (2.0, 10.0)
-"""Factors between neighbours that are tried for a logarithmic range without `points`, in this order."""
+"""Factors between neighbouring values of a logarithmic range without `points`, tried in this order."""
 
 Number = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Word = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -29,14 +29,17 @@ AxisName = Annotated[str, Meta(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=20
 
 
 class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A name that expressions of the preset may use, and its values, one after the other.
+    """Sweep axis: a name for expressions of the preset, and the values that it takes in turn.
 
-    Values are numbers, or tables that give several names a number each. With `set`, they replace a value of
-    the preset, and may also be words and parts. A range goes from `from` to `to` in equal steps or, with
-    `log`, by equal factors: of 2 or of 10 if the ends allow it and `points` is not set. Charts show values
-    with `names` by name, and tables without names by one of their numbers. With `until = "read"`, it is an
-    inner axis. For every place on the other axes, a learner follows it upwards only until all readings of
-    pictures along it are known with their errors, such as the number of rows that suffice.
+    A value is a number, or a table that assigns numbers to several names. With `set`, each value replaces a
+    field of the preset, and may also be a word or a part. A range runs from `from` to `to` in equal steps.
+    With `log`, neighbouring values differ by equal factors: of 2 or 10 if the ends allow it and `points` is
+    not set. Charts label values with `names` if they are set, and otherwise label a table with one of its
+    numbers.
+
+    With `until = "read"`, the axis is an inner axis: for each combination of values on the other axes, a
+    learner runs through its values in increasing order. The learner stops as soon as every reading that
+    pictures take along this axis is known with its error, for example the number of rows that suffice.
     """
 
     name: Annotated[
@@ -127,7 +130,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def grid(self) -> tuple[Value, ...]:
-        """All values in order; integers if the range has only integers."""
+        """All values in order; a range with only whole numbers has values of type int."""
         if self.values is not None:
             return self.values
         assert self.from_ is not None, "the range was checked"
@@ -152,19 +155,22 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def has_words(self) -> bool:
-        """Whether some of its values give no name a number."""
+        """Whether some values, such as words, assign no number to any name."""
         return not all(self.bound(axis_value) for axis_value in self.grid)
 
     def bound(self, value: Value) -> dict[str, float]:
-        """Return the number that a value gives to each name: to its axis, or to the columns of its table."""
+        """Return the numbers that `value` assigns to names: to the axis, or to each column of its table.
+
+        The result is empty for a word.
+        """
         if isinstance(value, dict):
             return {str(name): float(number) for name, number in value.items()}
         return {self.name: float(value)} if _is_number(value) else {}
 
     def names_along(self, x: str) -> dict[float, str]:
-        """Return the names of values by their place on the x-axis; words are at 1, 2, ….
+        """Return the names of the axis values by their position on a picture's x-axis.
 
-        Empty without names.
+        Words are at the positions 1, 2, …. The result is empty if the values have no names.
         """
         if self.has_words:
             words = self.names or tuple(map(str, self.grid))

@@ -1,4 +1,4 @@
-"""Changes of a document: renamed references, and claims that are no longer judged."""
+"""Changes to a preset document: update references after a rename, and find claims that no longer apply."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ from engine.spec.reading import Raw
 from engine.spec.sweep import Sweep
 
 OF_AXES = ("x", "y", "times")
-"""Keys of pictures whose expressions may name axes."""
+"""Picture fields whose expressions may use sweep axes."""
 
 Text = Callable[[str], str]
 
 
 def rename_learner(raw: Raw, former: str, other: str) -> None:
-    """Rename a learner in claims about its curves (also at axis values), and in relative pictures."""
+    """Rename a learner in claims about its curves, and in pictures that divide by its curve.
+
+    Curves whose names include sweep values, such as `GD, d = 4`, are renamed too.
+    """
 
     def renamed(curve: str) -> str:
         is_at_values = curve.startswith(f"{former}, ")
@@ -37,14 +40,14 @@ def rename_learner(raw: Raw, former: str, other: str) -> None:
 
 
 def rename_picture(raw: Raw, former: str, other: str) -> None:
-    """Rename a picture in claims about it."""
+    """Rename a picture in the claims that refer to it."""
     for claim in _tables(raw, "claims"):
         if claim.get("picture") == former:
             claim["picture"] = other
 
 
 def rename_axis(raw: Raw, former: str, other: str) -> None:
-    """Rename an axis in expressions, conditions, pictures, and claims about curves that it splits."""
+    """Rename a sweep axis in expressions, conditions, pictures, and claims about curves that it splits."""
     _change_expressions(raw, lambda text: with_name(text, former, other))
     _rename_curves(raw, lambda curve: curve.replace(f", {former} = ", f", {other} = "))
     for picture in _tables(raw, "pictures"):
@@ -83,7 +86,7 @@ def _rename_curves(raw: Raw, change: Text) -> None:
 
 
 def _change_expressions(raw: Raw, change: Callable[[str], str | float]) -> None:
-    """Change every expression that may name axes, and no other text."""
+    """Apply `change` to every expression that may use sweep axes, and to no other text."""
     document = {key: part for key, part in raw.items() if key != "axes"}
     raw |= with_texts(
         Experiment, document, "", lambda kinds, text, _: change(text) if is_expression(kinds, text) else text
@@ -105,15 +108,15 @@ SET_UP, PICTURE = "the set-up was changed", "the picture of the claim was change
 FEWER, COARSER = "the run has fewer replicas than the preset", "the run has less precision than the preset"
 
 PARTS = ("problem", "protocol", "learners", "axes", "pictures", "run")
-"""Parts of a document that determine the numbers that claims are about."""
+"""Keys of a document that affect the results which claims describe."""
 
 
 def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
-    """Return the reasons why claims are not judged, by their index in `document`.
+    """Return the reason why each unjudged claim is not judged, by the claim's index in `document`.
 
-    A claim with the text of one of the preset's claims is about the preset's own runs. Any other claim is the
-    user's, and is judged. A different seed, more replicas and new titles do not change the meaning of a
-    claim.
+    A claim whose text equals the text of a claim in the preset describes the preset's own runs. It is judged
+    only if these runs and its picture are unchanged. Any other claim was written by the user, and is judged.
+    A different seed, more replicas and new titles do not count as changes.
 
     Args:
         sweep: the sweep of `document`.
@@ -130,11 +133,11 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
     if not places:
         return {}
     now, before = sweep.experiment, documents.first(origin)
-    if _computes(now) != _computes(before):  # cheap: no need to expand all points
+    if _computes(now) != _computes(before):  # cheap: does not build all sweep points
         return dict.fromkeys(places, SET_UP)
     try:
         shipped = documents.sweep_of(origin)
-    except BadInput:  # later points cannot run, so the claims have no runs to be about
+    except BadInput:  # a later point of the preset cannot run, so its claims describe no runs
         return dict.fromkeys(places, SET_UP)
     if [_computes(point.experiment) for point in sweep.points] != [
         _computes(point.experiment) for point in shipped.points
@@ -153,7 +156,7 @@ def unjudged(sweep: Sweep, document: Raw, origin: Raw) -> dict[int, str]:
 
 
 def _computes(experiment: Experiment) -> tuple[Any, ...]:
-    """Return what determines the numbers of a run, apart from seed, replicas and precision."""
+    """Return the members that determine a run's results, apart from seed, replicas and precision."""
     return experiment.problem, experiment.protocol, experiment.learners
 
 

@@ -1,6 +1,7 @@
-"""Checks that the members of an experiment fit one another.
+"""Checks that the parts of an experiment fit together.
 
-Pictures and claims must name axes, clocks, indices, learners, lines and places that exist.
+Pictures and claims may only refer to existing sweep axes, clocks, indices, learners, theory lines and
+evaluation points.
 """
 
 from __future__ import annotations
@@ -26,35 +27,35 @@ from engine.spec.axis import Axis
 from engine.spec.experiment import Experiment, missing, no_hessian, picture_of, pictures_of
 
 SIZES = ("n", "d")
-"""Sizes that expressions of a picture may use besides dimensions."""
+"""Names of sizes that expressions of a picture may use, besides the dimensions of its measure."""
 
 
 class Dimensions(NamedTuple):
-    """Names of the dimensions of a picture's measure."""
+    """Names of the dimensions along which a picture's measure varies."""
 
     axes: dict[str, list[str]]
-    """Names that each axis gives numbers to: the axis itself, the columns of a table, or none for words."""
+    """For each sweep axis, the names that get numbers: the axis or its table columns, or none for words."""
 
     clocks: list[str]
     indices: list[str]
     measures: list[str]
-    """Names of measures in x that are recorded with the measure of the picture."""
+    """Names of the measures in x that are recorded together with the picture's measure."""
 
     rates: list[str]
-    """Name of the rates, if a learner tries several."""
+    """The name RATE, if a learner runs at several learning rates; otherwise empty."""
 
     @property
     def of_axes(self) -> list[str]:
-        """All names that axes give numbers to."""
+        """All names to which sweep axes assign numbers."""
         return [name for names in self.axes.values() for name in names]
 
 
 def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -> None:
-    """Check that every picture of an experiment refers to existing dimensions, learners and lines.
+    """Check that every picture of an experiment refers to existing dimensions, learners and theory lines.
 
     Args:
-        experiments: the experiment at enough points of its axes to cover all learners; a single one without
-            axes.
+        experiments: the experiment at enough sweep points to include every learner. Without sweep axes,
+            these are a single experiment.
 
     Raises: BadInput.
     """
@@ -78,7 +79,7 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
 
 
 def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) -> None:
-    """Check that a picture and the one beneath it share the x-axis and the curves. Raises: BadInput."""
+    """Check that a picture and the picture beneath it have the same x-axis and curves. Raises: BadInput."""
     if picture.beneath is None:
         return
     lower_by_name = {lower.name: lower for lower in pictures if lower is not picture and lower.name}
@@ -98,7 +99,7 @@ def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) ->
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
-    """Check that the divisor of curves is an existing learner's curve, or an existing line about the measure.
+    """Check that `relative` of a picture names a learner, or a theory line about the picture's measure.
 
     Raises: BadInput.
     """
@@ -123,7 +124,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
 
 
 def _check_points(picture: Picture, where: str) -> None:
-    """Check that examples are shown beside predictions of labels, without further steps.
+    """Check that a picture with examples shows predictions of labels, on an unchanged y scale.
 
     Raises: BadInput.
     """
@@ -139,7 +140,7 @@ def _check_points(picture: Picture, where: str) -> None:
 
 
 def _check_contours(picture: Picture, where: str) -> None:
-    """Check that contours are theory lines, and have values over all of a map. Raises: BadInput."""
+    """Check that contours are theory lines with one value at each point of a heat map. Raises: BadInput."""
     if picture.contours and picture.y is None:
         raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
@@ -163,7 +164,10 @@ def _check_measure(
 def _dimensions(
     experiments: Sequence[Experiment], picture: Picture, learners: Sequence[str], where: str
 ) -> Dimensions:
-    """Return the dimensions of a picture; all possible dimensions if these points lack some learners."""
+    """Return the dimensions of a picture.
+
+    If `experiments` lack some learners, conditions of the measure are ignored, and all clocks are included.
+    """
     pairs = [(experiment, learner) for experiment in experiments for learner in experiment.learners]
     if {learner.name for _, learner in pairs} < set(learners):
         measured, clocks = pairs, list(CLOCKS)
@@ -205,17 +209,17 @@ def _dimensions(
 
 
 def _names_places(picture: Picture, axis: Axis) -> bool:
-    """Return whether bars of a picture stand at the values of an axis."""
+    """Return whether a picture has a bar for each value of a sweep axis."""
     return picture.draw == "bars" and picture.x == axis.name
 
 
 def _names_of(axis: Axis) -> Collection[str]:
-    """Return the names that an axis gives numbers to; an axis of words gives its own name their position."""
+    """Return the names to which a sweep axis assigns numbers. The number of a word is its position."""
     return (axis.name,) if axis.has_words else axis.bound(axis.grid[0])
 
 
 def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """Check that the names in x, y, times, at, curves and read are dimensions of the results."""
+    """Check that the names in x, y, times, at, curves and read are dimensions of the picture's measure."""
     along = [*dimensions.of_axes, *dimensions.clocks, *dimensions.indices]
     for key in ("x", "y", "times"):
         _check_numbers(_named(picture, key, where), dimensions, f"{where}.{key}")
@@ -251,7 +255,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
 
 
 def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
-    """Return whether the places on x are few: values of an axis or of an index, or rates."""
+    """Return whether x depends on sweep axes, indices or rates, and on no clock or measure."""
     few = {*dimensions.of_axes, *dimensions.indices, *dimensions.rates}
     named = _named(picture, "x", where)
     return bool(named & few) and named.isdisjoint([*dimensions.clocks, *dimensions.measures])
@@ -260,7 +264,7 @@ def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
 def _check_until(
     experiments: Sequence[Experiment], picture: Picture, clocks: Sequence[str], where: str
 ) -> None:
-    """Check that the `until` of a reading is recorded. Raises: BadInput."""
+    """Check that the clock or measure in the `until` of a reading is recorded. Raises: BadInput."""
     until = None if picture.reading is None else picture.reading.until
     if until is None:
         return
@@ -276,7 +280,7 @@ def _check_until(
 
 
 def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -> None:
-    """Check that axes have numbers where an expression needs numbers. Raises: BadInput."""
+    """Check that the sweep axes named in an expression have numbers as values. Raises: BadInput."""
     for name in names:
         if name in dimensions.axes and name not in dimensions.axes[name]:
             columns = listed(dimensions.axes[name])
@@ -287,7 +291,7 @@ def _check_numbers(names: Collection[str], dimensions: Dimensions, where: str) -
 
 
 def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) -> None:
-    """Check that x or y uses every dimension that is neither read off nor set. Raises: BadInput."""
+    """Check that every dimension is used in x or y, reduced by `read`, or fixed by `at`. Raises: BadInput."""
     over = None if picture.reading is None else picture.reading.over
     x = _named(picture, "x", where)
     clocks = [dimension for dimension in (*dimensions.clocks, *dimensions.measures) if dimension in x]
@@ -336,11 +340,11 @@ def _check_known(names: Collection[str], choices: Sequence[str], where: str) -> 
 
 
 MOST_NAMED = 9
-"""Largest number of values of an axis that a message lists in full."""
+"""Largest number of axis values that a message lists in full."""
 
 
 class BadClaims(BadInput):
-    """Refusal of the first bad claim; `further_refusals` holds those of the others."""
+    """Error about the first invalid claim; `further_refusals` has the errors about other invalid claims."""
 
     def __init__(self, first: BadInput, rest: Sequence[BadInput]) -> None:
         super().__init__(first.where, first.fault)
@@ -348,7 +352,7 @@ class BadClaims(BadInput):
 
 
 def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
-    """Check that every claim names an existing picture, curves, lines, and recorded measures.
+    """Check that the pictures, curves, theory lines and recorded measures named in claims exist.
 
     Raises: BadClaims.
     """
@@ -364,7 +368,7 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
 
 
 def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
-    """Return refusals of all headlines of a picture except the first."""
+    """Return an error for every further headline about the same picture and measure."""
     first: dict[tuple[str | None, str], int] = {}
     refused = []
     for number, claim in enumerate(experiment.claims):
@@ -396,7 +400,9 @@ def _check(experiment: Experiment, claim: Claim, where: str, learners: Sequence[
 
 
 def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
-    """Check that the picture of a claim about a heat map is one, with the claim's contour.
+    """Check that a claim about a heat map names a heat map that has the claim's contour.
+
+    All other claims must name a picture with curves.
 
     Raises: BadInput.
     """
@@ -411,7 +417,7 @@ def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
 
 
 def check_places(experiment: Experiment) -> None:
-    """Check that every claim of a run is about an existing record.
+    """Check that every claim about a run refers to an existing evaluation point.
 
     Raises: BadInput.
     """
@@ -430,7 +436,7 @@ def check_places(experiment: Experiment) -> None:
 def _check_values(
     experiment: Experiment, claim: Claim, picture: Picture, where: str, learners: Sequence[str]
 ) -> None:
-    """Check that a claim is about values that the axes have. Raises: BadInput."""
+    """Check that the sweep values named in a claim are values of the sweep axes. Raises: BadInput."""
     axes = {axis.name: axis for axis in experiment.axes}
     at = getattr(claim, "at", None)
     if at is not None and (axis := axes.get(picture.x)) is not None:
@@ -456,7 +462,10 @@ def _values(axis: Axis) -> str:
 
 
 def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool) -> None:
-    """Check the names of curves and lines in a claim. Curves that axes split have longer names."""
+    """Check the names of curves and theory lines in a claim.
+
+    If `apart` is true, the name of a curve may end with sweep values.
+    """
     for field in dict.fromkeys((*claim.curve_fields, *claim.line_fields)):
         named = getattr(claim, field)
         if named is None:
@@ -483,9 +492,9 @@ def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool)
 
 
 def check(experiment: Experiment) -> None:
-    """Check that the members of an experiment fit one another; reading checks types and ranges.
+    """Check that the parts of an experiment fit together. Types and ranges were checked during reading.
 
-    Raises: BadInput with the place, the fault, and a remedy.
+    Raises: BadInput with the field, the fault, and a remedy.
     """
     problem, matrix, target = experiment.problem, experiment.problem.matrix, experiment.problem.target
     n, d = matrix.shape()
@@ -518,7 +527,7 @@ def check(experiment: Experiment) -> None:
         lacks = [missing(named()[ending.measure], experiment, learner) for learner in experiment.learners]
         if all(lacks):
             raise BadInput("protocol.until", f"{ending.measure} is measured only where {lacks[0]}")
-    if not experiment.axes:  # with axes the sweep checks them for all points together
+    if not experiment.axes:  # for a sweep, `sweep_of` checks all points together
         check_pictures([experiment], list(names))
         check_claims(experiment, list(names))
         check_places(experiment)

@@ -18,27 +18,27 @@ from engine.core.texts import listed, quoted
 from engine.spec.experiment import Experiment
 
 NAMES = ("d", "n", "m")
-"""Names for the numbers of features, instances and targets, in expressions outside matrix and target."""
+"""Names of the numbers of features, instances and targets, for expressions outside matrix and target."""
 
 EXACT = 2**53
 """Least number above which floats do not represent every integer."""
 
 Change = Callable[[tuple[Any, ...], str, str], Any]
-"""Function that returns the replacement of a text, given the types allowed in its place, the text, and the
-place."""
+"""Function that returns the replacement of a text. Its arguments are the types allowed instead of the text,
+the text, and the path of the text in the document."""
 
 TOLERANCE = 1e-9
-"""Largest relative distance of an expression's value from an integer that counts as rounding."""
+"""Largest relative distance between an expression's value and an integer that counts as a rounding error."""
 
 
 def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any:
-    """Return a preset's raw value with numbers for expressions, and tables for parts given by kind alone.
+    """Return a preset's raw value with expressions replaced by numbers, and bare kind names by tables.
 
     Values that do not fit their type are unchanged.
 
     Args:
-        kind: the type required in this place.
-        place: the place of the value, for messages.
+        kind: the type that the value must have.
+        place: the path of the value in the document, for messages.
         names: names that expressions may use.
 
     Raises: BadInput for an expression without a value, or with a value that does not fit.
@@ -47,7 +47,7 @@ def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any
 
 
 def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
-    """Return a raw value in which `change` replaces every text."""
+    """Return a copy of a raw value in which every text is replaced by the result of `change`."""
     if isinstance(raw, str):
         return change(alternatives(kind), raw, place)
     if isinstance(raw, (dict, Mapping)):
@@ -61,9 +61,9 @@ def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
 
 
 def without_defaults(kind: Any, raw: Any) -> Any:
-    """Return a raw value without the entries of tables that have their defaults.
+    """Return a raw value without the table entries that equal their defaults.
 
-    A field that is added with a default leaves it unchanged.
+    Adding a field with a default to a part does not change the result.
     """
     if isinstance(raw, list | tuple):
         return [without_defaults(items_of(alternatives(kind)), member) for member in raw]
@@ -80,7 +80,7 @@ def without_defaults(kind: Any, raw: Any) -> Any:
 
 @cache
 def _defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the defaults of a Struct's fields, as a document has them."""
+    """Return the default values of a Struct's fields, in the form used in documents."""
     defaults = {
         field.encode_name: field.default if field.default_factory is NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(struct)
@@ -91,17 +91,17 @@ def _defaults(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def with_tables(kind: Any, raw: Any) -> Any:
-    """Return a raw value with tables for parts given by kind alone, and expressions unchanged."""
+    """Return a raw value with bare kind names replaced by tables, and expressions unchanged."""
     return with_texts(kind, raw, "", lambda kinds, text, where: {"kind": text} if _is_part(kinds) else text)
 
 
 def _is_part(kinds: tuple[Any, ...]) -> bool:
-    """Return whether a place may hold a part, so that a text in this place is the part's kind."""
+    """Return whether one of the allowed types is a part, so that a text is the part's kind."""
     return any(is_struct(kind) and kind.__struct_config__.tag_field == "kind" for kind in kinds)
 
 
 def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
-    """Return whether a text replaces a number, and is not one of the words allowed in its place."""
+    """Return whether a text is an expression for a number, and not one of the words allowed instead."""
     return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
 
 
@@ -113,7 +113,7 @@ def types_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 @cache
 def alternatives(kind: Any) -> tuple[Any, ...]:
-    """Return the types allowed in a place, without their constraints."""
+    """Return the members of a union type, or the type itself, without constraints such as limits."""
     if get_origin(kind) is Annotated:
         return alternatives(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
@@ -123,19 +123,19 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 @cache
 def _structs(kinds: tuple[Any, ...]) -> Mapping[Any, type[msgspec.Struct]]:
-    """Return the parts among types by kind, or the only table."""
+    """Return the Structs among types, by kind. A Struct without a kind has the key None."""
     return {struct.__struct_config__.tag: struct for struct in kinds if is_struct(struct)}
 
 
 @cache
 def items_of(kinds: tuple[Any, ...]) -> Any:
-    """Return the item type of the first list among types; None without one."""
+    """Return the item type of the first list among types, or None if no type is a list."""
     return next((get_args(kind)[0] for kind in kinds if get_origin(kind) is tuple), None)
 
 
 @cache
 def entries_of(kinds: tuple[Any, ...]) -> Any:
-    """Return the value type of the first dictionary among types; None without one."""
+    """Return the value type of the first dictionary among types, or None if no type is a dictionary."""
     return next((get_args(kind)[1] for kind in kinds if get_origin(kind) is dict), None)
 
 
@@ -145,7 +145,7 @@ def is_struct(kind: Any) -> bool:
 
 
 def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.Struct] | None:
-    """Return the only table among types, or the part of the kind in `table`; None without one."""
+    """Return the only Struct among types, or else the part whose kind `table` names, or else None."""
     structs, kind = _structs(kinds), table.get("kind")
     if len(structs) == 1:
         return next(iter(structs.values()))
@@ -153,7 +153,7 @@ def struct_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> type[msgspec.
 
 
 def _types_in(kinds: tuple[Any, ...], table: Mapping[str, Any]) -> Callable[[str], Any]:
-    """Return the types of a table's entries, as a function of the key."""
+    """Return a function from the keys of a table to the types of its entries."""
     if (struct := struct_in(kinds, table)) is not None:
         return types_of(struct).get
     entries = entries_of(kinds)
@@ -206,22 +206,22 @@ def _cause(text: str, fault: str, names: Mapping[str, float]) -> str:
 
 Raw = dict[str, Any]
 Path = tuple[str | int, ...]
-"""Place of a text: the keys and indices that lead to it."""
+"""Path of a text in a document: the keys and indices that lead to the text."""
 
 TextChange = Callable[[str, Path], str]
 
 TEXTS: Mapping[str, tuple[str, ...]] = {"": ("title", "story"), "pictures": ("title",), "claims": ("text",)}
-"""Keys of the texts of a document, of each of its pictures, and of each of its claims."""
+"""Keys that have texts in a document, in each of its pictures, and in each of its claims."""
 
 NAMED = ("marks", "contours")
-"""Lists of a picture whose items have a text as their name."""
+"""Lists in a picture whose items have a name that may contain expressions."""
 
 PARTS = (("run",), ("problem",), ("problem", "matrix"), ("problem", "target"), ("protocol",))
-"""Tables whose numbers texts may use by name; later tables take precedence."""
+"""Paths of the tables whose numbers may be used by name in texts; later tables take precedence."""
 
 
 def with_texts_changed(document: Mapping[str, Any], change: TextChange) -> Raw:
-    """Return a copy of a document with its texts changed by `change`, except in malformed parts."""
+    """Return a copy of a document with its texts replaced by `change`. Malformed parts stay unchanged."""
     changed = _changed(document, TEXTS[""], (), change)
     for part in ("pictures", "claims"):
         if isinstance(changed.get(part), list | tuple):
@@ -252,12 +252,12 @@ def _changed(table: Mapping[str, Any], keys: Sequence[str], path: Path, change: 
 
 
 def place_of(path: Path) -> str:
-    """Return a path as messages write it: `pictures[0].title`."""
+    """Return a path in the form used in messages, such as `pictures[0].title`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).lstrip(".")
 
 
 def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
-    """Return every text of a document that may contain expressions."""
+    """Return every text of a document that may contain expressions, by path."""
     texts: dict[Path, str] = {}
 
     def note(text: str, path: Path) -> str:
@@ -271,20 +271,20 @@ def texts_of(document: Mapping[str, Any]) -> dict[Path, str]:
 def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mapping[str, float]) -> Raw:
     """Return a document with values in place of the expressions in its texts.
 
-    Texts may use d, n, m and axes, and the numbers of the protocol, the target, the matrix, the problem and
-    the run by their field names. They may also use numbers beside the text: those of the same claim or mark,
-    and those in `at` of the same picture.
+    Texts may use d, n, m and sweep axes. They may use the numbers of the protocol, the target, the matrix,
+    the problem and the run by field name. They may also use the numbers of the same claim or mark, and the
+    numbers in `at` of the same picture.
 
     Args:
-        numbers: the document with numbers for all other expressions.
-        names: the values of axes, and d, n and m.
+        numbers: the document with all other expressions replaced by numbers.
+        names: the values of the sweep axes, and of d, n and m.
 
     Raises: BadInput for an expression without a value.
     """
     if not any(map(has_braces, texts_of(document).values())):
         return dict(document)
     of_parts = {name: number for path in PARTS for name, number in _numbers_in(_at(numbers, path))}
-    # `names` first for the order in messages, and last so that axes, d, n and m win over fields.
+    # `names` comes first for the order in messages, and again last so that it takes precedence over fields.
     bound = {**names, **of_parts, **names}
 
     def change(text: str, path: Path) -> str:
@@ -302,7 +302,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
 
 
 def _at(document: Mapping[str, Any], path: Path) -> Any:
-    """Return the value at a path; an empty table if there is none."""
+    """Return the value at a path, or an empty table if the path does not exist."""
     try:
         return reduce(operator.getitem, path, document)  # type: ignore[arg-type]
     except (KeyError, IndexError, TypeError):
@@ -316,7 +316,7 @@ def _numbers_in(table: Any) -> Iterator[tuple[str, float]]:
 
 
 def as_document(described: Experiment | Raw) -> Raw:
-    """Return an experiment as a document, with literal braces in its texts; or a copy of a document."""
+    """Return an experiment as a document with escaped braces in its texts, or return a copy of a document."""
     document: Raw = dict(msgspec.to_builtins(described))
     if isinstance(described, Experiment):
         return with_texts_changed(document, lambda text, _: plain(text))

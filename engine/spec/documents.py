@@ -1,4 +1,4 @@
-"""Documents: their sweep, first experiment and full form, and the JSON Schema of documents."""
+"""Preset documents: their sweep, first experiment and form with all defaults, and their JSON Schema."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from engine.spec.upgrade import upgraded
 
 
 def check_points(sweep: Sweep) -> None:
-    """Check that pictures, claims and texts of a sweep are the same at all of its points.
+    """Check that pictures, claims and texts of a sweep are the same at all sweep points.
 
     Raises: BadInput.
     """
@@ -82,7 +82,7 @@ def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
 
 
 def _check_until(sweep: Sweep) -> None:
-    """Check that every axis with `until` has a reading along it. Raises: BadInput."""
+    """Check that pictures read thresholds along every sweep axis with `until`. Raises: BadInput."""
     readings = [picture.reading for picture in sweep.experiment.pictures]
     for number, axis in enumerate(sweep.axes):
         of_axis = [how for how in readings if how is not None and how.over == axis.name]
@@ -96,7 +96,7 @@ def _check_until(sweep: Sweep) -> None:
 
 
 def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
-    """Check that only axes that are drawn or read vary along a learner's curve. Raises: BadInput."""
+    """Check that only sweep axes used in x, y or `read` vary along a learner's curve. Raises: BadInput."""
     named = names_in(picture.x) | (names_in(picture.y) if picture.y is not None else set())
     over = None if picture.reading is None else picture.reading.over
     for number, axis in enumerate(sweep.axes):
@@ -112,7 +112,7 @@ def _check_varying(sweep: Sweep, picture: Picture, where: str) -> None:
 
 
 def _check_replicas(sweep: Sweep, picture: Picture) -> None:
-    """Check that a curve has the same number of replicas at all of its points. Raises: BadInput."""
+    """Check that all points of a curve have the same number of replicas. Raises: BadInput."""
     counts: dict[tuple[int, ...], int] = {}
     for point in (point for point in sweep.points if point.is_in(picture)):
         replicas = point.experiment.run.replicas
@@ -141,7 +141,7 @@ TAKEN = {*NAMES, *CLOCKS, *FUNCTIONS, *CONSTANTS, "learner", "record", "replica"
 def sweep_of(raw: Mapping[str, Any]) -> Sweep:
     """Return the sweep of a document, with every point checked.
 
-    Raises: BadInput, with the point if there are several.
+    Raises: BadInput. If there are several sweep points, the error names the faulty one.
     """
     raw = reading.current(raw)
     axes = _axes_of(raw)
@@ -160,13 +160,13 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
 
 
 def _listed(raw: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of a document's learners. Learners that exist at no point are not checked."""
+    """Return the names of all learners in a document, including learners that exist at no sweep point."""
     tables = (table for table in raw.get("learners", ()) if isinstance(table, Mapping))
     return tuple(learner_name for table in tables if isinstance(learner_name := table.get("name"), str))
 
 
 def _with_each_learner(sweep: Sweep) -> list[Experiment]:
-    """Return the experiments at the first points that together include every learner."""
+    """Return the experiments at the first sweep points that together include every learner."""
     seen: set[str] = set()
     experiments: list[Experiment] = []
     for point in sweep.points:
@@ -178,12 +178,12 @@ def _with_each_learner(sweep: Sweep) -> list[Experiment]:
 
 
 def first(raw: Mapping[str, Any]) -> Experiment:
-    """Return the experiment at the first point that has a learner. Raises: BadInput."""
+    """Return the experiment at the first sweep point that has a learner. Raises: BadInput."""
     raw = reading.current(raw)
     axes = _axes_of(raw)
     for point in _points(raw, axes, [axis.grid for axis in axes]):
         if point is not None:
-            if axes:  # else they were checked with all that they speak of
+            if axes:  # without axes, reading has already checked both
                 learners = [str(table["name"]) for table in raw["learners"] if "name" in table]
                 check_pictures([point.experiment], learners)
                 check_claims(point.experiment, learners)
@@ -192,7 +192,10 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
-    """Return a document with its texts at the first point that has a learner. Raises: BadInput."""
+    """Return a document with its texts filled in at the first sweep point that has a learner.
+
+    Raises: BadInput.
+    """
     raw = reading.current(raw)
     axes, document, names = _axes_of(raw), None, {}
     for chosen in product(*(axis.grid for axis in axes)):
@@ -205,7 +208,7 @@ def with_words(raw: Mapping[str, Any]) -> reading.Raw:
 
 
 def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
-    """Return the names that expressions may use at a point: axes, and columns of table axes."""
+    """Return the numbers at a sweep point by name: of sweep axes, and of the columns of axes with tables."""
     return {
         bound_name: number
         for axis, axis_value in pairs
@@ -214,9 +217,9 @@ def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
 
 
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
-    """Return a document with the defaults of its first experiment, and with its own expressions.
+    """Return a document with the defaults of its first experiment added, and its expressions unchanged.
 
-    If a learner is missing at the first point, its parts have no defaults.
+    The parts of a learner that is missing at the first sweep point get no defaults.
     """
     raw = upgraded(raw)
     full = reading.current_in_full(raw, experiment)
@@ -234,7 +237,7 @@ def in_full(raw: Mapping[str, Any], experiment: Experiment) -> reading.Raw:
 
 
 def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a learner that is missing at the first point, with its defaults from points that have it."""
+    """Return a learner that is missing at the first sweep point, with the defaults of its own fields."""
     fields = (field for field in msgspec.structs.fields(Learner) if not field.required)
     defaults = {optional.encode_name: (optional.default, optional.default_factory) for optional in fields}
     plain = {
@@ -244,12 +247,12 @@ def _elsewhere(learner: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """Return the axes of a document. Raises: BadInput."""
+    """Return the sweep axes of a document. Raises: BadInput."""
     return _axes_of(reading.current(raw))
 
 
 def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """Return the axes of an upgraded document. Raises: BadInput."""
+    """Return the sweep axes of an upgraded document. Raises: BadInput."""
     axes: tuple[Axis, ...] = reading.axes(raw)
     names: set[str] = set()
     for number, axis in enumerate(axes):
@@ -271,7 +274,7 @@ def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 def _points(
     raw: Mapping[str, Any], axes: tuple[Axis, ...], grids: list[tuple[Value, ...]]
 ) -> Iterator[Point | None]:
-    """Yield every point; None for a point without learners."""
+    """Yield every sweep point, or None for a point without learners."""
     for place in product(*(range(len(grid)) for grid in grids)):
         chosen = [grid[number] for grid, number in zip(grids, place, strict=True)]
         pairs = list(zip(axes, chosen, strict=True))
@@ -292,14 +295,17 @@ def _points(
 def _at(
     raw: Mapping[str, Any], pairs: list[tuple[Axis, Value]], names: Mapping[str, float]
 ) -> Mapping[str, Any] | None:
-    """Return the document at a point, with the values that axes set, and without absent learners."""
+    """Return the document at a sweep point, with the values set by axes and the learners that exist there.
+
+    Return None if no learner exists there.
+    """
     document = dict(raw)
     if any(axis.set for axis, _ in pairs):
         document = copy.deepcopy(document)
         for axis, axis_value in pairs:
             if axis.set is not None:
                 reading.put(document, axis.set, axis_value)
-        document = dict(reading.current(document))  # again: values that an axis sets may be former words
+        document = dict(reading.current(document))  # again: an axis may set a word with a new name
     learners = document.get("learners")
     if isinstance(learners, list):
         present = [
@@ -312,7 +318,7 @@ def _at(
 
 
 def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]) -> bool:
-    """Return whether the condition of a learner holds at a point; the condition may use axes, d, n and m."""
+    """Return whether a learner's `where` holds at a sweep point. It may use sweep axes, d, n and m."""
     condition = learner.get("where") if isinstance(learner, Mapping) else None
     if not isinstance(condition, str):
         return True
@@ -334,17 +340,17 @@ EXPRESSION = {
     "maxLength": LONGEST,
 }
 WORDS = ("title", "description", "default")
-"""Descriptions of a field, whatever its type."""
+"""Schema keys that describe a field, for any type."""
 
 
 LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
-"""Keys that a preset without training may omit."""
+"""Classes and their required fields that a preset without training may omit."""
 
 
 def preset_schema() -> Schema:
-    """Return msgspec's schema of an experiment, which also accepts expressions, and kinds as parts."""
+    """Return the JSON Schema of presets: msgspec's schema, extended by expressions and bare kind names."""
     for family in catalogue.FOLDERS:
-        catalogue.members(family)  # imports them all
+        catalogue.members(family)  # imports every member, so that the schema includes it
     for described in _structs(msgspec.Struct):
         restore(described)
     schema: Schema = msgspec.json.schema(Experiment)
@@ -356,14 +362,17 @@ def preset_schema() -> Schema:
 
 
 def _structs(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
-    """Yield all classes derived from `base`."""
+    """Yield all direct and indirect subclasses of `base`."""
     for struct in base.__subclasses__():
         yield struct
         yield from _structs(struct)
 
 
 def _widened(schema: Any, parts: Schema) -> Any:
-    """Return a schema that accepts text for every number, and for every part without required fields."""
+    """Return a schema that also accepts expressions for numbers, and bare kind names for parts.
+
+    A part with required fields cannot be given by its kind alone.
+    """
     if isinstance(schema, list):
         return [_widened(part, parts) for part in schema]
     if not isinstance(schema, dict):

@@ -82,12 +82,12 @@ class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = ()
 
     def random_streams(self) -> Streams:
-        """Return the source of all randomness, for every replica."""
+        """Return the random streams of all replicas."""
         return Streams(range(self.seed, self.seed + self.replicas), self.streams == "single")
 
 
 class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Everything that determines what a run computes; pictures and claims belong to the experiment."""
+    """Everything that determines a run's results: problem, protocol, learners and run settings."""
 
     problem: Problem
     protocol: MemberOf[Protocol]
@@ -96,7 +96,7 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     @property
     def dtype(self) -> Literal["float32", "float64"]:
-        """Precision of the computation: that of the run settings, unless the protocol needs float64."""
+        """Precision of the computation: float64 if the protocol needs it, else the dtype of `run`."""
         return "float64" if self.protocol.schedule().in_double_precision else self.run.dtype
 
     @property
@@ -121,14 +121,17 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 def missing(measure: Measure, setup: Setup, learner: Learner) -> str | None:
-    """Return the unmet condition of a measure, as in "it is measured only where …"; None if it is met."""
+    """Return the condition of a measure that `learner` does not meet; None if the measure applies.
+
+    The text completes the sentence "it is measured only where …".
+    """
     if measure.needs().parameters and learner.architecture is None:
         return "the learner has parameters, as those with an architecture do"
     return measure.refuses(learner, setup.problem)
 
 
 def no_hessian(setup: Setup, learner: Learner) -> str | None:
-    """Return the unmet condition for a Hessian of a net's loss; None if it is met."""
+    """Return the unmet condition for the Hessian of a net's loss; None if the Hessian can be computed."""
     loss, outputs = setup.loss, _outputs(learner)
     if not loss.joint or outputs == setup.m:
         return None
@@ -165,10 +168,10 @@ MOST_CLAIMS = 1000
 """Largest number of claims: each is a line to read."""
 
 MOST_AXES = 4
-"""Largest number of axes: a label of a run must fit into a sentence."""
+"""Largest number of sweep axes: the label of a run names every axis, and must fit into a sentence."""
 
 MOST_PICTURES = 20
-"""Largest number of pictures: each has a place in a list to choose from."""
+"""Largest number of pictures: users choose one from a list."""
 
 
 class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -184,7 +187,7 @@ class Experiment(Setup, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 RUN = "Average loss over all rows"
-"""Title of the picture of a run."""
+"""Title of the picture that shows a single run."""
 
 
 def of_run(experiment: Experiment, measure: str = "loss", title: str = RUN) -> Picture:
@@ -193,7 +196,7 @@ def of_run(experiment: Experiment, measure: str = "loss", title: str = RUN) -> P
 
 
 def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the pictures of an experiment; by default the loss, with a curve for every axis value."""
+    """Return the pictures of an experiment; by default one of the loss, with a curve for every axis value."""
     if experiment.pictures:
         return experiment.pictures
     curves = tuple(axis.name for axis in experiment.axes) or "learner"
@@ -201,18 +204,21 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
 
 
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the pictures to draw besides the growing run; empty for a single run without pictures."""
+    """Return the pictures to draw besides the picture of the current run.
+
+    There are none for a single run without pictures of its own.
+    """
     return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
 
 
 def picture_of_claim(experiment: Experiment, claim: Claim) -> Picture:
-    """Return the picture by which a claim is judged, with the claim's measure. Raises: KeyError."""
+    """Return the picture that a claim is about, showing the claim's measure. Raises: KeyError."""
     picture = picture_of(experiment, claim.picture)
     return picture if claim.measure is None else structs.replace(picture, measure=claim.measure)
 
 
 def picture_of(experiment: Experiment, name: str | None) -> Picture:
-    """Return the picture called `name`, or the first for None. Raises: KeyError."""
+    """Return the picture called `name`, or the first picture if `name` is None. Raises: KeyError."""
     pictures = pictures_of(experiment)
     if name is None:
         return pictures[0]

@@ -12,10 +12,10 @@ from msgspec import inspect
 from engine.core.parts import LARGEST, MOST, MOST_FEATURES, SELDOM
 
 NOTHING: tuple[Any, ...] = (None, "", [], (), {})
-"""Values that stand for no value."""
+"""Values that mean that a field is empty."""
 
 UNTAGGED = ""
-"""Kind of a table that has a single kind."""
+"""Key in `Field.members` of a table type without kinds."""
 
 FieldKind = Literal[
     "choice",
@@ -68,9 +68,9 @@ class Field(msgspec.Struct, frozen=True):
 
 @cache
 def fields_of(struct: type[msgspec.Struct]) -> tuple[Field, ...]:
-    """Return the fields of a Struct that forms show, its own fields before inherited ones.
+    """Return the fields of a Struct that forms show; fields of the class itself precede inherited fields.
 
-    These fields hold plain values, or parts declared with a title.
+    Forms show fields with plain values, and fields with a part if they have a title.
     """
     described = inspect.type_info(struct)
     assert isinstance(described, inspect.StructType), "only Structs have fields"

@@ -17,7 +17,7 @@ from engine.spec.document_expressions import texts_of
 from engine.spec.experiment import SUBJECTS
 
 WORDS = ("title", "story", "source", "subject")
-"""Keys of the texts of a preset, on which no run depends."""
+"""Keys of a preset's texts, which do not affect runs."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PresetEntry:
         name: its name, or the path of its file.
         subject: one of SUBJECTS.
         claims: the texts of its claims.
-        kinds: all its short words, which include the parts, measures and lines that it names.
+        kinds: all of its texts that are one word, including the kinds of parts, measures and theory lines.
         digest: hash that changes whenever its runs or charts change.
     """
 
@@ -82,13 +82,13 @@ def _entries() -> Iterator[PresetEntry]:
 
 
 def _texts(listed: Any, key: str) -> tuple[str, ...]:
-    """Return one text from each table of a list, if the table has this text."""
+    """Return the text at `key` of each table in a list; skip tables without this key."""
     tables = listed if isinstance(listed, list) else []
     return tuple(str(table[key]) for table in tables if isinstance(table, dict) and key in table)
 
 
 def digest(raw: reading.Raw) -> str:
-    """Return the digest of a preset without its texts, and without those of its claims."""
+    """Return a hash of a preset that ignores its texts and the texts of its claims."""
     content = {key: part for key, part in raw.items() if key not in WORDS}
     if isinstance(claims := content.get("claims"), list):
         content["claims"] = [
@@ -100,7 +100,7 @@ def digest(raw: reading.Raw) -> str:
 
 
 def _words(raw: Any) -> Iterator[str]:
-    """Yield the texts of a document that are a single word."""
+    """Yield every text in a document that is a single word."""
     if isinstance(raw, str) and len(raw.split()) == 1:
         yield raw
     elif isinstance(raw, dict):

@@ -1,6 +1,6 @@
-"""Presets that come with the program, found from a checkout and from an installed wheel alike.
+"""Presets that come with the program, in a checkout or an installed wheel.
 
-Only the functions that read a preset import the parts: names and files are found without them.
+Only functions that read a preset import the engine's parts. Listing names and files needs no such import.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from engine.spec.sweep import Sweep
 
 FILES = ".toml", ".json", ".run"
-"""Suffixes of preset files, and of results and stored runs, which contain the preset."""
+"""Suffixes of preset files, and of result files and stored runs, which contain their preset."""
 
 
 def folder() -> Path:
@@ -61,7 +61,7 @@ def path_of(preset: str) -> Path:
 
 
 def unknown(name: str, category: str, choices: Iterable[str]) -> BadInput:
-    """Return the error for an unknown name, with similar names."""
+    """Return the error for an unknown name; it suggests similar names."""
     near = difflib.get_close_matches(name, list(choices), n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "hadamard-tui presets lists the presets"
     return BadInput(name, f"there is no {category} of this name; {hint}")
@@ -70,8 +70,8 @@ def unknown(name: str, category: str, choices: Iterable[str]) -> BadInput:
 def load(preset: str, overrides: Iterable[str] = ()) -> Experiment:
     """Return the experiment of a preset or preset file, with overrides such as `problem.matrix.d=256`.
 
-    If the preset has axes, this is the experiment at their first point. Raises: BadInput whose place begins
-    with `preset`.
+    If the preset has sweep axes, this is the experiment at the first sweep point. Raises: BadInput whose
+    place begins with `preset`.
     """
     from engine.spec import documents
 
@@ -90,7 +90,7 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
 
 @contextmanager
 def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]:
-    """Call `answer` with one line on the new words, if a preset read inside the block has former words."""
+    """After the block, call `answer` with one line on renamed words, if a preset read in it uses some."""
     from engine.spec.upgrade import noted, sentence
 
     with noted() as words:
@@ -100,10 +100,10 @@ def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]
 
 
 def sweep_of(preset: str, described: Raw) -> Sweep:
-    """Return all points of a preset's document.
+    """Return the sweep of a preset's document.
 
     Claims that the overrides make invalid are not judged. No claim is judged if the preset cannot run without
-    the overrides, for example settings for reading a file.
+    the overrides, for example because they say how to read a file.
 
     Raises: BadInput whose place begins with `preset`.
     """
@@ -131,9 +131,9 @@ def _raw(preset: str, overrides: Iterable[str]) -> Raw:
 
 @contextmanager
 def _named(preset: str) -> Iterator[None]:
-    """Prefix the place of bad input with the preset's name, if the preset exists.
+    """Prefix the place in BadInput errors with the preset's name, if the preset exists.
 
-    Parts from outside are loaded before, because their faults are not those of the preset.
+    The user's own parts are loaded first, so that their errors are not attributed to the preset.
     """
     path_of(preset)
     outside.modules()

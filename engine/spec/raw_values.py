@@ -1,4 +1,4 @@
-"""Raw values from outside, before they are interpreted: TOML, and limits on all values."""
+"""Raw values of user input, before they are interpreted: TOML parsing, and limits on depth and size."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ DEEPEST = 32
 """Largest number of nested tables and lists; an experiment has five levels."""
 
 WIDEST = 63
-"""Bits of an integer, as TOML defines them."""
+"""Largest number of bits of an integer, besides its sign, as in TOML."""
 
 MULTILINE = frozenset({"story", "problem.matrix.separator", "problem.target.separator"})
-"""Places of texts that may have line breaks and tabs, which are shown as spaces everywhere. The separator is
-among them: a tab there is then refused with a message that names the right word.
+"""Paths of texts that may contain line breaks and tabs, which are shown as spaces. Separators are included so
+that a later check refuses a tab with a message that names the right word.
 """
 
 # The time that tomllib takes for a dotted key grows with the square of its length.
@@ -38,8 +38,8 @@ _TOKEN = re.compile(
         )
     )
 )
-"""Pattern of TOML's tokens, as far as they distinguish keys from texts and comments. Tokens follow one
-another without gaps, and matching reads each token a bounded number of times, for any text.
+"""Pattern of TOML tokens, detailed enough to distinguish keys from texts and comments. Tokens cover a text
+without gaps. For any text, matching reads each token a bounded number of times.
 """
 
 
@@ -76,7 +76,7 @@ def toml(text: str) -> dict[str, Any]:
 
 
 def _long_key(text: str) -> re.Match[str] | None:
-    """Return the first key that is too long and stands before any unterminated text."""
+    """Return the first key with too many parts. The search ends at an unterminated text."""
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "long_key":
             return token
@@ -94,7 +94,7 @@ def check(raw: Any) -> None:
 
     Raises: BadInput with the place, such as `learners[0].name`.
     """
-    # A stack instead of recursion: hostile nesting must not exhaust Python's own.
+    # A list replaces recursion, because hostile nesting must not exhaust Python's call stack.
     waiting = [("", raw, 0)]
     while waiting:
         place, raw_value, depth = waiting.pop()
@@ -122,7 +122,7 @@ def _is_plain(raw_value: Any) -> bool:
 
 
 def _items(container: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield each item of a table or list after its path component, `.key` or `[number]`."""
+    """Yield the path component (`.key` or `[number]`) and the value of each item of a table or list."""
     if isinstance(container, list | tuple):
         yield from ((f"[{number}]", member) for number, member in enumerate(container))
     elif isinstance(container, Mapping):

@@ -31,7 +31,7 @@ number is an expression.
 """
 
 UNTRAINED, NO_SIGNAL = "at-init", "zero"
-"""Default protocol without update rules, and default target of untrained presets."""
+"""Default protocol if no learner has an update rule, and default target of presets without training."""
 
 NO_NAMES: Mapping[str, float] = MappingProxyType({})
 
@@ -46,7 +46,7 @@ RESULT, MOST_BYTES_OF_RESULT = ".json", 1 << 28
 def read_raw(path: Path) -> Raw:
     """Return the content of a preset file, with data paths relative to the working directory.
 
-    For a result file or a stored run, it is the experiment that was run.
+    For a result file or a stored run, return the experiment that was run.
     """
     is_result = path.suffix == RESULT
     with files.faults(""):
@@ -63,7 +63,7 @@ def read_raw(path: Path) -> Raw:
 
 
 def _experiment_of_run(path: Path) -> Raw:
-    """Return the experiment in the file of a stored run, as given. Raises: BadInput, OSError."""
+    """Return the experiment in the file of a stored run, as the user gave it. Raises: BadInput, OSError."""
     try:
         document: Raw = next(journal.frames(path)).content["document"]
     except (StopIteration, KeyError, msgspec.DecodeError) as error:
@@ -72,7 +72,10 @@ def _experiment_of_run(path: Path) -> Raw:
 
 
 def _experiment_of_result(content: bytes) -> Raw:
-    """Return the experiment in a result file, as given. Raises: BadInput if the file is not a result."""
+    """Return the experiment in a result file, as the user gave it.
+
+    Raises: BadInput if the file is not a result.
+    """
     try:
         return msgspec.json.decode(content, type=_Result).experiment.given
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -90,7 +93,7 @@ class _Result(msgspec.Struct):
 
 
 def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, ...]]]:
-    """Yield the matrix and the target if they are tables, with their names and file fields."""
+    """Yield the name, table and file fields of the matrix and of the target, if they are tables."""
     problem = raw.get("problem")
     for part_name, family in (("matrix", "matrices"), ("target", "targets")):
         part = problem.get(part_name) if isinstance(problem, dict) else None
@@ -100,7 +103,7 @@ def _data_files(raw: Mapping[str, Any]) -> Iterator[tuple[str, Raw, tuple[str, .
 
 
 def _set_beside(folder: Path, axes: Any, place: str) -> None:
-    """Resolve data files that axes set relative to a folder; charts show them as written."""
+    """Resolve data files on sweep axes relative to a folder. Charts show their paths as written."""
     for axis in axes if isinstance(axes, list) else ():
         if not isinstance(axis, dict) or axis.get("set") != place or not isinstance(axis.get("values"), list):
             continue
@@ -111,7 +114,7 @@ def _set_beside(folder: Path, axes: Any, place: str) -> None:
 
 
 def apply(raw: Raw, override: str) -> None:
-    """Set one value in place: `problem.matrix.d=256`, `learners[0].update.lr=0.01`, `learners.GD.name="x"`.
+    """Apply an override such as `problem.matrix.d=256` or `learners.GD.name="x"` to `raw`, in place.
 
     Raises: BadInput.
     """
@@ -119,7 +122,7 @@ def apply(raw: Raw, override: str) -> None:
 
 
 def setting(override: str) -> tuple[str, Any]:
-    """Return the place and the value of `PLACE=VALUE`.
+    """Return the field's path and the value of an override `PLACE=VALUE`.
 
     The value is TOML or plain text, such as an expression or a list of expressions. Raises: BadInput.
     """
@@ -137,16 +140,16 @@ def setting(override: str) -> tuple[str, Any]:
 
 
 def _plain(text: str) -> str | list[str]:
-    """Return a value that is not TOML: a text, or a list of expressions without quotes."""
+    """Return the value of a text that is not TOML: the text itself, or a list of unquoted expressions."""
     if text.startswith("[") and text.endswith("]"):
         return [expression.strip() for expression in text[1:-1].split(",")]
     return text
 
 
 def put(raw: Raw, place: str, value: Any) -> None:
-    """Set the value at a place such as `learners[0].update.lr`, in place.
+    """Set the value of a field such as `learners[0].update.lr` in `raw`.
 
-    A new `kind` drops those hyperparameters of the former kind that it does not have. A rule, a solver or an
+    A new `kind` drops the hyperparameters that only the former kind has. Setting a rule, a solver or an
     architecture of a learner with a new name adds this learner. Raises: BadInput.
     """
     *parents, last = _steps(place)
@@ -176,9 +179,10 @@ def put(raw: Raw, place: str, value: Any) -> None:
 
 
 def _add_learner(raw: Raw, steps: list[str | int]) -> None:
-    """Append a learner if the steps lead to a part of one with a new name, or to the kind of this part.
+    """Append a learner if `steps` lead to a rule, a solver or an architecture of a learner with a new name.
 
-    A learner with a rule is linear until its architecture is set.
+    The steps may also lead to the kind of this part. A learner with a rule is linear until its architecture
+    is set.
     """
     match steps:
         case ["learners", str(name), "update" | "solver" | "architecture" as part, *rest]:
@@ -190,25 +194,25 @@ def _add_learner(raw: Raw, steps: list[str | int]) -> None:
 
 
 def _with_new_key(raw: Raw, parents: list[str | int], step: str | int) -> str | int:
-    """Return a step of a place, with a former key replaced by the new one."""
+    """Return a step of a path; a key that was renamed is replaced by its new name."""
     table = _type_at(_place(parents), raw) if isinstance(step, str) else None
     return new_key(table.cls, str(step)) if isinstance(table, inspect.StructType) else step
 
 
 def _classes(kind: Any) -> list[type[msgspec.Struct]]:
-    """Return the classes of the parts allowed in a place."""
+    """Return the classes of the parts that a type allows."""
     return [member.cls for member in _members(kind)]
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Return whether a place, one step below `node`, gives a part by its kind alone."""
+    """Return whether the entry `step` of `node`, at path `place`, is a bare kind name of a part."""
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
 
 
 def _keep_known(raw: Raw, place: str, node: Raw) -> None:
-    """Drop those hyperparameters of a part's former kind that its new kind does not have."""
+    """Drop the hyperparameters that a part's new kind does not have."""
     kind = _type_at(place, raw)
     if isinstance(kind, inspect.StructType) and kind.tag == node["kind"]:
         keys = {"kind", *(field.encode_name for field in kind.fields)}
@@ -251,18 +255,21 @@ def _index(tables: list[Any], step: str | int, place: str) -> int:
 
 
 def parse(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Experiment:
-    """Return the experiment that `raw` describes, checked as a whole.
+    """Return the experiment that `raw` describes, after checking all of it.
 
     Args:
-        names: further names for expressions.
+        names: further names that expressions may use, with their values.
 
-    Raises: BadInput with the place inside the experiment, such as `learners[1].update.lr`.
+    Raises: BadInput with the path of the field, such as `learners[1].update.lr`.
     """
     return parse_current(current(raw), names)
 
 
 def current(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a document in current words, with its raw values checked. Raises: BadInput."""
+    """Check the raw values of a document, and return it with current names for renamed words.
+
+    Raises: BadInput.
+    """
     raw_values.check(raw)
     return upgraded(raw)
 
@@ -275,7 +282,7 @@ def parse_current(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES)
 
 
 def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
-    """Return the axes of a `current` document; expressions in them use no names. Raises: BadInput."""
+    """Return the sweep axes of a `current` document; their expressions use no names. Raises: BadInput."""
     if "axes" not in raw:
         return ()
     kind = types_of(Experiment)["axes"]
@@ -285,15 +292,15 @@ def axes(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
 
 
 def in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
-    """Return the experiment that `raw` describes with its defaults, as TOML or JSON would have it.
+    """Return the document of an experiment with its defaults added, as plain TOML or JSON values.
 
-    Expressions of `raw` stay as written; paths of data files are absolute.
+    Expressions of `raw` stay as written. Paths of data files become absolute.
     """
     return current_in_full(upgraded(raw), experiment)
 
 
 def current_in_full(raw: Mapping[str, Any], experiment: Experiment) -> Raw:
-    """Return a `current` document with its defaults, as `in_full` does."""
+    """Return the same as `in_full`, for a `current` document."""
     resolved: Raw = msgspec.json.decode(msgspec.json.encode(experiment))
     numbers: Raw = with_expressions(resolved, raw)
     for part_name, part, fields in _data_files(resolved):
@@ -314,7 +321,7 @@ def with_expressions(numbers: Any, raw: Any) -> Any:
 def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
     """Return `raw` with every expression replaced by its value, including expressions inside texts.
 
-    A part that is given by its kind alone becomes a table. The matrix is resolved first; its expressions may
+    A bare kind name becomes a table. The matrix is resolved first; its expressions may
     use its own d. The target is resolved next; its expressions may use d, n and the sizes that the matrix
     defines. All other expressions may also use m. Without update rules, the protocol is optional. Without
     training, the target is optional, too, and labels are then 0.
@@ -323,7 +330,7 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
     """
     _need("problem", raw, Experiment, "", raw)
     numbers = {"problem": raw["problem"], **raw, "protocol": _protocol(raw)}
-    if isinstance(raw["problem"], Mapping):  # else it is refused, being first, before anything else is read
+    if isinstance(raw["problem"], Mapping):  # otherwise it is refused first, as the first key
         numbers["problem"] = dict(raw["problem"])
         names = _with_sizes(numbers, raw, names)
     numbers = dict(resolved(Experiment, numbers, "", names))
@@ -331,14 +338,14 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
 
 
 def sizes(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Mapping[str, float]:
-    """Return `names` with d, n and m, if a problem determines them. Raises: BadInput."""
+    """Return `names` together with d, n and m, if the document has a problem. Raises: BadInput."""
     if not isinstance(raw.get("problem"), Mapping):
         return names
     return _with_sizes({"problem": dict(raw["problem"])}, raw, names)
 
 
 def _with_sizes(numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return `names` with d, n and m, after resolving matrix and target in `numbers`. Raises: BadInput."""
+    """Resolve matrix and target in `numbers`, and return `names` with d, n and m. Raises: BadInput."""
     matrix = _resolved_part("matrix", numbers, raw, names)
     n, d = matrix.shape()
     names = {**matrix.structure().named_sizes, **names, "d": d, "n": n}
@@ -365,7 +372,7 @@ def _kind_of(part: Any) -> Any:
 
 
 def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: Mapping[str, float]) -> Any:
-    """Return the matrix or the target, after resolving its numbers. Raises: BadInput."""
+    """Resolve the matrix or the target in `numbers`, and return it as a part. Raises: BadInput."""
     place, problem = f"problem.{part_name}", numbers["problem"]
     _need(part_name, problem, Problem, "problem", raw)
     kind = types_of(Problem)[part_name]
@@ -376,7 +383,7 @@ def _resolved_part(part_name: str, numbers: Raw, raw: Mapping[str, Any], names: 
 
 
 def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the names that a matrix may use: its own d is available to its other numbers.
+    """Return `names` together with the matrix's own d, which its other expressions may use.
 
     Raises: BadInput.
     """
@@ -389,7 +396,7 @@ def _with_its_own_d(kind: Any, matrix: Any, names: Mapping[str, float]) -> Mappi
 def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
     """Return the value at `place`, converted to the type `kind`.
 
-    Raises: BadInput, which quotes values as they stand in `raw`.
+    Raises: BadInput, which quotes values as written in `raw`.
     """
     try:
         return msgspec.convert(value_at(place, numbers), kind)
@@ -398,7 +405,10 @@ def _typed(kind: Any, place: str, numbers: Raw, raw: Mapping[str, Any]) -> Any:
 
 
 def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Mapping[str, Any]) -> BadInput:
-    """Return the BadInput for a validation error below a place, with the value `written` and the choices."""
+    """Return the BadInput for a validation error below `place`.
+
+    It quotes the value as it is in `written`, and lists the allowed values.
+    """
     message, _, path = str(error).partition(" - at `$")
     where = f"{place}{path.rstrip('`')}".lstrip(".")
     cause = error.__cause__
@@ -419,7 +429,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
             where, f"{quoted(value)} is unknown; {nearest(str(value), _choices(where, raw))}{hint}"
         )
     expected = message.replace("`", "").removeprefix("Expected ").split(", got")[0]
-    expected = re.sub(r"\.0(?!\d)", "", expected)  # a limit such as 1000000.0
+    expected = re.sub(r"\.0(?!\d)", "", expected)  # shorten a limit such as 1000000.0
     if "matching regex" in expected:
         expected = (getattr(_type_at(where, raw, annotated=True), "extra_json_schema", None) or {}).get(
             "description", expected
@@ -460,7 +470,7 @@ def _missing(place: str, raw: Any) -> BadInput:
 
 
 def value_at(place: str, raw: Any) -> Any:
-    """Return the value at a place such as `learners[0].update.lr`; None if it has no value."""
+    """Return the value of a field such as `learners[0].update.lr`, or None if it has no value."""
     for step in _steps(place):
         raw = _item(raw, step)
     return raw
@@ -474,7 +484,7 @@ def _item(raw: Any, step: str | int) -> Any:
 
 
 def _choices(where: str, raw: Any) -> list[str]:
-    """Return the values allowed at a place: the kinds of a union, or the values of an enumeration."""
+    """Return the values allowed in a field: the kinds of a part, or the values of an enumeration."""
     parent, _, last = where.rpartition(".")
     if last == "kind":
         where = parent
@@ -490,7 +500,7 @@ def _choices(where: str, raw: Any) -> list[str]:
 
 
 def _word(word: Any) -> str:
-    """Return an allowed word, in quotes if it consists of signs only."""
+    """Return an allowed word as text, in quotes if it has no letters or digits."""
     return str(word) if re.search(r"\w", str(word)) else f'"{word}"'
 
 
@@ -500,7 +510,7 @@ def _members(kind: Any) -> list[inspect.StructType]:
 
 
 def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False) -> Any:
-    """Return the type of a place; the kind in `raw` selects the member of a union."""
+    """Return the type of the field at path `where`. In a union, the kind in `raw` selects the member."""
     kind: Any = _type_of_experiments()
     steps = _steps(where)
     for number, step in enumerate(steps):
@@ -518,7 +528,7 @@ def _type_at(where: str, raw: Any, resolve: bool = True, annotated: bool = False
 
 @cache
 def _type_of_experiments() -> inspect.Type:
-    """Return the type of an experiment, which takes long to build."""
+    """Return msgspec's description of the Experiment type, cached because it takes long to build."""
     return inspect.type_info(Experiment)
 
 

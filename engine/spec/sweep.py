@@ -1,6 +1,7 @@
-"""Points of the axes of an experiment, one run each, and marks of its pictures.
+"""Sweep points of an experiment, with one run each, and the marks of its pictures.
 
-A mark is one straight line. With expressions of axes, it is a line for every curve, or a line along axes.
+A mark is a straight reference line. If its expression uses sweep axes, every curve may have a separate mark,
+or the mark may vary along an axis.
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from engine.spec.experiment import Experiment
 
 @dataclass(frozen=True)
 class Point:
-    """One value of every axis, and the experiment with these values."""
+    """Sweep point: one value of every sweep axis, and the experiment with these values."""
 
     place: tuple[int, ...]
-    """Index of the value of each axis."""
+    """Index of the point's value on each axis."""
 
     names: Mapping[str, float]
-    """Names that expressions may use here: axes, and columns of table axes."""
+    """Numbers that expressions may use at this point, by name of the axis or of its table column."""
 
     label: str
     experiment: Experiment
 
     def is_in(self, picture: Picture) -> bool:
-        """Return whether the point has the values that `at` of a picture sets."""
+        """Return whether the point has the axis values that `at` of a picture requires."""
         wanted = (
             (self.names[axis_name], number)
             for axis_name, number in picture.at.items()
@@ -44,31 +45,31 @@ class Point:
         return all(abs(coordinate - number) <= NEAR * abs(number) for coordinate, number in wanted)
 
     def at_rate(self, number: int, rate: float) -> Point:
-        """Return the point with one of a learner's rates, as the value of a separate axis."""
+        """Return the point with a learning rate added, as if rates were one more sweep axis."""
         return replace(self, place=(*self.place, number), names={**self.names, RATE: rate})
 
     @property
     def numbers(self) -> dict[str, float]:
-        """Names that expressions of a picture may use here, besides clocks and indices."""
+        """Numbers that a picture's expressions may use at this point, by name, besides clocks and indices."""
         n, d = self.experiment.n, self.experiment.d
         return {**self.names, "n": float(n), "d": float(d)}
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """All points of an experiment; a preset without axes has one."""
+    """All sweep points of an experiment. An experiment without sweep axes has one."""
 
     axes: tuple[Axis, ...]
     points: tuple[Point, ...]
     order: tuple[str, ...] = ()
-    """Names of the learners in the order of the document, if there is a document."""
+    """Names of the learners in document order; empty if there is no document."""
 
     unjudged: Mapping[int, str] = field(default_factory=dict)
-    """Reasons why claims are not judged, by index."""
+    """Reasons why claims are not judged, by index of the claim."""
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first point, for everything in which all points agree."""
+        """Experiment at the first point, for settings that are the same at all points."""
         return self.points[0].experiment
 
     @property
@@ -77,15 +78,19 @@ class Sweep:
         return self.experiment.claims
 
     def claims_along(self, picture: Picture, apart: tuple[int, ...]) -> tuple[Claim, ...]:
-        """Return the claims with their numbers along the curve at these values of the splitting axes."""
+        """Return the claims with their numbers for one curve of a picture.
+
+        Args:
+            apart: indices of the curve's values on the axes that split curves.
+        """
         return next(point.experiment.claims for point in self.points if self.apart(picture, point) == apart)
 
     def apart(self, picture: Picture, point: Point) -> tuple[int, ...]:
-        """Return the indices of a point's values along the axes that split curves. Raises: BadInput."""
+        """Return the indices of a point's values on the axes that split curves. Raises: BadInput."""
         return tuple(point.place[self.number_of(axis_name)] for axis_name in picture.split_by)
 
     def number_of(self, axis_name: str) -> int:
-        """Return the index of the axis called `name`. Raises: BadInput."""
+        """Return the index of the axis called `axis_name`. Raises: BadInput."""
         for number, axis in enumerate(self.axes):
             if axis.name == axis_name:
                 return number
@@ -93,26 +98,26 @@ class Sweep:
         raise BadInput("pictures", f"there is no axis {axis_name!r}; there are {choices}")
 
     def name(self, name: str, picture: Picture, apart: tuple[int, ...]) -> str:
-        """Return a name with the values of the axes that split the curves of a picture."""
+        """Return `name` followed by a curve's values on the axes that split curves."""
         axes = [self.axes[self.number_of(axis)] for axis in picture.split_by]
         labels = (axis.label(axis.grid[place]) for axis, place in zip(axes, apart, strict=True))
         return ", ".join([name, *labels])
 
     @property
     def data_sentences(self) -> tuple[str, ...]:
-        """Sentences on the reading of the points' data, one for each pair of instances and labels."""
+        """Sentences that say how the data of all points were read, without repetitions."""
         sentences = (point.experiment.problem.data_sentence for point in self.points)
         return tuple(sentence for sentence in dict.fromkeys(sentences) if sentence)
 
     @property
     def data_reports(self) -> tuple[DataReport, ...]:
-        """Reports on the reading of the points' data, one for each file."""
+        """Reports on the data files that all points read, without repetitions."""
         reports = (point.experiment.problem.data_reports for point in self.points)
         return tuple(dict.fromkeys(report for of_point in reports for report in of_point))
 
     @cached_property
     def symbols(self) -> dict[str, str]:
-        """Symbols of axes in charts, if they have any."""
+        """Chart symbols of the axes that have a symbol, by axis name."""
         return {axis.name: axis.symbol for axis in self.axes if axis.symbol is not None}
 
     @cached_property
@@ -134,16 +139,15 @@ def only(experiment: Experiment) -> Sweep:
 
 
 def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
-    """Return the marks of a picture with their values at the points of its axes.
+    """Return the marks of a picture with their values at the sweep points that it shows.
 
-    Raises: BadInput for a mark with several values where one straight line, or one place of a curve, needs
-    one.
+    Raises: BadInput if a mark has several values for one straight line, or at one position along a curve.
     """
     pictures = sweep.experiment.pictures
     number = next((number for number, other in enumerate(pictures) if other == picture), None)
     marked: list[Marked] = []
     for place, mark in enumerate(picture.marks):
-        if number is None:  # not one of the experiment, so nothing of it depends on axes
+        if number is None:  # not a picture of the experiment, so its marks depend on no axis
             marked.append(_straight(mark.title, mark))
             continue
         points = [point for point in sweep.points if point.is_in(picture)]
@@ -153,7 +157,7 @@ def marks_of(sweep: Sweep, picture: Picture) -> list[Marked]:
 
 
 def _along(sweep: Sweep, picture: Picture, pairs: list[tuple[Point, Mark]], where: str) -> list[Marked]:
-    """Return the marks with their values at all points."""
+    """Return a mark with its values at all points: one mark for all curves, or one mark per curve."""
     if len({mark for _, mark in pairs}) <= 1:
         return [_straight(mark.title, mark) for _, mark in pairs[:1]]
     apart: dict[tuple[int, ...], list[tuple[Point, Mark]]] = defaultdict(list)
@@ -178,7 +182,7 @@ def _straight(title: str, mark: Mark) -> Marked:
 def _curve(
     sweep: Sweep, picture: Picture, mark_name: str, pairs: list[tuple[Point, Mark]], where: str
 ) -> Marked:
-    """Return a mark at y along the axes in x, or a mark at x along the axes in y. Raises: BadInput."""
+    """Return a mark whose y varies with the picture's x, or whose x varies with its y. Raises: BadInput."""
     at_y = pairs[0][1].x is None
     along = picture.x if at_y else picture.y
     height_by_place: dict[float, float] = {}
@@ -187,7 +191,7 @@ def _curve(
         assert height is not None, "a mark is at x or at y, the same at every point"
         try:
             at = None if along is None else evaluate(along, point.numbers)
-        except BadExpression:  # along goes a clock, or an index
+        except BadExpression:  # the expression uses a clock or an index
             at = None
         if at is None or height_by_place.setdefault(at, height) != height:
             raise BadInput(where, _several(sweep.axes, picture, mark_name, at_y))
@@ -201,7 +205,7 @@ def _curve(
 
 
 def _several(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: bool) -> str:
-    """Return the error for a mark with several values for one line, with the names that the mark may use."""
+    """Return the error text for a mark with several values on one line. It lists the names allowed."""
     named = names_in((picture.x if at_y else picture.y) or "")
     bound = {axis.name: axis.bound(axis.grid[0]) for axis in axes}
     along = [word for names in bound.values() for word in names if word in named]

@@ -1,4 +1,4 @@
-"""Sweeps: an experiment with an axis over one of its numbers, and pictures against that axis."""
+"""Sweeps over a number of an experiment: a sweep axis for the number, and pictures against this axis."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from engine.spec.experiment import Experiment
 from engine.spec.reading import Raw
 
 AXIS = "sweep"
-"""Name of the axis."""
+"""Name of the sweep axis."""
 
 THRESHOLD = 0.1
-"""Loss level of the picture against the axis."""
+"""Loss level in the picture against the sweep axis, which shows when the loss first falls below it."""
 
 
 def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
-    """Return a document with an axis called AXIS, and two pictures of it.
+    """Return a document with a sweep axis called AXIS, and with pictures of the sweep.
 
-    Claims are left out, because they are about one value.
+    Claims are left out, because they are about a single value of the swept number.
 
     Args:
         experiment: the experiment of the document, without the axis.
@@ -32,9 +32,10 @@ def with_axis(document: Raw, experiment: Experiment, axis: Raw) -> Raw:
 def _pictures(document: Raw, experiment: Experiment, symbol: str) -> list[Raw]:
     """Return a picture against the axis and, if runs have a clock, a picture of all curves along the clock.
 
-    The picture against the axis shows the first place where the loss is below THRESHOLD, or else the last
-    value. The place from which the loss stays below would hide the law: in hadamard-128, a single row of
-    equal entries lifts EGU above THRESHOLD, wherever the row comes.
+    The picture against the axis shows when the loss first falls below THRESHOLD. For other measures, or
+    without a clock, it shows the last value. The time after which the loss stays below THRESHOLD would hide
+    the law: in hadamard-128, a single row of equal entries raises the loss of EGU above THRESHOLD again, at
+    whatever time the row is seen.
     """
     has_clock = experiment.protocol.extent(experiment.n).last > 0
     measures = [picture["measure"] for picture in document["pictures"]] or [{"kind": "loss"}]

@@ -18,7 +18,7 @@ PAGES = (
     "conventions", "hadamard", "symmetry", "automatic-descent", "implicit-bias", "parities-and-noise",
     "wide-nets", "curvature", "noise-of-sgd", "kernels-and-entropy", "regions-and-random-matrices",
 )  # fmt: skip
-"""Names of the pages, in the order to teach them in."""
+"""Names of the pages, in teaching order."""
 
 FORMER = {
     "theory": {
@@ -78,7 +78,7 @@ FORMER = {
         "40": "regions-and-random-matrices#random-matrices",
     },
 }
-"""Addresses of the numbered sections of former pages."""
+"""Current addresses of the numbered sections of former pages."""
 
 _HEADING = re.compile(r"^## (?P<title>.+?) \{#(?P<slug>[\w-]+)\}$", re.MULTILINE)
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
@@ -123,7 +123,7 @@ class Page(NamedTuple):
 
 @cache
 def pages() -> tuple[Page, ...]:
-    """Return the pages that exist, in the order to teach them in."""
+    """Return the pages that exist, in teaching order."""
     files = ((name, folder() / f"{name}.md") for name in PAGES)
     return tuple(parse(name, file.read_text(encoding="utf-8")) for name, file in files if file.exists())
 
@@ -148,13 +148,16 @@ def sections() -> dict[str, Section]:
 
 
 def named(wanted: str) -> tuple[Section, ...]:
-    """Return the sections of a page, or the section of `find`. Raises: BadInput."""
+    """Return all sections of the page called `wanted`, or else the section that `find` returns.
+
+    Raises: BadInput.
+    """
     by_name = {page.name: page.sections for page in pages()}
     return by_name.get(wanted) or (find(wanted),)
 
 
 def find(wanted: str) -> Section:
-    """Return the section of an address such as `hadamard#bounds`, a slug or a citation. Raises: BadInput."""
+    """Return the section of an address such as `hadamard#bounds`, slug or citation. Raises: BadInput."""
     by_address = sections()
     address = next(cited(wanted), wanted.removeprefix("theory/"))
     if address in by_address:
@@ -169,19 +172,19 @@ def find(wanted: str) -> Section:
 
 
 def with_run(preset: str) -> tuple[Section, ...]:
-    """Return the section that shows a run of a preset; none of an unknown preset."""
+    """Return the sections that show a run of a preset; there may be none."""
     mark = f"<!-- run: {preset} -->"
     return tuple(section for section in sections().values() if mark in section.text)
 
 
 def cited(text: str) -> Iterator[str]:
-    """Yield the addresses that a text cites, each once, in the order of the text."""
+    """Yield the addresses that a text cites, without repetitions, in the order of the text."""
     addresses = [address for match in _ANY_CITATION.finditer(text) for address in _addresses(match)]
     yield from dict.fromkeys(addresses)
 
 
 def renewed(text: str) -> str:
-    """Return a text with former citations replaced by present ones, if their sections are known."""
+    """Return a text with former citations replaced by current ones, if their sections are known."""
 
     def present(match: re.Match[str]) -> str:
         return ", ".join(f"theory/{address}" for address in _addresses(match)) or match[0]
@@ -190,7 +193,7 @@ def renewed(text: str) -> str:
 
 
 def _addresses(match: re.Match[str]) -> list[str]:
-    """Return the addresses of one citation; none if a former one has an unknown number."""
+    """Return the addresses in one citation. Unknown section numbers of former pages are skipped."""
     groups = match.groupdict()
     if groups.get("address"):
         return [groups["address"]]

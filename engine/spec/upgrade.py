@@ -1,4 +1,4 @@
-"""Upgrade of documents with former words: those of the first edition, and names changed later."""
+"""Upgrade of documents that use former words: words of the first edition, and names that changed later."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ KINDS = {
     "same_as": "same-as",
     "diverges": "diverges",
 }
-"""Kind of a claim, by a key that only this kind had."""
+"""Current kind of a first-edition claim, by a key that only claims of this kind had."""
 
 NAMES = {
     "learner": "curve", "k": "at", "loss": "equals", "error": "equals", "rank": "equals", "of": "measure",
     "same_as": "other",
 }  # fmt: skip
-"""New names of keys of claims."""
+"""Current names of the keys of claims, by former name."""
 
 ROWS = {"train": {"kind": "loss", "rows": "train"}, "unseen": {"kind": "loss", "rows": "test"}}
 LENGTHS = {
@@ -41,34 +41,34 @@ LENGTHS = {
     for length in ("1", "2", "max")
 }
 MEASURES = ROWS | LENGTHS
-"""Former measures that are now choices of another one."""
+"""Current measures with their options, by the name of the former measure that they replace."""
 
 SWITCHES = {
     "train_loss": tuple(ROWS.values()),
     "spectrum": ({"kind": "spectrum"}, {"kind": "rank"}),
 }
-"""Measures that former keys of a run switched on or off, by key."""
+"""Measures that a former key of `run` switched on or off, by this key."""
 
 Struct = type[msgspec.Struct]
 
 RENAMED: dict[str, dict[str, str]] = {"Run.path": {"by-blocks": "dense"}}
-"""New words by the former ones, below the place where they stand:
+"""New words by former word, for each family, table or field that uses them:
 
     "updates"                              a family, for the kinds of its members
     "updates.egu", "Picture"               a part, or the class of another table, for its keys
-    "updates.egu.start", "Picture.summary" a key of one of these, for the words that may stand there
+    "updates.egu.start", "Picture.summary" a field of such a table, for the words that it allows
 """
 
 NAMES_OF_LINES = ("Picture.lines", "Picture.relative", "Contour.line")
-"""Keys whose words are kinds of theory lines, besides the keys of claims."""
+"""Fields that name kinds of theory lines, besides the fields of claims."""
 
 _words: ContextVar[dict[str, str] | None] = ContextVar("_words", default=None)
 
 
 def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a document with claims, pictures and run in their present form, and with new words.
+    """Return a document with claims, pictures and run in their current form, and with new words.
 
-    Former words are noted. Malformed parts are not changed, and are refused later.
+    Former words are recorded by `note`. Malformed parts stay unchanged, and later checks refuse them.
     """
     claims, run, pictures = raw.get("claims"), raw.get("run"), raw.get("pictures")
     if isinstance(pictures, list | tuple):
@@ -82,7 +82,7 @@ def upgraded(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def renamed(key: str, keys: list[str]) -> str | None:
-    """Return the present name of a key of the first edition, if it is in `keys`; None for other keys."""
+    """Return the current name of a key of first-edition claims, or None if it is not in `keys`."""
     new = NAMES.get(key)
     return new if new in keys else None
 
@@ -98,7 +98,7 @@ def _names_of_learners(raw: Mapping[str, Any]) -> set[str]:
 
 
 def _picture(picture: Any) -> Any:
-    """Return a picture with a present measure, and with its former mark lines as marks."""
+    """Return a picture in its current form: with a current measure, and with lines of kind mark as marks."""
     if isinstance(picture, Mapping):
         picture = _of_gap(picture)
     lines = picture.get("lines") if isinstance(picture, Mapping) else None
@@ -115,7 +115,7 @@ def _picture(picture: Any) -> Any:
 
 
 def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a picture of the gap after one singular value as a picture of all gaps, at this value."""
+    """Convert a picture of the gap after one singular value to a picture of all gaps, with `at` set."""
     measure = picture.get("measure")
     after = measure.get("after") if isinstance(measure, Mapping) else None
     if not isinstance(after, int) or measure != {"kind": "jacobian-gap", "after": after}:
@@ -126,7 +126,7 @@ def _of_gap(picture: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _run(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run with measures in place of its switches."""
+    """Return run settings in which former on-off switches are replaced by measures."""
     switches = {key: setting for key, setting in run.items() if key in SWITCHES and isinstance(setting, bool)}
     converted = {key: setting for key, setting in run.items() if key not in switches}
     measures = converted.get("measures", ())
@@ -197,12 +197,12 @@ def with_new_words(kind: Any, raw: Any, learners: Collection[str]) -> Any:
 
 
 def new_key(struct: Struct, key: str) -> str:
-    """Return the present name of a key of a table."""
+    """Return the current name of a table's key, if the key was renamed."""
     return _new(_name_of(struct), key)
 
 
 def new_kind(structs: Collection[Struct], kind: str) -> str:
-    """Return the present name of a kind among parts."""
+    """Return the current name of a part's kind, if the kind was renamed."""
     return next((_new(family, kind) for family in map(_family_of, structs) if family), kind)
 
 
@@ -241,7 +241,7 @@ def _new(place: str, word: str) -> str:
 
 
 def _names_line(place: str) -> bool:
-    """Return whether words at a place are kinds of theory lines."""
+    """Return whether the words in a field are kinds of theory lines."""
     table, _, key = place.rpartition(".")
     family, _, kind = table.partition(".")
     of_claim = family == "claims" and key in getattr(catalogue.members("claims")[kind], "line_fields", ())
@@ -249,13 +249,13 @@ def _names_line(place: str) -> bool:
 
 
 def _name_of(struct: Struct) -> str:
-    """Return the name of a table in RENAMED: family and kind of a part, class of another table."""
+    """Return the name of a table in RENAMED: family and kind of a part, or class name of another table."""
     family = _family_of(struct)
     return f"{family}.{struct.__struct_config__.tag}" if family else struct.__name__
 
 
 def _family_of(struct: Struct) -> str:
-    """Return the family of a part, or the class from which it is derived; empty for tables without a kind."""
+    """Return the family of a part, or the name of its base class; empty for tables without a kind."""
     if struct.__struct_config__.tag_field != "kind":
         return ""
     folders = catalogue.FOLDERS.items()

@@ -1,4 +1,4 @@
-"""Pages for choosing a preset by subject and words, or a new experiment."""
+"""Page that lists the presets by subject and filters them by words; page that starts a new experiment."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 PREVIEW_FROM, TITLES_FROM = 72, 104
-"""Least number of columns for a preview beside the list, and for titles in a list beside a preview."""
+"""Minimum screen width in columns for a preview beside the list, and for titles in that list."""
 
 FEW_COLOURS = ("standard", "windows")
 
@@ -37,7 +37,7 @@ FEW_COLOURS = ("standard", "windows")
 class Browser(Framed[str | None]):
     """Page that returns the name or file of the chosen preset, or None."""
 
-    # Keys while the filter has the focus; the list has its own.
+    # These keys apply while the filter has the focus. The list has its own keys.
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(
             move_down="move('cursor_down')",
@@ -87,7 +87,7 @@ class Browser(Framed[str | None]):
         self._read()
 
     def _say_keys(self) -> None:
-        """Show the keys of the page, and the key that scrolls the preview if it is cut."""
+        """Show the keys of the page. If the preview does not fit, also show the key that scrolls it."""
         pane = self.query_one("#preview", VerticalScroll)
         is_cut = pane.display and pane.virtual_size.height > pane.size.height
         read_on = [f"{key('move-page-down')} reads on"] if is_cut else []
@@ -95,7 +95,7 @@ class Browser(Framed[str | None]):
         self.query_one(Vertical).border_subtitle = " · ".join(keys)
 
     def type(self, letters: str) -> None:
-        """Append letters to the typed words; the page need not be mounted."""
+        """Append letters to the filter, even before the page is mounted."""
         self._typed += letters
         for line in self.query(Line):
             line.insert_text_at_cursor(letters)
@@ -159,7 +159,7 @@ class Browser(Framed[str | None]):
         self.query_one(Line).focus()
 
     def action_move(self, motion: str) -> None:
-        """Move in the list while the filter has the focus."""
+        """Move the highlight in the list while the filter keeps the focus."""
         getattr(self.query_one(OptionList), f"action_{motion}")()
 
     def action_scroll_preview(self, pages: int) -> None:
@@ -169,7 +169,7 @@ class Browser(Framed[str | None]):
 
 
 def _lines(group: Group, titled: bool) -> Iterator[Option]:
-    """Yield each group's heading and a line for each of its presets, with titles if `titled`."""
+    """Yield list options for the heading of a group and for its presets, with their titles if `titled`."""
     heading, entries = group
     yield Option(heading, disabled=True)
     for entry in entries:

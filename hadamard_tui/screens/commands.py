@@ -26,14 +26,14 @@ from hadamard_tui.screens.modal import Modal
 from hadamard_tui.widgets.controls import Lines
 
 BY_NAME, BY_SOURCE, BY_SUMMARY, BY_WORDS = 1.0, 0.8, 0.7, 0.5
-"""Scores of matches in the name, of a phrase in the source, in the summary, and elsewhere."""
+"""Scores of a match: in the name, as a phrase in the source, in the summary, and in any other text."""
 
 OF_THEORY = 0.1
 """Bonus that ranks theory lines before other parts with the same source."""
 
 
 class Finder(Protocol):
-    """App that opens the chosen preset or part."""
+    """Methods of the app that open a chosen preset, part or section of the theory pages."""
 
     async def choose_preset(self, preset: str | None) -> None: ...
 
@@ -43,7 +43,7 @@ class Finder(Protocol):
 
 
 class ActionProvider(SystemCommandsProvider):
-    """Provider of actions, matched by letters of their names and words of their help."""
+    """Provider of actions, matched by letters of their names or words of their help texts."""
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -94,7 +94,7 @@ class TheoryProvider(Provider):
 
 
 def _source(member: type[Part]) -> str:
-    """Return the source of a part, from its class and its documentation."""
+    """Return the sources of a part: its `source` attribute, and the source in its docstring."""
     written = docstring(member).partition("Source:")[2]
     return f"{getattr(member, 'source', '')} {written}"
 
@@ -122,7 +122,7 @@ class Query(CommandInput):
 
 
 class MatchingCommands(CommandList, Lines, can_focus=False):
-    """List of matching commands that tolerates a new search during a click."""
+    """List of matching commands. A click does nothing if a new search has removed the clicked command."""
 
 
 class Searching(LoadingIndicator):
@@ -133,7 +133,7 @@ class Searching(LoadingIndicator):
 
 
 class Commands(CommandPalette, Modal[None]):
-    """Textual's command palette as a page that closes once, so that a command runs once."""
+    """Textual's command palette as a page that closes at most once, so that a command runs at most once."""
 
     def __init__(self) -> None:
         super().__init__([ActionProvider, PresetProvider, PartProvider, TheoryProvider])
@@ -145,7 +145,7 @@ class Commands(CommandPalette, Modal[None]):
             yield widget if stand_in is None else stand_in()
 
     def run_worker(self, work: Any, *arguments: Any, **options: Any) -> Worker[Any]:
-        """Start the search unless the list is missing: the page may be closed before it is composed."""
+        """Start the search. Ignore a missing list, because the page may be closed before it is composed."""
 
         async def search() -> None:
             with suppress(NoMatches):

@@ -1,4 +1,4 @@
-"""Page that diagnoses which inductive bias a table rewards: its set-up, its progress, and its answer."""
+"""Page that diagnoses which inductive bias a table rewards. It shows the set-up, progress and answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ BAR = 30
 
 
 class DiagnosisPage(Framed[None]):
-    """Page that announces, runs and answers a diagnosis. Closing it stops the diagnosis."""
+    """Page that shows the plan, the progress and the answer of a diagnosis.
+
+    Closing the page stops the diagnosis.
+    """
 
     AUTO_FOCUS = "#start"
     DEFAULT_CSS = """
@@ -62,7 +65,10 @@ class DiagnosisPage(Framed[None]):
     def __init__(
         self, path: str, label: str | None, kind: Kind | None = None, settings: TableSettings | None = None
     ) -> None:
-        """Set up the diagnosis of a file with its column of labels; None for formats with labels."""
+        """Set up the diagnosis of the file at `path`.
+
+        `label` names the column of labels. It is None for file formats that mark the labels themselves.
+        """
         super().__init__()
         self._settings = settings
         self._path, self._label, self._kind = path, label, kind
@@ -106,12 +112,15 @@ class DiagnosisPage(Framed[None]):
 
     @work(exclusive=True)
     async def _announce(self) -> None:
-        """Read the table, and say what the diagnosis will fit and hold in memory."""
+        """Read the table, and show the number of fits and the memory that the diagnosis needs."""
         with suppress(NoMatches):  # the page may be closed by now
             await self._plan()
 
     async def _plan(self) -> Plan | None:
-        """Return the plan of the present set-up, after saying it; None if the table or a number is wrong."""
+        """Show the plan of the present set-up, and return it.
+
+        If the table cannot be read or a number is invalid, show the error and return None.
+        """
         from engine.diagnosis.plan import plan_of
         from engine.diagnosis.reading import read_table
 
@@ -166,7 +175,7 @@ class DiagnosisPage(Framed[None]):
             self._say("stopping …")
 
     def _look(self) -> None:
-        """Show the progress of the diagnosis, or its end."""
+        """Show the progress of the diagnosis. Once it has ended, show its answer or its error."""
         if self._job is None or not self.is_attached:
             return
         if self._job.wait(0.0):
@@ -200,7 +209,7 @@ class DiagnosisPage(Framed[None]):
 
     @work(exclusive=True)
     async def _answer(self, diagnosis: Diagnosis) -> None:
-        """Show the answer in words, the losses, and a chart of every pair."""
+        """Show the answer in words, the losses, and a chart of every pair of learners."""
         from engine.diagnosis.answer import answers
         from hadamard_tui.charts.plots.diagnosis_plot import chart_of, pairs_of
         from hadamard_tui.headless.diagnosis_page import losses
@@ -223,7 +232,7 @@ class DiagnosisPage(Framed[None]):
             self.query_one("#answer").focus()
 
     async def _write(self, *parts: Widget) -> None:
-        """Replace the text below the set-up."""
+        """Replace the content below the set-up."""
         answer = self.query_one("#answer", Words)
         await answer.remove_children()
         await answer.mount(*parts)

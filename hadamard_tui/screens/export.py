@@ -52,11 +52,13 @@ class Export(Framed[None]):
         files: FileWriter,
         saved: Callable[[Path, Experiment | Raw], None] | None = None,
     ) -> None:
-        """Propose `name`, or its preset file if it is the name of a preset.
+        """Propose the file name `name`.
+
+        If `name` ends in .toml, the page appends this suffix to typed names without a known suffix.
 
         Args:
-            shown: called once a name is entered, because the run on the screen may have grown.
-            name: the proposed file name.
+            shown: returns the content to write. It is called once a name is entered, because the run
+                on the screen may have advanced by then.
             saved: called with the path and the document of a written preset file.
         """
         super().__init__()
@@ -111,7 +113,7 @@ class Export(Framed[None]):
         self._await(file_name, self._files.write(file_name, make, place), saved)
 
     def _download(self, file_name: str) -> None:
-        """Start making a file for download, because viewers in a browser write nothing on this machine.
+        """Start making a file for download. Viewers in a browser do not write files on this machine.
 
         Raises: BadInput if the name is invalid.
         """
@@ -143,7 +145,10 @@ class Export(Framed[None]):
             )
 
     def _written(self, then: Callable[[], None] | None, result: Future[str]) -> None:
-        """Close the page and notify of the result, or show the error if the page is still open."""
+        """Close the page and notify of the written file.
+
+        An error is shown on the page, or as a notification if the page is closed.
+        """
         self._writing = False
         opened = self in self.app.screen_stack
         if opened:
@@ -176,12 +181,12 @@ class Export(Framed[None]):
 
 
 def _with_note(sentence: str, path: Path, shown: Shown) -> str:
-    """Return `sentence`, followed by a note on characters of the picture that no font has."""
+    """Return `sentence`, followed by a note on characters of the picture that no font can draw."""
     return "\n".join(filter(None, (sentence, exporting.missing_letters(path, shown))))
 
 
 def _kinds() -> Iterator[Static]:
-    """Yield a line for each kind of file by suffix; unavailable kinds are dimmed and name the remedy."""
+    """Yield a table of the kinds of files by suffix, and what to install for unavailable kinds."""
     table, missing = Table.grid(padding=(0, 2)), {}
     for suffix, kind in KINDS.items():
         style = "dim" if (remedy := kind.remedy) else ""
@@ -194,7 +199,7 @@ def _kinds() -> Iterator[Static]:
 
 
 def here() -> str:
-    """Return the working folder, or a phrase that it no longer exists."""
+    """Return the working folder, or a phrase saying that it no longer exists."""
     try:
         return escaped(str(Path.cwd()))
     except OSError:

@@ -1,4 +1,4 @@
-"""Tour guide, which shows each stop with its text, and keeps the score."""
+"""Tour guide, which shows the text of each stop and keeps the score of the guesses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Guide:
         self._begun = 0.0
         self._next_look: asyncio.TimerHandle | None = None
         self._shown: Raw | None = None
-        """Set-up that was last shown for the stop, with or without its break."""
+        """Set-up last shown for the stop, with or without the change that breaks its theorem."""
         self._is_broken = False
 
     async def start(self) -> None:
@@ -57,7 +57,7 @@ class Guide:
         await self._banner.remove()
 
     async def move(self, by: int) -> bool:
-        """Move by `by` stops. Return False, and notify, at either end."""
+        """Move by `by` stops. Beyond either end of the tour, notify and return False."""
         if self.tour.move(by):
             await self.present()
             return True
@@ -116,7 +116,7 @@ class Guide:
         return "why" if stop.predict else "", words
 
     def _keep_score(self, session: Session) -> None:
-        """Record the score of the first guesses about the stop, if its set-up is unchanged."""
+        """Record which of the first guesses at the stop were right, if its set-up is unchanged."""
         look = session.look()
         if session.over and session.guesses and not (self.changed or self._is_broken):
             points = scores(session.guesses, look.view)

@@ -197,13 +197,13 @@ def _in_a_sentence(title: str) -> str:
 
 
 def _paths() -> Iterator[Option]:
-    """Yield a line for each guided path."""
+    """Yield a list option for each guided path."""
     for path_name, path in paths().items():
         yield Option(f"  {path.title}", id=path_name)
 
 
 def preset_option(name: str, title: str) -> Option:
-    """Return an option for a preset: its name above its title."""
+    """Return a list option for a preset: its name above its title."""
     return Option(Text.assemble((name, "bold"), f"\n  {title}"), id=name)
 
 
@@ -251,7 +251,10 @@ class PartPage(Framed[str | None]):
 
 
 def about(family: str, kind: str) -> Text:
-    """Return the documentation of a part; a theory line starts with direction, formula and source."""
+    """Return the documentation of a part.
+
+    For a theory line, it starts with the line's direction (such as lower bound), formula and source.
+    """
     from engine.theory import statement
 
     member: Any = catalogue.members(family)[kind]

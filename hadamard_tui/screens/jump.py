@@ -28,7 +28,7 @@ OWN = dict(
         strict=False,
     )
 )
-"""Fixed keys of jump targets, by the names of their widgets."""
+"""Fixed keys of jump targets, by the ids of their widgets."""
 OTHERS = LETTERS[len(OWN) :] + LETTERS.upper()
 
 WIDTH = len("[a]")
@@ -38,7 +38,7 @@ Place = Widget | int
 
 
 class Spot(NamedTuple):
-    """Target of a jump, and the cells of its label."""
+    """Target of a jump, and the screen cells that its label covers."""
 
     place: Place
     label: Region
@@ -61,7 +61,7 @@ def spots(laboratory: Screen[None]) -> dict[str, Spot]:
 
 
 def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
-    """Yield candidate cells for a widget's label: the end of its first line, then the start."""
+    """Yield candidate cells for a widget's label: the end of its first row, then the start of that row."""
     try:
         x, y, width, height = laboratory.find_widget(widget).visible_region
     except NoWidget:
@@ -72,7 +72,7 @@ def _ends(laboratory: Screen[None], widget: Widget) -> Iterator[Region]:
 
 
 def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
-    """Return whether no other widget covers these cells of a widget."""
+    """Return whether the `cells` of `widget` are visible, so that no other widget covers them."""
     try:
         tops = [laboratory.get_widget_at(x, cells.y)[0] for x in range(*cells.column_span)]
     except NoWidget:
@@ -81,7 +81,7 @@ def _seen(laboratory: Screen[None], widget: Widget, cells: Region) -> bool:
 
 
 class Jump(Modal[Place | None]):
-    """Screen that returns the target of the pressed key or clicked label; None for any other key."""
+    """Screen that returns the target of the pressed key or clicked label. Other keys return None."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"jump--label"}
     DEFAULT_CSS = """
@@ -107,7 +107,7 @@ class Jump(Modal[Place | None]):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Return a line of the laboratory with the labels on it."""
+        """Return row `y` of the screen with the jump labels drawn over it."""
         strip, style = super().render_line(y), self.get_component_rich_style("jump--label")
         for key, (_, cells) in self.spots.items():
             if cells.y == y:

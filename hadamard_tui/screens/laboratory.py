@@ -62,7 +62,7 @@ WORDS = {
 
 
 def waiting_words(session: Session) -> str:
-    """Return the words that replace the chart until the run has something to show."""
+    """Return the text that replaces the chart until the run has a first evaluation point."""
     words = WORDS.get(session.state, "")
     return words.format(run=key("run"), pause=key("pause"), step=key("step"))
 
@@ -82,7 +82,7 @@ DRAWING = (
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 PATIENCE = 0.2
-"""Longest time in seconds without a frame, during a run that follows a stepped number."""
+"""Maximum time in seconds without a frame, while a run starts because a key changed a number."""
 
 DOCKED, HUGE = 140, 180
 """Least number of columns to dock the set-up, and to show story and runs beside the stage."""
@@ -99,7 +99,7 @@ FULL = "-full"
 
 
 class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
-    """Main screen, which shows the trace of the engine, the set-up and the kept runs."""
+    """Main screen, which shows the present run, the set-up and the list of runs."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS]
@@ -130,7 +130,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self._is_at_rest = False
         """Whether frames are suspended until the next message."""
         self._has_painted = False
-        """Whether stored pictures may be read, which would delay the first paint."""
+        """Whether the first paint is done. Stored pictures are read afterwards, so as not to delay it."""
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
@@ -151,7 +151,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         yield Keys(id="keys")
 
     def _fit(self, size: Size) -> None:
-        """Set the size classes before widgets exist; later classes would style every widget again."""
+        """Set the size classes before widgets exist. Setting them later would restyle every widget."""
         breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
         for cells, classes in breakpoints:
             self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
@@ -185,7 +185,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             f"{width}×{height} is too small: {LEAST_WIDTH}×{LEAST_HEIGHT} needed. A run goes on."
         )
 
-    # The program
+    # Actions
 
     def action_setup(self) -> None:
         self.toggle_class("-setup-toggled" if self.has_class("-narrow") else "-setup-hidden")
@@ -197,7 +197,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.refresh_bindings()
 
     def run_changed(self, session: Session) -> None:
-        """Draw the end of a run after a stepped number without delay, because a person waits for it."""
+        """Draw the end of a run at once if a key changed a number, because a person waits for the result."""
         super().run_changed(session)
         if session.at_once and session.ended:
             self.draw_at_once()
@@ -205,11 +205,12 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def run_begun(self, at_once: bool) -> None:
         """Hide the set-up if it covers the chart.
 
-        A short run that follows a stepped number gets the processor to itself until it ends.
+        If the run starts `at_once` because a key changed a number, delay the next frame by up to `PATIENCE`
+        seconds, so that drawing does not slow down a short run.
         """
         self.wake()
         stage = self.query_one(Stage)
-        stage.choose_picture(stage.picture)  # a stored law would hide the run
+        stage.choose_picture(stage.picture)  # a stored scaling law would hide the run
         if at_once:
             self._draw_in(max(0.0, PATIENCE - (time.monotonic() - self._ticked)))
         elif self._drawer_open:
@@ -227,7 +228,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(SelectionBar).enter()
 
     def action_full(self) -> None:
-        """Show only the open panel, or only the chart if the table is open. A second call undoes this."""
+        """Show the open panel alone, or the chart alone if the table is open. A second call undoes this."""
         self.toggle_class(FULL)
         self.refresh_bindings()
 
@@ -255,7 +256,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await self._vary(event.row.place, event.row.is_whole, event.row.symbol)
 
     async def _vary(self, place: str, is_whole: bool, symbol: str) -> None:
-        """Sweep a number of the set-up and run it, or notify of the reason why that is impossible."""
+        """Sweep a number of the set-up and run the sweep. If that is impossible, notify of the reason."""
         from hadamard_tui.editing.editable_experiment import swept
 
         try:
@@ -310,7 +311,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         await self.app.action_quit()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action is available: leaving needs a focus, a drawer, a guess or a full view."""
+        """Return whether an action is available.
+
+        Leaving requires a focused widget, an open drawer, a guess in progress or a full view.
+        """
         if action == "leave":
             guessing = self.guesses is not None
             opened = self._drawer_open or self._runs_drawer_open or self.has_class(FULL)
@@ -341,14 +345,14 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         else:
             self.query_one(Stage).redraw()
 
-    # What is shown
+    # Drawing
 
     def _wake_by(self, message: Message) -> None:
         if not isinstance(message, DRAWING):
             self.wake()
 
     def wake(self) -> None:
-        """Draw for `STILL` frames, because the content may have changed."""
+        """Draw the next `STILL` frames, because the content may have changed."""
         self._frames_due = STILL
         if self._is_at_rest:
             self._draw_in(1 / self._rate.now)
@@ -382,7 +386,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self._draw_in(0.0)
 
     def _draw_in(self, seconds: float) -> None:
-        """Schedule the next frame `seconds` from now, instead of its former time."""
+        """Schedule the next frame `seconds` from now. This replaces a frame that is already scheduled."""
         self._end_rest()
         if self._next_frame is not None:
             self._next_frame.cancel()
@@ -421,7 +425,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def _shown_machine(self) -> MachineSample | None:
-        """Last sample of the machine while a run goes on; on a short screen of a followed run only."""
+        """Last sample of the machine's load while a run goes on, otherwise None.
+
+        A short screen shows it only for a run of another process.
+        """
         session = self.session
         if session is None or session.ended:
             return None
@@ -441,7 +448,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
             self.query_one(Story).show(context, session.experiment)
 
     def _opened(self, session: Session) -> str:
-        """Return a sentence if another preset was opened during the run, otherwise an empty text."""
+        """Return a note if the set-up shows another preset than the run, otherwise an empty text."""
         editable = self._editable
         if editable.preset is None or editable.preset == session.preset:
             return ""
@@ -479,7 +486,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         )
 
     def show_set_up(self) -> None:
-        """Preview the set-up in the empty laboratory."""
+        """Preview the set-up while no run is on the screen."""
         from engine.spec.experiment import drawn
 
         experiment, error = self._editable.experiment, self._editable.error
@@ -502,7 +509,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         if self._trace is None:
             stage.announce()
 
-    # The learner selected
+    # The selected learner
 
     @on(DataTable.RowHighlighted)
     def _row_highlighted(self, event: DataTable.RowHighlighted) -> None:
@@ -528,7 +535,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
     def _is_replaced_by_stored(self) -> bool:
         """Whether the stored curves of an opened preset replace the run on the screen.
 
-        This requires that the run has ended, so that the list of runs has it, and that no run is pinned.
+        The run must have ended, so that the list of runs contains it. No run may be pinned.
         """
         has_ended = self.session is not None and self.session.state in ENDED
         return has_ended and not self.runs.pinned and self.stored_beside(None) is not None
@@ -553,6 +560,6 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
 
 def _sweep_words(experiment: Experiment) -> Iterator[str]:
-    """Yield a hint on sweeping the size of the matrix, unless the experiment has an axis."""
+    """Yield a hint on sweeping the size of the matrix, unless the experiment has pictures."""
     if not experiment.pictures and hasattr(experiment.problem.matrix, "d"):
         yield f"Next: {key('vary')} sweeps d over five values, and shows the law in d."

@@ -1,4 +1,4 @@
-"""Base classes of pages over the laboratory, the blank page and the page of a failure."""
+"""Base classes of the pages that cover the laboratory; the blank page; the page of an engine failure."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ class Modal(StyledOnce, SelectiveScreen, ModalScreen[ScreenResultType]):
         return super().dismiss(result)
 
     def accepts(self, message: Message) -> bool:
-        """Return whether the page handles a message; a closed page ignores input and its consequences.
+        """Return whether the page handles a message.
 
-        A page that is closed before it is mounted also ignores its mount events.
+        A closed page ignores input and messages of its widgets. If it is closed before it is mounted, it
+        also ignores its mount event.
         """
         late = isinstance(message, events.InputEvent | events.Mount) or message.control is not None
         return not (self._dismissed and late)
@@ -70,7 +71,7 @@ class Framed(Modal[ScreenResultType]):
 
 
 class Blank(Modal[None]):
-    """Empty screen until any key or click."""
+    """Empty page that any key or click closes."""
 
     DEFAULT_CSS = "Blank { background: $background; }"
 

@@ -1,4 +1,4 @@
-"""Page that makes an experiment from a table of the user: a file, its first rows, its label, then a run."""
+"""Page that turns the user's table into an experiment: choose a file, check its rows, choose the label."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from engine.problems.table import Table
 
 AUTO = "auto"
-"""Value of a choice that the content of the file decides."""
+"""Choice by which the reader detects the setting from the content of the file."""
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "header": {AUTO: None, "yes": True, "no": False},
@@ -44,10 +44,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "separator": {AUTO: None, ",": ",", ";": ";", "|": "|", "tab": "tab", "space": "space"},
     "decimal": {AUTO: None, ".": ".", ",": ","},
 }
-"""Settings that a file may leave open, with the values that the page offers."""
+"""Values that the page offers for each setting of the reader, by the text of the choice.
+
+A value of None lets the reader detect the setting.
+"""
 
 KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers": "numbers"}
-"""What labels can be, by the words of the choice."""
+"""Kinds of labels, by the text of the choice. None detects the kind."""
 
 NO_FILE = "Choose a file first, and the setting that it leaves open."
 
@@ -56,7 +59,7 @@ MOST_SHOWN = 60
 
 
 class FirstRowsTable(DataTable[Text], inherit_bindings=False):
-    """First rows of a file, in which enter chooses the column of labels."""
+    """Table of the first rows of a file. Enter chooses the column at the cursor as the label."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(
@@ -72,7 +75,7 @@ class FirstRowsTable(DataTable[Text], inherit_bindings=False):
         super().__init__(id=id, cursor_type="column", zebra_stripes=True)
 
     def show(self, first: FirstRows, label: int | None) -> None:
-        """Show the rows, with the column of labels in bold."""
+        """Show the rows, with the label column in bold."""
         shown = range(min(len(first.names), MOST_SHOWN))
         with self.prevent(DataTable.ColumnHighlighted):
             self.clear(columns=True)
@@ -87,9 +90,9 @@ class FirstRowsTable(DataTable[Text], inherit_bindings=False):
 
 
 class OwnTable(Framed[dict[str, Any] | None]):
-    """Page that returns the document of an experiment on a table, or None."""
+    """Page that returns the document of an experiment on the user's table, or None if the user cancels."""
 
-    # Keys while the path has the focus; the list of completions has its own.
+    # These keys apply while the path field has the focus. The list of completions has its own keys.
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(move_down="move('cursor_down')", move_up="move('cursor_up')")
     ]
@@ -119,11 +122,11 @@ class OwnTable(Framed[dict[str, Any] | None]):
     """
 
     def __init__(self, path: str = "") -> None:
-        """Show the file at `path`, or let a person look for one."""
+        """Show the file at `path`. If `path` is empty, list files to choose from."""
         super().__init__()
         self._path = path
         self._listed_path: str | None = None
-        """Typed path whose continuations are listed."""
+        """Typed path whose completions are listed."""
         self._first: FirstRows | None = None
         self._table: Table | None = None
         self._settings: dict[str, Any] = {}
@@ -165,10 +168,13 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     @work(exclusive=True, group="paths")
     async def _list(self, opens_first: bool = False) -> None:
-        """List the tables and folders that continue the typed path; folders may be slow to read.
+        """List the tables and folders that complete the typed path.
+
+        They are read in a thread, because a folder may be slow to read.
 
         Args:
-            opens_first: whether to open the first of them, because enter came before the list.
+            opens_first: whether to open the first listed path, because enter was pressed before the list
+                was ready.
         """
         typed = self._typed_path
         paths = await asyncio.to_thread(completions, typed)
@@ -181,7 +187,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
                 self._open_highlighted()
 
     def _open_highlighted(self) -> None:
-        """Open the highlighted path, or the typed one if no path continues it."""
+        """Open the highlighted completion. If the typed path has no completion, open the typed path."""
         listed = self.query_one("#files", Lines)
         if listed.highlighted is None:
             self._open(self._typed_path)
@@ -193,13 +199,16 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return self.query_one("#path", Entry).value
 
     def action_move(self, motion: str) -> None:
-        """Move in the list of paths while the path is typed."""
+        """Move the highlight in the list of completions while the path field keeps the focus."""
         if not self.has_class("-read"):
             getattr(self.query_one("#files", Lines), f"action_{motion}")()
 
     @on(Input.Submitted, "#path")
     def _submitted(self, event: Input.Submitted) -> None:
-        """Open the typed file, or the path that is highlighted for the present text."""
+        """Open the typed file, or the highlighted completion of the typed path.
+
+        If the file has been read already, focus the run button instead.
+        """
         event.stop()
         if self.has_class("-read"):
             self.query_one("#run").focus()
@@ -225,7 +234,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
             self._open(path)
 
     def _open(self, path: str) -> None:
-        """Read the first rows of another file, with no setting and its probable label."""
+        """Reset all settings, and read the first rows of another file."""
         self._path, self._settings = path, {}
         for choice in self.query(".setting Choice").results(Choice):
             choice.value = AUTO
@@ -238,7 +247,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     @work(exclusive=True, group="table")
     async def _read_first(self, name: str) -> None:
-        """Read the first rows, then the table."""
+        """Read the first rows of the file. If they leave no setting open, read the full table."""
         from engine.problems.data_files import TableSettings
         from engine.problems.first_rows import first_rows
 
@@ -248,7 +257,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         try:
             path = str(Path(self._path).expanduser().absolute())
             self._first = await asyncio.to_thread(first_rows, path, settings, "file")
-        except (BadInput, OSError, RuntimeError) as error:  # the working folder is gone, or no such user
+        except (BadInput, OSError, RuntimeError) as error:  # no working folder, or an unknown ~user
             self._refuse(str(error).removeprefix("file: "))
             return
         with suppress(NoMatches):  # the page may be closed by now
@@ -261,7 +270,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
                 self._ask(self._first.question.field, self._first.question.fault)
 
     def _offer_labels(self, first: FirstRows) -> None:
-        """Offer the columns as labels, with the probable one chosen."""
+        """Offer the columns as labels, and preselect the column that is probably the label."""
         label = probable_label(first)
         names = [(first.names[column], str(column)) for column in first.columns if column not in first.aside]
         if first.has_labels:
@@ -279,7 +288,10 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return int(column) if column else None
 
     def _choices(self) -> TableChoices:
-        """Return the choices of the page. Raises: BadInput for a share or a column that is none."""
+        """Return the choices made on the page.
+
+        Raises: BadInput for an invalid test share or an unknown column.
+        """
         from engine.problems.data_files import TableSettings
 
         first = self._first
@@ -313,7 +325,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
         return int(typed) / 100
 
     async def _read_table(self) -> None:
-        """Read the table by the choices of the page, and report how it was read."""
+        """Read the table with the choices made on the page, and report how it was read."""
         self._table = None
         try:
             choices = self._choices()
@@ -334,7 +346,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
             await self._read_table()
 
     def _ask(self, setting: str, fault: str) -> None:
-        """Show why the table cannot be read, and the setting that decides."""
+        """Show why the table cannot be read, and reveal the control of the setting to choose."""
         for box in self.query(f"#setting-{setting}") if setting in (*SETTINGS, "array") else ():
             box.add_class("-asked")
             box.query_one("Choice, Entry").focus()
@@ -385,11 +397,11 @@ class OwnTable(Framed[dict[str, Any] | None]):
         event.stop()
         self._run()
 
-    # What it leads to
+    # Diagnose and run
 
     @on(Button.Pressed, "#diagnose")
     def _diagnose_pressed(self, event: Button.Pressed) -> None:
-        """Open the page that diagnoses the file; it reads words, dates and missing cells, too."""
+        """Open the page that diagnoses the file. A diagnosis also accepts words, dates and missing cells."""
         event.stop()
         from engine.problems.data_files import TableSettings
         from hadamard_tui.screens.diagnosis import DiagnosisPage
@@ -409,7 +421,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
 
     @work(exclusive=True, group="table")
     async def _run(self) -> None:
-        """Close the page with the experiment, or say why there is none."""
+        """Close the page and return the experiment. If the table cannot be used, show the reason."""
         if self._first is None or self._first.question is not None:
             self._refuse(NO_FILE)
             return
@@ -443,7 +455,7 @@ def _choice_controls() -> Iterator[Widget]:
 
 
 def _setting_controls() -> Iterator[Widget]:
-    """Yield the controls of the reader's settings, which are hidden until a file asks for them."""
+    """Yield the controls of the reader's settings. They are hidden until a file leaves a setting open."""
     for setting, choices in SETTINGS.items():
         choice = Choice([(words, words) for words in choices], value=AUTO, id=setting)
         yield Horizontal(Static(setting), choice, id=f"setting-{setting}", classes="setting")

@@ -1,4 +1,4 @@
-"""Prediction before a run: one mark per learner on the empty chart, moved by the playhead keys."""
+"""Predictions before a run. The playhead keys move a mark for each learner on the empty chart."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Predicting(ViewControl):
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self.guesses: Guesses | None = None
-        """Guesses in progress; None while nobody guesses."""
+        """Guesses in progress, or None."""
 
         self._set_aside: Session | None = None
         """Finished run that guessing has replaced on the screen; cancelling restores it."""
@@ -69,7 +69,7 @@ class Predicting(ViewControl):
         super()._forget()
 
     def _show_guess(self) -> None:
-        """Draw the present mark and the finished marks."""
+        """Draw the confirmed marks, and the playhead at the current guess."""
         from engine.protocols import CLOCKS
 
         guesses = self.guesses
@@ -142,7 +142,7 @@ class Predicting(ViewControl):
             self._move(len(self.guesses.places) * (1 if to_the_end else -1))
 
     def action_remedy(self) -> None:
-        """Confirm the guess and go to the next learner; run after the last one."""
+        """Confirm the guess and go to the next learner. After the last learner, run the set-up."""
         if self.guesses is None:
             super().action_remedy()
             return
@@ -153,7 +153,7 @@ class Predicting(ViewControl):
             self._show_guess()
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
-        """Start the run with the guesses."""
+        """Start the run, and pass it the confirmed guesses."""
         guesses, self.guesses, before = self.guesses, None, self.session
         super()._begin(paused, at_once)
         if guesses is not None and self.session is not None and self.session is not before:

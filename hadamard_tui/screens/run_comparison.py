@@ -39,10 +39,10 @@ UNPINNED = "{runs}, then {pin} on a run pins it or unpins it."
 
 
 FIRST = 200
-"""Number of newest stored runs that are listed at once, before the others are read."""
+"""Number of newest stored runs that are read and listed first, before all are read."""
 
 LONGEST = 24
-"""Maximum length of a run's name, as the list of runs and legends repeat it."""
+"""Maximum length of a run's name. The list of runs and the legends repeat the name."""
 
 
 class RunComparison(RunControl):
@@ -51,14 +51,14 @@ class RunComparison(RunControl):
     def __init__(self, editable: EditableExperiment, pace: Pace) -> None:
         super().__init__(editable, pace)
         self._being_pinned: list[Session] = []
-        """Stored runs whose curves are being read, to be pinned."""
+        """Sessions of stored runs that will be pinned once their curves are read."""
 
     def run_changed(self, session: Session) -> None:
         super().run_changed(session)
         if session.ended and session.trace is not None:
             self.runs.keep(session)
             for run in self.runs.make_room(session.trace):
-                if run.session.stored_as is not None:  # it stays in the list, and is read again when needed
+                if run.session.stored_as is not None:  # still in the list; read again when needed
                     continue
                 reason = f"{run.name} was dropped: {MOST_RUNS} runs beside the pinned ones are kept, and"
                 self.notify(f"{reason} {MOST_BYTES >> 20} MB. {key('pin')} pins runs to keep.")
@@ -81,7 +81,7 @@ class RunComparison(RunControl):
             self._list_runs()
 
     def _pin(self, run: ListedRun) -> None:
-        """Pin or unpin a run of the list; the curves of a stored one are read first."""
+        """Pin or unpin a run of the list. A stored run is pinned once its curves are read."""
         if run.kept is not None:
             run.kept.pinned = not run.kept.pinned
         elif run.stored is not None and run.stored.fate == "running":
@@ -153,7 +153,7 @@ class RunComparison(RunControl):
 
     @work(exclusive=True, group="stored runs")
     async def _read_stored(self) -> None:
-        """Read the runs of the store in a thread: the newest at first, then all."""
+        """Read the stored runs in a thread: first the newest, then all."""
         from hadamard_tui.state import run_store
 
         store = run_store.store()
@@ -162,7 +162,7 @@ class RunComparison(RunControl):
         for newest in (FIRST, -1):
             runs = await asyncio.to_thread(store.runs, newest)
             if newest == FIRST and len(self.runs.stored) > len(runs) == FIRST:
-                continue  # all were read before, and are on the screen
+                continue  # all runs were read before and are listed
             self.runs.stored = {run.id: run for run in runs}
             self._list_runs()
             if len(runs) < FIRST:
@@ -204,7 +204,7 @@ class RunComparison(RunControl):
         self._list_runs()
 
     def _in_store(self, run: ListedRun) -> tuple[Store | None, StoredRun | None]:
-        """Return the store, and the entry of a run in it."""
+        """Return the store and the run's entry in it. Both are None if the run was never stored."""
         from hadamard_tui.state import run_store
 
         name = run.stored.id if run.stored is not None else run.kept and run.kept.session.stored_as
@@ -216,7 +216,7 @@ class RunComparison(RunControl):
         self._update_stored(run)
 
     def _update_stored(self, name: str) -> None:
-        """Read one run of the store again, if the list has been opened."""
+        """Read the entry of a stored run again, if the list shows stored runs."""
         from hadamard_tui.state import run_store
 
         if self.runs.stored and (store := run_store.store()) is not None and (run := store.run(name)):
@@ -262,7 +262,10 @@ class RunComparison(RunControl):
             await self.query_one(SetupPane).undo()
 
     def end(self, seconds: float) -> bool:
-        """Stop the engine and delete the deleted runs for good; return whether the threads ended in time."""
+        """Stop the engine, and remove the files of deleted runs.
+
+        Return whether the engine's threads ended within `seconds`.
+        """
         from hadamard_tui.state import run_store
 
         stored = [run.stored for run in self.runs.deleted if run.stored is not None]
@@ -275,7 +278,7 @@ class RunComparison(RunControl):
 
     @on(RunList.Chosen)
     async def _run_chosen(self, event: RunList.Chosen) -> None:
-        """Show a run with its set-up and curves; a stored one is read first."""
+        """Show the chosen run with its set-up and curves. A stored run is read first."""
         from engine.spec.experiment import drawn
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 

@@ -1,4 +1,4 @@
-"""Control of the run on the screen: start, pause, step, stop and discard it, and receive its events.
+"""Control of the run on the screen: start, pause, step, stop and discard the run, and receive its events.
 
 The engine is imported when a run begins, because the first paint does not need it.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 REST = 0.1
-"""Seconds between two runs while a number is stepped."""
+"""Minimum seconds between two runs while a key steps a number of the set-up up or down."""
 
 
 class EngineSpoke(Message):
@@ -61,7 +61,7 @@ class RunControl(Screen[None]):
 
         self._turn = threading.Lock()
         self.ghost: Session | None = None
-        """Previous run, shown faint while a number is stepped."""
+        """Previous run, drawn faint while a key steps a number up or down."""
 
         self.chart_options = ChartOptions()
         self._resting: asyncio.TimerHandle | None = None
@@ -77,7 +77,11 @@ class RunControl(Screen[None]):
         return None if self.session is None else self.session.trace
 
     def _curve(self, trace: Trace) -> Curve:
-        """Return the curve of the selected learner, or of the nearest one if the set-up has changed since."""
+        """Return the curve of the selected learner.
+
+        If the set-up has changed and the trace lacks this learner, return the curve of the learner that is
+        nearest in the set-up.
+        """
         names = [curve.learner for curve in trace.curves]
         nearest = sorted(
             enumerate(self._editable.learners), key=lambda learner: abs(learner[0] - self._selected)
@@ -88,14 +92,14 @@ class RunControl(Screen[None]):
 
     @property
     def _selected(self) -> int:
-        """Number of the selected learner; the set-up may have changed since the run began."""
+        """Position of the selected learner, limited to the learners that the set-up still has."""
         return min(self.query_one(SetupPane).learner, len(self._editable.learners) - 1)
 
     def _pick(self, number: int) -> None:
         self.query_one(SetupPane).pick(number)
 
     def show_set_up(self) -> None:
-        """Preview the set-up in the empty laboratory."""
+        """Preview the set-up while no run is on the screen."""
         raise NotImplementedError
 
     def redraw(self) -> None:
@@ -109,7 +113,11 @@ class RunControl(Screen[None]):
         """Handle an event of a run that is not on the screen. Subclasses extend it."""
 
     def run_begun(self, at_once: bool) -> None:
-        """Handle the start of a run: by hand, or `at_once` after a stepped number. Subclasses extend it."""
+        """Handle the start of a run. Subclasses extend it.
+
+        Args:
+            at_once: whether a key that changed a number started the run, and not a person's command.
+        """
 
     def action_run(self) -> None:
         self._begin()
@@ -151,7 +159,7 @@ class RunControl(Screen[None]):
         self._follow_steps()
 
     def _follow_steps(self) -> None:
-        """Run the set-up at once; further steps within `REST` share the next run."""
+        """Run the set-up at once. All further steps within `REST` seconds cause one more run."""
         if self._resting is not None:
             self._wanted = True
             return
@@ -166,7 +174,10 @@ class RunControl(Screen[None]):
             self._follow_steps()
 
     def _begin(self, paused: bool = False, at_once: bool = False) -> None:
-        """Run the set-up; with `at_once`, the previous run stays visible, faint, until new results arrive."""
+        """Run the set-up.
+
+        With `at_once`, the previous run remains visible as faint curves, and the new run is not stored.
+        """
         from engine.runtime.run_writer import RunWriter
         from hadamard_tui.running.session import Session
         from hadamard_tui.state import run_store
@@ -223,7 +234,7 @@ class RunControl(Screen[None]):
             self.notify(f"This run was stopped and cannot go on; {run} runs the set-up from the start.")
 
     def _receive(self, session: Session, event: engine.Event | Silent) -> None:
-        """Post an event to the screen. Called in the engine's thread, which may outlive a failed app."""
+        """Post an event to the screen. Called in the engine's thread, which may outlive a crashed app."""
         with suppress(NoActiveAppError):
             self.post_message(EngineSpoke(session, event))
 
@@ -261,7 +272,7 @@ class RunControl(Screen[None]):
         self.run_changed(message.session)
 
     def _conclude(self, session: Session, run: str) -> None:
-        """Store what the list of runs shows of a finished run."""
+        """Store the finding, the small chart and the claims of a finished run for the list of runs."""
         from engine.runtime.conclusion import conclude
         from hadamard_tui.state import run_store
 
@@ -270,7 +281,7 @@ class RunControl(Screen[None]):
             conclude(store, run, point.results, session.outcomes)
 
     async def follow(self, path: Path) -> None:
-        """Show a stored run, while another process writes it or as it ended. Raises: BadInput."""
+        """Show a stored run, and follow it if another process is still computing it. Raises: BadInput."""
         session, editable = self.opened(path)
         await self._take(editable)
         self._forget()
@@ -280,9 +291,9 @@ class RunControl(Screen[None]):
         self.run_begun(at_once=False)
 
     def opened(self, path: Path) -> tuple[Session, EditableExperiment]:
-        """Return a session that reads a stored run once it is started, and the run's set-up.
+        """Return a session for a stored run, and the run's set-up.
 
-        Raises: BadInput.
+        The session reads the run's curves once it is started. Raises: BadInput.
         """
         from engine.runtime.run_reader import RunReader
         from engine.spec import documents
@@ -306,7 +317,7 @@ class RunControl(Screen[None]):
         return session, editable
 
     def hand_over(self) -> None:
-        """Let a process of its own finish the run on the screen, after the terminal was lost."""
+        """Start a separate process that finishes the run on the screen, because the terminal was lost."""
         from hadamard_tui.headless import detaching
         from hadamard_tui.state import run_store
 
@@ -338,7 +349,10 @@ class RunControl(Screen[None]):
             self._forget()
 
     async def _take(self, editable: EditableExperiment) -> None:
-        """Show another set-up in the panels; the selected learner number is kept if it exists there."""
+        """Show another set-up in the panels.
+
+        The selection keeps its position, or moves to the last learner of a shorter list.
+        """
         selected = min(self._selected, len(editable.learners) - 1)
         self._editable = editable
         await self.query_one(SetupPane).show(editable)
@@ -346,7 +360,7 @@ class RunControl(Screen[None]):
 
 
 def divergence_message(diverged: Diverged, session: Session) -> str:
-    """Return a message on the learner that diverged or lost accuracy: where, and which others continue."""
+    """Return a message that a learner diverged or lost accuracy: where, and whether others continue."""
     experiment = session.experiment
     who, where = diverged.learner, f"at {experiment.protocol.clock} = {diverged.x:g}"
     if session.point.label:

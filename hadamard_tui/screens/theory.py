@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 def cited_sections(source: str) -> list[Section]:
-    """Return the sections that a source cites."""
+    """Return the sections of the theory pages that the text `source` cites."""
     by_address = theory_pages.sections()
     return [by_address[address] for address in theory_pages.cited(source) if address in by_address]
 
 
 def section_option(section: Section) -> Option:
-    """Return an option for a section: its title and its address."""
+    """Return a list option for a section: its title and its address."""
     label = Text.assemble((section.title, "bold"), (f"  theory/{section.address}", "dim"))
     return Option(label, id=section.address)
 
 
 class TheoryPage(Framed[None]):
-    """Page with a section, or with the list of all sections, from which others open."""
+    """Page that shows one section, or the list of all sections, and links to other sections."""
 
     DEFAULT_CSS: ClassVar[str] = """
     TheoryPage > Words { width: 100; scrollbar-size-vertical: 1; }
@@ -65,9 +65,10 @@ class TheoryPage(Framed[None]):
 
 
 def page_of(cited: Sequence[Section]) -> TheoryPage:
-    """Return the page of the first cited section, which goes on to the others and to those of its page.
+    """Return a page that shows the first cited section.
 
-    Without a cited section, return the list of all sections.
+    It links to the other cited sections, and to the other sections of the same theory page. Without a cited
+    section, return the list of all sections.
     """
     all_sections = theory_pages.sections().values()
     if not cited:

@@ -1,4 +1,4 @@
-"""Control of the view: playhead, axes, zoom, smoothing, bands, and panels below the chart."""
+"""Control of the view: playhead, scales, zoom, smoothing, bands, and panels below the chart."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RUN_BEFORE = "the run before"
 """Name of the previous run in the legend of a difference."""
 
 LEAPS, ZOOM = 10, 1 / 2
-"""Number of leaps of the playhead that span a run, and the factor of a zoom."""
+"""Number of long playhead moves that span a run, and the factor by which a zoom scales the x range."""
 
 
 class ViewControl(RunControl):
@@ -53,22 +53,25 @@ class ViewControl(RunControl):
         self._incomplete: list[Kept] = []
         """Pinned runs that were reported as missing from a picture."""
         self._stored: Stored | None = None
-        """Stored pictures of the set-up that was last looked up."""
+        """Stored pictures at the last look-up."""
         self._curves_of_stored: Sequence[Series] = ()
         self._looked_up: tuple[Raw | None, Palette | None] = None, None
-        """Document and palette of the last look-up."""
+        """Set-up and colours at the last look-up. The look-up is repeated if either changes."""
 
     @property
     def look(self) -> Look | None:
-        """The `Look` of the chosen picture, or of the run if the picture cannot be drawn.
+        """View and chart options of the chosen picture; None before a run has a trace.
 
-        None before a run has a trace.
+        If the picture cannot be drawn, they are those of the run's own chart.
         """
         session = self.session
         return None if session is None or session.trace is None else self.picture_of(session)[0]
 
     def picture_of(self, session: Session) -> tuple[Look, str]:
-        """Return the `Look` of a run's chosen picture, and the reason if it cannot be drawn (else empty)."""
+        """Return the `Look` of a run's chosen picture, and an empty text.
+
+        If the picture cannot be drawn, return the `Look` of the run's own chart, and the reason.
+        """
         number = self.query_one(Stage).picture
         try:
             pinned = self.runs.views(session, session.point.picture(number), all_points=number > 0)
@@ -81,14 +84,17 @@ class ViewControl(RunControl):
             return session.look(0, self.chart_options, pinned), str(error)
 
     def _say_what_is_not_drawn(self) -> None:
-        """Notify once of each pinned run without enough replicas for the picture."""
+        """Notify once of each pinned run that has too few replicas for the picture."""
         for run in self.runs.pinned:
             if run.missing and run not in self._incomplete:
                 self._incomplete.append(run)
                 self.notify(f"{run.name} is pinned and not drawn: {run.missing}", severity="warning")
 
     def _run_before(self, session: Session, number: int) -> Pinned | None:
-        """Return a picture of the previous run; None if that run is pinned or has no such picture."""
+        """Return picture `number` of the previous run.
+
+        Return None if there is no previous run, if it is pinned, or if it lacks this picture.
+        """
         ghost = self.ghost
         if ghost is None or ghost.trace is None or any(run.trace is ghost.trace for run in self.runs.pinned):
             return None
@@ -99,7 +105,10 @@ class ViewControl(RunControl):
             return None
 
     def stored_beside(self, session: Session | None) -> Stored | None:
-        """Return the stored pictures of the set-up; None if the run on the screen has another set-up."""
+        """Return the stored pictures of the set-up, or None if none are stored.
+
+        Also return None if the set-up is invalid, or if the run on the screen has another set-up.
+        """
         document = self._editable.document
         if self._editable.error is not None or (session is not None and session.document != document):
             return None
@@ -113,7 +122,7 @@ class ViewControl(RunControl):
         return self._stored
 
     def _stored_curves(self, session: Session) -> Sequence[Series]:
-        """Return the stored curves of the picture on the screen, until the run ends."""
+        """Return the stored curves of the picture on the screen while the run goes on; afterwards, none."""
         is_live = not (session.over or session.playback.replaying or self.chart_options.multiples)
         if not (is_live and self.query_one(Stage).has_first_chosen):
             return ()
@@ -121,12 +130,15 @@ class ViewControl(RunControl):
 
     @property
     def options_of_panels(self) -> ChartOptions:
-        """Chart options of panels, without a zoom that belongs to another x-axis."""
+        """Chart options for the panels, whose x-axis is the clock of the run.
+
+        They omit the zoom if the chosen picture has another x-axis.
+        """
         return self.chart_options if self._is_of_run else replace(self.chart_options, window=None)
 
     @property
     def _is_of_run(self) -> bool:
-        """Whether the x-axis of the chosen picture is the clock of the run."""
+        """Whether the x-axis of the chosen picture is the clock of the run, such as k."""
         return (look := self.look) is None or look.view.picture.x == look.view.axes.clock
 
     def run_changed(self, session: Session) -> None:
@@ -157,7 +169,7 @@ class ViewControl(RunControl):
         self.query_one(f"#{HEAT}", HeatMapView).take_cursor_away()
 
     def _look_anew(self) -> None:
-        """Reset the zoom and the cursor, and show the run at its present place."""
+        """Reset the zoom, and remove the cursor that a person has placed in the picture."""
         self._look_where_the_run_is()
         self.chart_options = replace(self.chart_options, window=None)
 
@@ -185,7 +197,7 @@ class ViewControl(RunControl):
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
-        """Move the playhead by `places`; a negative number moves it back."""
+        """Move the playhead, or the cursor of a picture, by `places` x values; negative numbers move back."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -201,7 +213,7 @@ class ViewControl(RunControl):
         self._follow()
 
     def _go(self, to_the_end: bool) -> None:
-        """Move the playhead to the first or the last place of the run or picture."""
+        """Move the playhead of the run, or the cursor of a picture, to the first or the last x value."""
         session, look = self.session, self.look
         if session is None or look is None:
             return
@@ -316,13 +328,13 @@ class ViewControl(RunControl):
             session.retraining.measure_certificates(self._curve(session.trace).learner, again=True)
 
     def action_remedy(self) -> None:
-        """Apply the remedy of the visible panel, and run the set-up again."""
+        """Make the change of the set-up that the visible panel proposes, and run the set-up again."""
         if (remedy := self._remedy()) is not None:
             self.query_one(SetupPane).change(remedy.place, remedy.value)
             self.action_run()
 
     def _remedy(self) -> Remedy | None:
-        """Return the change of the set-up that the visible panel proposes; None if it proposes none."""
+        """Return the change of the set-up that the visible panel proposes, or None."""
         panel = self.query_one(Stage).panel
         experiment = self._editable.experiment if self.session is None else self.session.experiment
         lack = None if panel is None else panel.lacks(experiment)
