@@ -13,7 +13,7 @@ from hadamard_tui.colours.palette import luminance
 
 @lru_cache(maxsize=256)
 def parse_colour(colour: str) -> Color:
-    """Return a Rich colour from "#e69f00", a Rich name ("bright_blue") or a Textual one ("hsl(…)")."""
+    """Return the Rich colour for a code ("#e69f00"), a Rich name ("bright_blue") or Textual's "hsl(…)"."""
     try:
         return Color.parse(colour)
     except ColorParseError:
@@ -24,34 +24,35 @@ def parse_colour(colour: str) -> Color:
 
 
 def triplet(colour: str) -> tuple[int, int, int]:
-    """Return red, green and blue, 0 … 255."""
+    """Return red, green and blue of a colour, each 0 … 255."""
     red, green, blue = parse_colour(colour).get_truecolor()
     return red, green, blue
 
 
 LEAST = 3.0
-"""Least contrast of a line with the background. Source: WCAG 2.2, 1.4.11."""
+"""Minimum contrast of a curve with the background. Source: WCAG 2.2, 1.4.11."""
 
 LEGIBLE = 5.1
-"""Least contrast of text with the background.
+"""Minimum contrast of text with the background.
 
-The contrast with panels, whose colour is closer to the text, is then 4.5. Source: WCAG 2.2, 1.4.3.
+It gives a contrast of at least 4.5 with panels, whose colour is closer to that of text. Source: WCAG 2.2,
+1.4.3.
 """
 
 _STEPS, _MOST = (
     20,
     0.5,
-)  # number of mixtures to try, and largest share of the background in a faded colour
+)  # number of mixtures to try, and maximum share of the background in a faded colour
 
 
 def contrast(colour: str, other: str) -> float:
-    """Return the ratio of the luminances of two colours, 1 … 21. Source: WCAG 2.2."""
+    """Return the contrast ratio of two colours, 1 … 21. Source: WCAG 2.2."""
     low, high = sorted(luminance(np.array([triplet(colour), triplet(other)])).tolist())
     return float((high + 0.05) / (low + 0.05))
 
 
 def faded(colour: str) -> str:
-    """Return a colour half way to the background, but with at least the contrast that a line needs."""
+    """Return a colour halfway to the background, or closer to `colour` if a curve needs more contrast."""
     return _faded(colour, palette.current().ground)
 
 
@@ -65,7 +66,10 @@ def _faded(colour: str, ground: str) -> str:
 
 
 def legible(colour: str) -> str:
-    """Return the colour for text: unchanged, or moved away from the background until it is legible."""
+    """Return a variant of a colour that is legible as text.
+
+    It is `colour` itself, or a mixture with the colour of theory lines that has just enough contrast.
+    """
     return _legible(colour, palette.current().ground, palette.current().theory)
 
 
@@ -76,6 +80,6 @@ def _legible(colour: str, ground: str, far: str) -> str:
 
 
 def mixed(colour: str, ground: str, share: float) -> str:
-    """Return `colour` with a share of `ground` mixed in, as "#e69f00"."""
+    """Return the mixture of `colour` with `ground`, as "#e69f00"; `share` is the share of `ground`."""
     pairs = zip(triplet(colour), triplet(ground), strict=True)
     return "#" + "".join(f"{round(front + share * (back - front)):02x}" for front, back in pairs)

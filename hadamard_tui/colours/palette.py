@@ -4,10 +4,10 @@ Hue shows the kind of learner: dense gradient rules are blue, exact solvers and 
 rules red to orange, spindly and sparse nets magenta, coordinate-wise and sign rules yellow, spectral and
 second-order rules violet, all others grey-green. Lightness distinguishes curves of one kind.
 
-A search found these shades. It maximises the least distance in OKLab between two curves of a shipped picture
-with at most six curves. The search covers normal sight, protanopia, deuteranopia and tritanopia (Machado,
-Oliveira, Fernandes 2009). All shades have the contrast that lines need (WCAG 2.2, 1.4.11: 3 : 1).
-`tests/charts/test_colours.py` measures this distance.
+These shades were found by a search. It maximised the smallest OKLab distance between two curves that occur
+together in a picture of a built-in preset, for pictures with at most six curves. The search covered normal
+sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira, Fernandes 2009). All shades have the
+contrast that curves need (WCAG 2.2, 1.4.11: 3 : 1). `tests/charts/test_colours.py` measures this distance.
 """
 
 from __future__ import annotations
@@ -26,25 +26,30 @@ if TYPE_CHECKING:
 
 
 ThemeName = Literal["dark", "light", "contrast"]
-"""Names of the themes, each with its background and palette."""
+"""Names of the themes; every theme has a background and a palette."""
 
 SHADES = 6
 """Number of shades of each hue. Further curves of a kind reuse shades, and letters distinguish them."""
 
 ALONE = 3
-"""Shade of the only curve of its kind."""
+"""Index of the shade for a curve that is the only one of its kind of learner."""
 
 
 class Palette(NamedTuple):
-    """Colours of learners, of theory lines, and of context.
+    """Colours for one background: of learners' curves, of theory lines, and of other curves.
 
-    `unproved` is for theory lines without a proof. With `dark_is_more`, small values in heat maps look like
-    the background and large ones stand out.
+    Args:
+        ground: colour of the background.
+        theory: colour of theory lines.
+        unproved: colour of theory lines without a proof.
+        others: colour of curves that serve as context.
+        dark_is_more: whether larger values in heat maps are darker. On a light background, small values then
+            look like the background, and large values stand out.
     """
 
     ground: str
     kinds: dict[LearnerKind, tuple[str, ...]]
-    """Shades of every kind of learner, by distance from the background."""
+    """Shades for every kind of learner, in order of increasing contrast with the background."""
 
     theory: str
     unproved: str
@@ -52,19 +57,22 @@ class Palette(NamedTuple):
     dark_is_more: bool = False
 
     def of(self, place: KindPlace) -> str:
-        """Return the colour of a curve; the curves of a kind spread over its shades in order."""
+        """Return the colour of a curve.
+
+        The curves of one kind of learner get evenly spaced shades of the kind's hue, in order.
+        """
         last = place.total - 1
         shade = ((SHADES - 1) * place.place + (last // 2)) // last if last else ALONE
         return self.kinds[place.kind][shade]
 
     @property
     def of_learners(self) -> tuple[str, ...]:
-        """All colours of learners."""
+        """All colours of learners' curves."""
         return tuple(shade for shades in self.kinds.values() for shade in shades)
 
     @property
     def of_charts(self) -> tuple[str, ...]:
-        """Colours in a chart of one run; their positions are the same in every palette."""
+        """All colours in a chart of one run, in the same order for every palette."""
         return (*self.of_learners, self.theory, self.unproved, self.others)
 
 
@@ -107,7 +115,7 @@ _current = DARK
 def use(palette: Palette) -> None:
     """Draw with this palette from now on.
 
-    The program has one palette, because a terminal has one background.
+    The complete program uses one palette at a time, because a terminal has one background.
     """
     global _current
     _current = palette
@@ -120,7 +128,7 @@ def current() -> Palette:
 
 @contextmanager
 def on_paper() -> Iterator[None]:
-    """Draw with the palette for a light background inside the block."""
+    """Inside the block, draw with the palette for a light background."""
     before = current()
     use(LIGHT)
     try:
@@ -130,13 +138,16 @@ def on_paper() -> Iterator[None]:
 
 
 STEPS = 64
-"""Number of colours: more than the eye distinguishes, but few enough, because each pair needs a style."""
+"""Number of colours in a heat map: more than the eye can distinguish.
+
+More would be expensive, because every pair of colours that share a screen cell needs a style.
+"""
 
 # Above this relative luminance, black text has more contrast than white (WCAG 2.2).
 _BLACK_FROM = 0.179
 
 _GREYS_ON_DARK, _GREYS_ON_LIGHT = (38, 104), (226, 160)
-"""Greys of the least and of the greatest value: near the background, and distinct from each other."""
+"""Greys of the least and of the greatest value, 0 … 255: near the background, but distinct."""
 
 VIRIDIS = bytes.fromhex(
     "44015444025645045745055946075a46085c460a5d460b5e470d60470e61471063471164471365481467481668481769"
@@ -159,12 +170,12 @@ VIRIDIS = bytes.fromhex(
 
 
 class ColourMap(msgspec.Struct, frozen=True, eq=False):
-    """`STEPS` colours, and as many greys for rows in the background.
+    """Colours of a heat map, and an equal number of greys for its background rows.
 
     Args:
-        colours: red, green and blue, uint8 [STEPS, 3].
-        greys: the same for the greys.
-        light: whether each colour, then each grey, needs black text, bool [2 STEPS].
+        colours: red, green and blue of every colour, uint8 [STEPS, 3].
+        greys: red, green and blue of every grey, uint8 [STEPS, 3].
+        light: whether text on a colour must be black, for the colours and then the greys, bool [2 STEPS].
     """
 
     colours: np.ndarray
@@ -173,13 +184,13 @@ class ColourMap(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def tints(self) -> np.ndarray:
-        """Colours, then greys, [2 STEPS, 3]."""
+        """All colours, followed by all greys, [2 STEPS, 3]."""
         return np.concatenate([self.colours, self.greys])
 
 
 @lru_cache(maxsize=2)
 def colour_map(dark_is_more: bool) -> ColourMap:
-    """Return Viridis, from dark to bright or reversed."""
+    """Return the Viridis colour map; with `dark_is_more`, large values are dark and small values bright."""
     table = np.frombuffer(VIRIDIS, dtype=np.uint8).reshape(-1, 3)
     colours = table[np.linspace(0, len(table) - 1, STEPS).round().astype(int)]
     colours = colours[::-1] if dark_is_more else colours
@@ -198,5 +209,5 @@ def luminance(colours: np.ndarray) -> np.ndarray:
 
 
 def hex_colour(colour: Iterable[int]) -> str:
-    """Return a colour of red, green and blue as "#440154"."""
+    """Return the colour with these values of red, green and blue, as "#440154"."""
     return "#{:02x}{:02x}{:02x}".format(*colour)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ColourTheme(NamedTuple):
-    """Theme of Textual and its palette of curves."""
+    """Textual theme, and the palette of the curves on its background."""
 
     theme: Theme
     palette: Palette
@@ -75,6 +75,6 @@ COLOUR_THEMES: dict[ThemeName, ColourTheme] = {
 
 
 def after(name: str) -> ThemeName:
-    """Return the next theme."""
+    """Return the name of the theme after `name`; the first theme follows the last."""
     names = list(COLOUR_THEMES)
     return names[(names.index(name) + 1) % len(names)] if name in COLOUR_THEMES else names[0]

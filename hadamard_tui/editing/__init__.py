@@ -1,1 +1,1 @@
-"""Editing of an experiment, and the differences between two experiments."""
+"""Editing of an experiment in the app, and descriptions of the differences between two experiments."""

@@ -1,4 +1,4 @@
-"""Differences between two experiments in words, such as "update.lr 1/(2d) → 0.0078"."""
+"""Descriptions of the differences between two experiments, such as "update.lr 1/(2d) → 0.0078"."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ if TYPE_CHECKING:
 
 
 class SetupDifference(NamedTuple):
-    """A value that differs between two documents, or a part that only one document has."""
+    """A value that differs between two documents, or a learner or axis that only one of them has."""
 
     place: str
-    """Place of the value below `part`, such as "update.lr", or a phrase for a part that only one document
-    has."""
+    """Path of the value within `part`, such as "update.lr".
+
+    For a learner or axis that only one document has, or that is renamed, this is a phrase.
+    """
 
     before: str = ""
     after: str = ""
     part: tuple[str, ...] = ()
-    """Part of the set-up, with the name of a learner; empty for a part that only one document has."""
+    """Part of the set-up that contains the value, such as ("problem",) or ("learners", "GD").
+
+    Empty if `place` is a phrase, and for differences of axes.
+    """
 
     owner: str = ""
-    """Name of the learner, if there are several."""
+    """Name of the learner that the value belongs to; empty if there is a single learner."""
 
     def __str__(self) -> str:
         values = f"{self.before} → {self.after}" if self.before or self.after else ""
@@ -30,9 +35,9 @@ class SetupDifference(NamedTuple):
 
 
 def differences(before: Raw, after: Raw) -> list[SetupDifference]:
-    """Return one difference per differing value of two complete documents.
+    """Return the differences between two complete documents, one for each value that differs.
 
-    Titles, stories and claims are not compared, because they describe the experiment.
+    Titles, stories, claims and pictures are not compared, because they only describe or show the experiment.
     """
     changes, before = _axes_renamed(before, after)
     for part in ("problem", "protocol", "run"):
@@ -58,12 +63,12 @@ def differences(before: Raw, after: Raw) -> list[SetupDifference]:
 
 
 def _of_part(part: tuple[str, ...], before: Raw, after: Raw) -> list[SetupDifference]:
-    """Return the differing values of a part of the set-up."""
+    """Return the differences between two versions of a part of the set-up."""
     return [change._replace(part=part) for change in between(before, after, "")]
 
 
 def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
-    """Return the renamed axes as differences, and the earlier document with the new names."""
+    """Return a difference for each renamed axis, and the earlier document with the new axis names."""
     from engine.spec.changes import rename_axis
 
     old, new = ({axis["name"]: axis for axis in raw["axes"]} for raw in (before, after))
@@ -76,7 +81,7 @@ def _axes_renamed(before: Raw, after: Raw) -> tuple[list[SetupDifference], Raw]:
 
 
 def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
-    """Return the axes that only one document has, and the axes whose values differ."""
+    """Return a difference for each axis that only one document has, and for each axis value that differs."""
     old, new = ({axis["name"]: _plain(axis) for axis in axes} for axes in (before, after))
     changes = [SetupDifference(f"along {axis_name}") for axis_name in new if axis_name not in old]
     for axis_name, axis in new.items():
@@ -85,7 +90,7 @@ def _of_axes(before: list[Raw], after: list[Raw]) -> list[SetupDifference]:
 
 
 def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
-    """Return the old names of learners or axes that differ only by name, by their new names."""
+    """Return the renamed learners or axes, which are equal except for the name: old names by new names."""
     before = [learner for learner_name, learner in old.items() if learner_name not in new]
     after = [learner for learner_name, learner in new.items() if learner_name not in old]
     return {
@@ -98,9 +103,9 @@ def _plain(learner: Raw) -> Raw:
 
 
 def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
-    """Return the differences between two values at `place`.
+    """Return the differences between two values of the field at `place`.
 
-    Parts of different kinds count as one difference.
+    If the values are parts of different kinds, the result is a single difference of the kinds.
     """
     if before == after:
         return []

@@ -1,4 +1,4 @@
-"""Edits of a document: added, removed and renamed items, and the claims that still fit."""
+"""Edits of a preset document: adding, removing and renaming items, and finding the claims that still fit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
 
 
 def add_axis(raw: Raw) -> None:
-    """Add an axis with two values and split the curves of all pictures by it."""
+    """Add a sweep axis with two values.
+
+    Pictures of curves get separate curves for its values. Heat maps show its first value.
+    """
     used_names = {axis.get("name") for axis in raw["axes"]}
     axis_name = next(letter for letter in LETTERS if letter not in used_names)
     raw["axes"].append({"name": axis_name, "values": [1, 2]})
@@ -39,9 +42,10 @@ def add_axis(raw: Raw) -> None:
 
 
 def remove_axis(raw: Raw, number: int, clock: str) -> None:
-    """Remove an axis.
+    """Remove a sweep axis.
 
-    Its first value replaces references to it, and its pictures go along the clock instead.
+    The axis's first value replaces references to the axis. Pictures along this axis get the clock as their
+    x-axis.
     """
     axis_name = raw["axes"][number].get("name")
     numbers = _first_numbers(raw, number)
@@ -58,13 +62,18 @@ def remove_axis(raw: Raw, number: int, clock: str) -> None:
         picture["at"] = {key: value for key, value in picture.get("at", {}).items() if key not in names}
         read = picture.get("read")
         if along or (isinstance(read, dict) and read.get("over") == axis_name):
-            picture["read"] = None  # along the clock, every evaluation point is shown
+            picture["read"] = None  # a picture along the clock shows every evaluation point
     put_numbers(raw, numbers)
     del raw["axes"][number]
 
 
 def give_axis_by(raw: Raw, number: int, kind: str) -> None:
-    """Write the values of an axis as a list, or as a range from the first to the last."""
+    """Convert the values of an axis to a list, or to a range from the first to the last value.
+
+    Args:
+        number: position of the axis in the document.
+        kind: "range", or any other word for a list.
+    """
     axis = raw["axes"][number]
     try:
         grid = list(axes_of(raw)[number].grid)
@@ -78,13 +87,17 @@ def give_axis_by(raw: Raw, number: int, kind: str) -> None:
 
 
 def add_picture(raw: Raw, clock: str) -> None:
-    """Add a picture of the loss against the clock, with curves split by all axes."""
+    """Add a picture of the loss against the clock, with a curve for every sweep point."""
     curves = [axis.get("name") for axis in raw["axes"]] or "learner"
     raw["pictures"].append({"x": clock, "measure": {"kind": "loss"}, "curves": curves})
 
 
 def remove_picture(raw: Raw, number: int) -> None:
-    """Remove a picture. Claims about the first picture are not moved to the next."""
+    """Remove a picture.
+
+    A claim without a picture is about the first one. If the first picture is removed, such claims get its
+    name, so that they do not become claims about the next picture.
+    """
     gone = raw["pictures"].pop(number)
     if number == 0 and raw["pictures"]:
         picture_name = gone.get("name") or "the first one"
@@ -108,7 +121,7 @@ def add_claim(raw: Raw, experiment: Experiment) -> None:
 
 
 def _first_numbers(raw: Raw, number: int) -> dict[str, float]:
-    """Return the values of an axis' names at its first point; empty while the axes are invalid."""
+    """Return the values that an axis gives to its names at its first point; empty if an axis is invalid."""
     try:
         axis: Axis = axes_of(raw)[number]
     except BadInput:
@@ -137,10 +150,10 @@ RENAME = {
 
 
 class Names:
-    """Renaming of references once the new name is valid.
+    """Updates references to an item while the user types the item's new name.
 
-    While a name is typed, it may be empty or equal to another name. Until it is valid, references keep the
-    former name.
+    A partly typed name may be empty or equal to the name of another item. References keep the former name
+    until the new name is valid.
     """
 
     def __init__(self) -> None:
@@ -148,12 +161,16 @@ class Names:
         self._last = ""
 
     def forget(self) -> None:
-        """Forget former names, because the places of items have changed."""
+        """Forget all former names, because the positions of items have changed."""
         self._former.clear()
         self._last = ""
 
     def blamed(self, raw: Raw, place: str) -> str:
-        """Return the place to blame for a refused name: if two names are equal, the one typed last."""
+        """Return the place that an error message should name.
+
+        If the error at `place` is that two names are equal, this is the name that was typed last. Otherwise,
+        it is `place`.
+        """
         refused, where, point = place.partition(" where ")
         part = refused.partition("[")[0]
         named = refused.endswith("].name") and self._last.startswith(f"{part}[")
@@ -161,7 +178,10 @@ class Names:
         return self._last + where + point if same else place
 
     def follow(self, raw: Raw, place: str, new: Any) -> None:
-        """Rename the references to a name that is about to be put at a place."""
+        """Update the references to an item before its name at `place` is set to `new`.
+
+        Does nothing if `place` is not the name of a learner, an axis or a picture.
+        """
         match = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
         if match is None:
             return
@@ -192,14 +212,19 @@ Read = TypeVar("Read")
 
 
 class LeftOutClaim(NamedTuple):
-    """Claim of the document that does not fit the set-up, and the reason."""
+    """Claim of the document that does not fit the set-up, with the reason."""
 
     claim: dict[str, Any]
     why: BadInput
 
 
 class Fitting(NamedTuple):
-    """Claims that fit, by their place among all claims, and the other claims."""
+    """Claims that fit the set-up, and claims that do not.
+
+    Args:
+        numbers: positions of the fitting claims among all claims.
+        left_out: the other claims, by their position among all claims.
+    """
 
     numbers: list[int]
     left_out: dict[int, LeftOutClaim]
@@ -208,9 +233,9 @@ class Fitting(NamedTuple):
 def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fitting]:
     """Read a document without the claims that `read` refuses.
 
-    Returns: the result of `read`, the document without these claims, and the claims.
+    Returns: the result of `read`, the document without the refused claims, and the claims that fit or do not.
 
-    Raises: BadInput for anything else that `read` refuses.
+    Raises: BadInput if `read` refuses anything but claims.
     """
     claims = raw.get("claims") or []
     fitting_numbers = list(range(len(claims)))
@@ -228,10 +253,10 @@ def fitting_claims(raw: Raw, read: Callable[[Raw], Read]) -> tuple[Read, Raw, Fi
 def _left_out(
     refusal: BadInput, claims: list[dict[str, Any]], numbers: list[int]
 ) -> tuple[int, LeftOutClaim]:
-    """Return the refused claim, and its place among all claims.
+    """Return the position of the refused claim among all claims, and the claim with the reason.
 
     Args:
-        numbers: place of each claim of the refused document among all claims.
+        numbers: for each claim of the refused document, its position among all claims.
 
     Raises: `refusal` itself if it is not about a claim.
     """

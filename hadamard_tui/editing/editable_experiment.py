@@ -1,4 +1,4 @@
-"""Set-up on the panels: a document while it is edited, and an experiment once it is valid."""
+"""Set-up that the user edits: a document, which becomes an experiment whenever it is valid."""
 
 from __future__ import annotations
 
@@ -33,16 +33,19 @@ if TYPE_CHECKING:
 
 
 FAMILIES = {"problem.matrix": "matrices", "problem.target": "targets"}
-"""Families of the parts that may name data files, by place."""
+"""Families of the parts that may read data files, by their place in the document."""
 
 
 class EditableExperiment:
     """Experiment that is being edited.
 
-    `experiment` is the last valid state, which a run would use; `error` is the fault of the present state.
-    `document` is the experiment as a preset document, with expressions. `raw` is the document with
-    switched-off learners and unfit claims. `off` holds these learners, and `left_out` these claims, by their
-    place among all.
+    Args:
+        experiment: the last valid state, which a run would use.
+        error: the fault of the current state; None if it is valid.
+        document: `experiment` as a preset document, with expressions.
+        raw: the current document, including switched-off learners and claims that do not fit.
+        off: switched-off learners, by their position among all learners.
+        left_out: claims that do not fit, by their position among all claims.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class EditableExperiment:
         off: dict[int, dict[str, Any]] | None = None,
         left_out: dict[int, dict[str, Any]] | None = None,
     ) -> None:
-        """Start editing a document or an experiment. Raises: BadInput if it is invalid."""
+        """Start to edit a document or an experiment. Raises: BadInput if it is invalid."""
         raw = as_document(described)
         raw["claims"] = list(raw.get("claims", ()))
         for place, claim in sorted((left_out or {}).items()):
@@ -66,7 +69,7 @@ class EditableExperiment:
         as_it_was = self._origin_document == document
         self._origin = experiment if as_it_was else documents.first(self._origin_document)
         if experiment == self._origin and document == documents.in_full(as_document(experiment), experiment):
-            document = self._origin_document  # whose expressions have these values
+            document = self._origin_document  # its expressions have the values of `experiment`
         self._accept(experiment, document, claims)
         self.give_letters()
 
@@ -82,7 +85,7 @@ class EditableExperiment:
         self._check()
 
     def copied(self) -> EditableExperiment:
-        """Return a copy that later changes of this set-up do not affect."""
+        """Return a copy that is independent of later changes of this set-up."""
         twin = copy.copy(self)
         twin.raw, twin._names = copy.deepcopy((self.raw, self._names))
         twin.off = {place: twin.learners[place] for place in self.off}
@@ -92,11 +95,15 @@ class EditableExperiment:
     def give_letters(self) -> None:
         """Give the learners the letters A, B, … in order."""
         self.letters = list(range(len(self.learners)))
-        """Number of each learner's letter, which the learner keeps."""
+        """Number of each learner's letter. A learner keeps its letter when other learners change."""
         self.next_letter = len(self.letters)
 
     def call(self, letters: Mapping[str, int]) -> None:
-        """Give the named learners the letters with these numbers, and the other learners the next letters."""
+        """Set the letters of some learners, and give the next free letters to all other learners.
+
+        Args:
+            letters: numbers of letters, by the learner's name.
+        """
         free = itertools.count(max(letters.values(), default=-1) + 1)
         self.letters = [letters.get(str(learner["name"]), -1) for learner in self.learners]
         self.letters = [next(free) if letter < 0 else letter for letter in self.letters]
@@ -110,13 +117,16 @@ class EditableExperiment:
 
     @property
     def kind_places(self) -> dict[str, KindPlace]:
-        """Kind of each active learner and its place within that kind, by name, without references."""
+        """Kind of each active learner, with its position among learners of that kind, by name.
+
+        References, which are drawn for comparison only, are not included.
+        """
         learners = [learner for learner in self.experiment.learners if learner.role == "learner"]
         places = kind_places([learner.learner_kind for learner in learners])
         return {learner.name: place for learner, place in zip(learners, places, strict=True)}
 
     def _accept(self, experiment: Experiment, raw: Raw, claims: Fitting) -> None:
-        """Adopt a valid set-up, with the texts and claims that fit it."""
+        """Make a valid set-up the current state, with the title, story and claims that fit it."""
         texts = self._words(experiment, documents.in_full(raw, experiment))
         raw = {**raw, **texts}
         if any(map(has_braces, texts.values())):
@@ -127,7 +137,7 @@ class EditableExperiment:
         self.error: BadInput | None = None
         self._claims = claims
         self.last = float(experiment.protocol.extent(experiment.n).last)
-        """Last x of a run."""
+        """X at which a run ends."""
         self.raw: Raw = copy.deepcopy(self.document)
         for place in sorted(self.off):
             self.learners.insert(place, self.off[place])
@@ -135,11 +145,11 @@ class EditableExperiment:
             self.raw["claims"].insert(place, claim)
 
     def sweep(self) -> Sweep:
-        """Return all runs of the set-up, without claims that do not fit all runs.
+        """Return the set-up at all sweep points, without the claims that do not fit.
 
-        Claims of the preset are not judged once the set-up differs from it.
+        If the set-up differs from its preset, the preset's claims are not judged.
 
-        Raises: BadInput for a point of its axes that cannot run.
+        Raises: BadInput if the set-up cannot run at a sweep point.
         """
         if not self.document.get("axes"):
             return self._with_unjudged(only(self.experiment))
@@ -156,12 +166,12 @@ class EditableExperiment:
 
     @property
     def left_out(self) -> dict[int, LeftOutClaim]:
-        """Claims that do not fit the set-up, by their place among all claims."""
+        """Claims that do not fit the set-up, with the reasons, by their position among all claims."""
         return self._claims.left_out
 
     @property
     def claims_left_out(self) -> dict[int, dict[str, Any]]:
-        """Claims of the document that do not fit the set-up."""
+        """Claims that do not fit the set-up, without the reasons, by their position among all claims."""
         return {place: omission.claim for place, omission in self.left_out.items()}
 
     @property
@@ -171,18 +181,18 @@ class EditableExperiment:
 
     @property
     def learners(self) -> list[dict[str, Any]]:
-        """Learners as raw values."""
+        """All learners, including those that are switched off, as raw values."""
         learners: list[dict[str, Any]] = self.raw["learners"]
         return learners
 
     def value(self, place: str) -> Any:
-        """Return the raw value at a place such as `learners[0].update.lr`; None if it does not exist."""
+        """Return the raw value at a place such as `learners[0].update.lr`, or None if it does not exist."""
         return reading.value_at(place, self.raw)
 
     def number(self, place: str) -> Any:
-        """Return the values of the expressions at a place.
+        """Return the number or the list of numbers to which the expressions at a place evaluate.
 
-        None if the place has no expression, or the set-up cannot run.
+        Returns None if the place has no expression, or if the set-up is invalid.
         """
         value = self.value(place)
         if self.error is not None or not any(isinstance(item, str) for item in _items(value)):
@@ -194,9 +204,9 @@ class EditableExperiment:
         return number if any(isinstance(item, int | float) for item in _items(number)) else None
 
     def read_files(self, place: str, value: Any) -> None:
-        """Read the data files that `put` would need for `value` at `place`.
+        """Read the data files that `put(place, value)` would need, so that `put` is fast afterwards.
 
-        This may take seconds.
+        This may take seconds. It does not change the set-up.
         """
         part = place.rpartition(".")[0]
         if part not in FAMILIES:
@@ -210,7 +220,7 @@ class EditableExperiment:
             reading.sizes(changed)
 
     def put(self, place: str, value: Any) -> None:
-        """Set the value at a place. References to a changed name follow."""
+        """Set the value at a place. If the value is the name of an item, references to the item follow."""
         if self.value(place) == value:
             return
         self._names.follow(self.raw, place, value)
@@ -220,7 +230,8 @@ class EditableExperiment:
     def put_kind(self, place: str, kind: str | None) -> None:
         """Replace the part at `place` by one of `kind`, keeping hyperparameters that both share.
 
-        None removes the part; UNTAGGED adds a part that has only one kind.
+        Args:
+            kind: the new kind. None removes the part. UNTAGGED adds a part of a family with a single kind.
         """
         if kind is None or kind == UNTAGGED:
             self.put(place, None if kind is None else {})
@@ -230,7 +241,7 @@ class EditableExperiment:
             self.put(f"{place}.kind", kind)
 
     def put_method(self, learner_number: int, kind: str) -> None:
-        """Make a learner follow an update rule (`kind` = "gradient") or solve ("solver")."""
+        """Make a learner a linear neuron with gradient descent, or with `kind` = "solver" least squares."""
         changed = self.learners[learner_number]
         if kind == "solver":
             changed |= {"architecture": None, "update": None, "solver": {"kind": "lls"}}
@@ -239,17 +250,20 @@ class EditableExperiment:
         self._check()
 
     def add_learner(self, learner_number: int) -> int:
-        """Add gradient descent on a linear neuron after a learner, and return its place."""
+        """Insert a linear neuron with gradient descent after a learner; return the new learner's position."""
         parts = {"architecture": {"kind": "linear"}, "update": {"kind": "gd"}, "solver": None}
         return self._insert(learner_number + 1, {"name": self._free_name("GD"), **parts})
 
     def copy_learner(self, learner_number: int) -> int:
-        """Add a copy of a learner after it, with a new name, and return the place of the copy."""
+        """Insert a copy of a learner after it, with a new name, and return the position of the copy."""
         twin = copy.deepcopy(self.learners[learner_number])
         return self._insert(learner_number + 1, twin | {"name": self._free_name(twin["name"])})
 
     def _free_name(self, wanted: str) -> str:
-        """Return an unused learner name; a copy of "GD 2" becomes "GD 3" if "GD" exists."""
+        """Return `wanted`, or `wanted` with a number if another learner has this name.
+
+        If "GD" exists, the free name for "GD 2" is "GD 3" and not "GD 2 2".
+        """
         names = {other["name"] for other in self.learners}
         if (numbered_name := re.fullmatch(r"(.+) \d+", wanted)) and numbered_name[1] in names:
             wanted = numbered_name[1]
@@ -266,7 +280,7 @@ class EditableExperiment:
         return place
 
     def remove_learner(self, learner_number: int) -> int:
-        """Remove a learner unless it is the last active one, and return the place of its neighbour."""
+        """Remove a learner unless it is the last active one; return the position of the learner to select."""
         if learner_number in self.off or len(self.learners) - len(self.off) > 1:
             self._names.forget()
             del self.learners[learner_number], self.letters[learner_number]
@@ -276,7 +290,10 @@ class EditableExperiment:
         return min(learner_number, len(self.learners) - 1)
 
     def switch_learner(self, learner_number: int) -> bool:
-        """Switch a learner on or off. Return False for the last active learner, which stays on."""
+        """Switch a learner on or off, and return True.
+
+        The last active learner stays on; then return False.
+        """
         if learner_number in self.off:
             del self.off[learner_number]
         elif len(self.learners) - len(self.off) > 1:
@@ -295,12 +312,12 @@ class EditableExperiment:
         )
 
     def refused(self, learner_number: int) -> bool:
-        """Return whether the set-up cannot run because of this learner."""
+        """Return whether the current error is about this learner."""
         where = "" if self.error is None else self.error.where
         return where == f"learners[{learner_number}]" or where.startswith(f"learners[{learner_number}].")
 
     def add(self, part: str) -> int:
-        """Add an axis, a picture or a claim, and return its place in `part` of the document."""
+        """Add an axis, a picture or a claim, and return its position in the list `part` of the document."""
         self._names.forget()
         match part:
             case "axes":
@@ -313,7 +330,7 @@ class EditableExperiment:
         return len(self.raw[part]) - 1
 
     def remove(self, part: str, number: int) -> None:
-        """Remove an axis, a picture or a claim from `part` of the document."""
+        """Remove an axis, a picture or a claim from the list `part` of the document."""
         self._names.forget()
         match part:
             case "axes":
@@ -325,17 +342,17 @@ class EditableExperiment:
         self._check()
 
     def give_axis_by(self, number: int, kind: str) -> None:
-        """Write the values of an axis as a list ("values") or as a range ("range")."""
+        """Convert the values of an axis to a list (`kind` = "values") or to a range ("range")."""
         document_edits.give_axis_by(self.raw, number, kind)
         self._check()
 
     def _to_run(self) -> Raw:
-        """Return the document with the active learners and all claims."""
+        """Return the document without switched-off learners, but with all claims."""
         running = [values for place, values in enumerate(self.learners) if place not in self.off]
         return {**self.raw, "learners": running}
 
     def _check(self) -> None:
-        self.off = {place: self.learners[place] for place in self.off}  # they may have been renamed
+        self.off = {place: self.learners[place] for place in self.off}  # their values may have changed
         try:
             experiment, raw, claims = fitting_claims(self._to_run(), documents.first)
             self._accept(experiment, raw, claims)
@@ -347,7 +364,7 @@ class EditableExperiment:
         self.error = BadInput(self._names.blamed(self.raw, where), error.fault)
 
     def _among_all(self, where: str) -> str:
-        """Convert a place in the experiment to one in the set-up, which counts switched-off learners."""
+        """Convert a place in the experiment to a place in `raw`, which also has switched-off learners."""
         prefix = re.match(r"learners\[(\d+)\]", where)
         if prefix is None:
             return where
@@ -355,9 +372,9 @@ class EditableExperiment:
         return f"learners[{running[int(prefix.group(1))]}]{where[prefix.end() :]}"
 
     def _among_running(self, place: str) -> str:
-        """Convert a place in the set-up to one in the experiment.
+        """Convert a place in `raw` to a place in the experiment.
 
-        Raises: KeyError for a learner that is switched off, or a claim that is left out.
+        Raises: KeyError if the place is in a switched-off learner or in a claim that does not fit.
         """
         prefix = re.match(r"(learners|claims)\[(\d+)\]", place)
         if prefix is None:
@@ -374,9 +391,8 @@ class EditableExperiment:
     def _words(self, experiment: Experiment, document: Raw) -> dict[str, str]:
         """Return the title, story and source of the experiment.
 
-        Once the set-up differs from its preset, the title states the change, and the story is empty. If only
-        the run settings differ, such as seed or device, the preset's texts stay. Texts keep their
-        expressions.
+        They are the preset's texts, with their expressions, if at most the run settings, pictures or claims
+        differ from the preset. Otherwise, the title states the change, and story and source are empty.
         """
         origin = self._origin
         if _what_runs(msgspec.structs.replace(experiment, run=origin.run)) == _what_runs(origin):
@@ -387,7 +403,7 @@ class EditableExperiment:
 
 
 def _document_of(preset: str | None) -> Raw | None:
-    """Return the document of a preset; None without a preset, or if its file is gone or broken."""
+    """Return the document of a preset, or None if `preset` is None or its file is missing or broken."""
     try:
         return None if preset is None else presets.document(preset)
     except BadInput:
@@ -399,21 +415,25 @@ def _items(value: Any) -> list[Any] | tuple[Any, ...]:
 
 
 def _what_runs(experiment: Experiment) -> Experiment:
-    """Return the experiment without texts, pictures and claims."""
+    """Return the experiment without its texts, pictures and claims, which do not affect the training."""
     words = {"title": "", "story": "", "source": "", "subject": "Other"}
     return msgspec.structs.replace(experiment, **words, pictures=(), claims=())
 
 
 POINTS, MOST_TRIED = 5, 12
-"""Number of values of a sweep, and the number of candidates on each side."""
+"""Number of values of a new sweep, and number of candidate values on each side of the current one."""
 
 
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
-    """Return a set-up with an axis over the number at `place`, and two pictures of it.
+    """Return a set-up that sweeps the number at `place`, with two pictures of the sweep.
 
-    The values are the number times powers of two, if the set-up can run with them; small whole numbers change
-    by 1. An expression is multiplied by factors. Claims of the set-up are left out, because they are about
-    one value.
+    The values of the axis are those with which the set-up can run, among the number times powers of two, or
+    in steps of 1 for small whole numbers. An expression is multiplied by powers of two. The claims of the
+    set-up are left out, because they are about one value.
+
+    Args:
+        is_whole: whether the number must be whole.
+        symbol: symbol of the number in texts.
 
     Raises: BadInput if the place has no number, an axis exists already, or no other value fits.
     """
@@ -439,7 +459,7 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
 
 
 def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: bool) -> Iterator[float]:
-    """Yield the values around a number with which the set-up can run, nearest first."""
+    """Yield the values near `value` with which the set-up can run, the nearest first."""
     for candidate in islice(_around(value, is_whole), 2 * MOST_TRIED):
         trial = editable.copied()
         trial.put(place, candidate)
@@ -448,7 +468,11 @@ def _fitting(editable: EditableExperiment, place: str, value: float, is_whole: b
 
 
 def _around(value: float, is_whole: bool) -> Iterator[float]:
-    """Yield numbers on both sides, nearest first: factors of two apart, or 1 apart if the number is small."""
+    """Yield numbers above and below `value` in turn, the nearest first.
+
+    They are `value` times powers of two. Around a small whole number the steps are 1, and around 0 they are 1
+    or 1/4.
+    """
     by_ones = value == 0 or (is_whole and abs(value) < 4)
     for distance in count(1):
         for sign in (1, -1):

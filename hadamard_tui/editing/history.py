@@ -1,4 +1,4 @@
-"""Undo and redo of the set-up, and names for its places."""
+"""Undo and redo of changes of the set-up, and phrases for the places of its values."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ONE_OF = {"axes": "axis", "learners": "learner", "pictures": "picture", "claims"
 
 
 def place_in_words(editable: EditableExperiment, place: str) -> str:
-    """Return a phrase for the value at `place` and the part that owns it, such as "rate η of A (GD)".
+    """Return a phrase for the value at `place` and the part that contains it, such as "rate η of A (GD)".
 
-    If `place` has a `where` clause, the phrase ends with that point of the axes.
+    If `place` names a sweep point in a clause with `where`, the phrase ends with that clause.
     """
     place, where, point = place.partition(" where ")
     *owners, leaf = place.split(".")
@@ -37,7 +37,11 @@ def place_in_words(editable: EditableExperiment, place: str) -> str:
 
 
 def _item(editable: EditableExperiment, item_name: str) -> str:
-    """Return a learner's letter and name, another item's number in its list, or the name unchanged."""
+    """Return a phrase for an item such as "learners[0]".
+
+    For a learner, this is its letter and name. For another item of a list, it is the item's number. For any
+    other part, it is "the" and the name.
+    """
     match = re.fullmatch(r"(\w+)\[(\d+)\]", item_name)
     if match is None:
         return f"the {item_name}"
@@ -48,10 +52,11 @@ def _item(editable: EditableExperiment, item_name: str) -> str:
 
 
 def title_of_place(experiment: Any, owners: Sequence[str], leaf: str) -> str:
-    """Return the title of a field of the part at a place, or the field's name if it has no title.
+    """Return the title of a field, or the field's name if it has no title.
 
     Args:
-        owners: the path to the part, with the numbers of items: "learners[0]", "update".
+        owners: the path to the part that has the field, such as "learners[0]", "update".
+        leaf: the name of the field.
     """
     owned = experiment
     for owner in owners:
@@ -64,27 +69,27 @@ def title_of_place(experiment: Any, owners: Sequence[str], leaf: str) -> str:
 
 
 MOST = 200
-"""Maximum number of undoable changes; each takes a copy of the set-up."""
+"""Maximum number of changes that can be undone; each of them needs a copy of the set-up in memory."""
 
 MOST_SHOWN = 2
-"""Maximum number of displayed differences per change, as a changed name may occur in many places."""
+"""Maximum number of differences in the description of a change: a changed name may occur in many places."""
 
 ITEMS = {"axes": "axis ", "learners": "", "pictures": "picture ", "claims": "claim "}
-"""Lists of a document, and the word before the name of an item."""
+"""Words before the name of an item, by the list of the document that contains the item."""
 
 WORDS = ("title", "story", "source", "subject")
-"""Texts that describe the set-up, and change with it."""
+"""Fields with texts that describe the set-up; they change whenever the set-up changes."""
 
 
 class Step(NamedTuple):
-    """Earlier or later set-up, and a description of the change."""
+    """Result of undo or redo: the restored set-up, and a description of the change."""
 
     editable: EditableExperiment
     change: str
 
 
 class History:
-    """States of a set-up, and the position of the present one."""
+    """Recorded states of a set-up, and the position of the current state among them."""
 
     def __init__(self, editable: EditableExperiment) -> None:
         self._states = [editable.copied()]
@@ -92,15 +97,17 @@ class History:
         self._typed: str | None = None
 
     def record(self, editable: EditableExperiment, typed: str | None = None) -> None:
-        """Record the present state, and drop redoable states.
+        """Record a new state of the set-up, and drop the states that could be redone.
 
-        Text `typed` letter by letter at one place is one change.
+        Args:
+            typed: place at which the user is typing; None for other changes. Consecutive changes with the
+                same place are recorded as a single change.
         """
         if _same(editable, self._states[self._now]):
             return
         goes_on = typed is not None and typed == self._typed
         del self._states[self._now if goes_on else self._now + 1 :]
-        if goes_on and _same(editable, self._states[-1]):  # a person typed the former text again
+        if goes_on and _same(editable, self._states[-1]):  # the user has typed the former text again
             typed = None
         else:
             self._states.append(editable.copied())
@@ -108,19 +115,19 @@ class History:
         self._now, self._typed = len(self._states) - 1, typed
 
     def amend(self, editable: EditableExperiment) -> None:
-        """Replace the present state after a new file name, which does not count as a change."""
+        """Replace the current state without recording a change, as after saving under a new file name."""
         self._states[self._now] = editable.copied()
 
     def pause(self) -> None:
-        """End the present change, so that later typing counts as another change."""
+        """End the current change, so that later typing is recorded as another change."""
         self._typed = None
 
     def undo(self) -> Step | None:
-        """Return the state before the last change; None without one."""
+        """Go back to the state before the last change and return it, or None if there is no such state."""
         return self._step(-1) if self._now else None
 
     def redo(self) -> Step | None:
-        """Return the state after the last undone change; None without one."""
+        """Go to the state after the last undone change and return it, or None if there is no such state."""
         return self._step(1) if self._now + 1 < len(self._states) else None
 
     def _step(self, by: int) -> Step:
@@ -131,7 +138,7 @@ class History:
 
 
 def described(before: EditableExperiment, after: EditableExperiment) -> str:
-    """Return a description of a change."""
+    """Return a description of the change between two states, such as "GD: update.lr 0.1 → 0.2"."""
     if before.preset != after.preset:
         return " → ".join(
             name_of(editable.preset) if editable.preset else "your own set-up" for editable in (before, after)
@@ -154,7 +161,7 @@ def _changes(before: EditableExperiment, after: EditableExperiment) -> Iterator[
 
 
 def _of_items(part: str, old: list[Raw], new: list[Raw]) -> Iterator[str]:
-    """Yield the changes of a list, including removed and added items."""
+    """Yield descriptions of the changes in a list of the document, including added and removed items."""
     if len(old) == len(new):
         for number, (was, now) in enumerate(zip(old, new, strict=True)):
             yield from (f"{_name(part, number, was)}: {change}" for change in between(was, now, ""))
@@ -178,7 +185,10 @@ def _same(editable: EditableExperiment, other: EditableExperiment) -> bool:
 
 
 def shape(value: Any) -> Any:
-    """Return the part of a document that determines the fields of its form."""
+    """Return the structure of a document, which determines the fields of the form that edits it.
+
+    The structure consists of tables, lists of tables and kinds, without other values.
+    """
     if isinstance(value, dict):
         shapes = {key: item if key == "kind" else shape(item) for key, item in value.items()}
         return {key: item_shape for key, item_shape in shapes.items() if item_shape is not None}

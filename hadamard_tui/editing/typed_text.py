@@ -1,4 +1,4 @@
-"""Values as TOML on one line and as typed text, and numbers that step up and down."""
+"""Conversion of values to TOML on one line and to typed text and back, and steps of numbers up and down."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def inline_toml(value: Any) -> str:
-    """Return a value as TOML on one line, without None. Its strings are JSON strings, which TOML reads."""
+    """Return a value as TOML on one line, without entries that are None.
+
+    Strings are written as JSON strings, which are also valid in TOML.
+    """
     if isinstance(value, dict):
         pairs = ((key, item) for key, item in value.items() if item is not None)
         return "{" + ", ".join(f"{_key(key)} = {inline_toml(item)}" for key, item in pairs) + "}"
@@ -38,10 +41,10 @@ OPENING, CLOSING = "[{", "]}"
 
 
 def text_of(value: Any, digits: int | None = None, kind: FieldKind | None = None) -> str:
-    """Return the text that a person would type for `value` in a field of kind `kind`.
+    """Return the text that a user would type for `value` in a field of kind `kind`.
 
-    The text is exact unless `digits` limits it. The name of a column is quoted if it would be read as a
-    position.
+    The text is exact unless `digits` limits the number of digits. The name of a column is quoted if it would
+    otherwise be read as a position or a truth value.
     """
     if value is None:
         return ""
@@ -73,9 +76,10 @@ def _item(value: Any, digits: int | None) -> str:
 
 
 def value_of(field: Field, text: str) -> Any:
-    """Return the value of a text typed in a field.
+    """Return the value of a text that was typed into a field.
 
-    Text that is not a number stays text: it is an expression, or reading it fails later.
+    If a number is expected and the text is not a number, returns the text. It may be an expression. If it is
+    not, reading the set-up fails later.
     """
     text, kind = text.strip(), field.kind
     if not text:
@@ -103,14 +107,14 @@ def value_of(field: Field, text: str) -> Any:
 
 
 def _column(text: str) -> Any:
-    """Return a column: its position, true or false, or its name, which may be quoted."""
+    """Return the value of a column field: a position, true, false, or a name, which may be quoted."""
     if re.fullmatch(r"[+-]?\d+|true|false|\".*\"|'.*'", text):
         return _of_toml(text)
     return text
 
 
 def _split(text: str) -> Iterator[str]:
-    """Split at commas outside brackets and quotes."""
+    """Yield the pieces of a text between commas, except commas inside brackets or quotes."""
     depth, quote, begin = 0, "", 0
     for place, sign in enumerate(text):
         if quote:
@@ -127,7 +131,7 @@ def _split(text: str) -> Iterator[str]:
 
 
 def _of_toml(text: str) -> Any:
-    """Return the value of TOML text; text that is not TOML is returned as it is."""
+    """Return the value of TOML text; text that is not TOML becomes a number or stays text."""
     try:
         document = raw_values.toml(f"value = {text}")
     except (tomllib.TOMLDecodeError, BadInput):
@@ -136,7 +140,7 @@ def _of_toml(text: str) -> Any:
 
 
 def _table(text: str) -> Any:
-    """Return the names and values of a text such as `cw = 2, layer = 30`; a single word stays a word."""
+    """Return the table that a text such as `cw = 2, layer = 30` describes, or the text if it has no `=`."""
     table: dict[str, Any] = {}
     inside = text[1:-1] if text.startswith("{") and text.endswith("}") else text
     for item in _split(inside):
@@ -157,26 +161,26 @@ def _number(text: str, kind: type[int] | type[float]) -> int | float | str:
 
 
 PREFERRED = (1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0)
-"""Ten numbers per decade at about equal ratios. Source: ISO 3, series R10."""
+"""Ten preferred numbers per decade, with about equal ratios. Source: ISO 3, series R10."""
 
 SMALLEST = 0.01
-"""Step of a number from 0."""
+"""Size of a step from 0 for a number that need not be whole."""
 
 MOST_TRIED = 8
-"""Maximum number of tries until a number fits."""
+"""Maximum number of steps that are tried until a number fits the set-up."""
 
 _FACTOR = re.compile(r"\s*(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)\s*([*/]?)\s*(?=[A-Za-z(]|\d)(.*)", re.DOTALL)
-"""Pattern of a number, the operator after it, and the rest of an expression."""
+"""Pattern of an expression that starts with a factor: the number, the operator after it, and the rest."""
 
 _SUM = re.compile(r"(?<![eE*/^(])[-+](?![^(]*\))")
-"""Pattern of a sum or a difference outside brackets."""
+"""Pattern of a plus or minus sign outside brackets, which shows that an expression is a sum."""
 
 
 def steps_of_number(value: Any, is_whole: bool, up: bool) -> list[Any]:
-    """Return the numbers above or below `value`, nearest first; none if it is not a number.
+    """Return the next values above or below `value`, the nearest first; empty if `value` is not a number.
 
-    Whole numbers include the powers of two. In an expression such as 1/(2d), the leading factor steps, so
-    that the expression keeps its names.
+    Steps of whole numbers include the powers of two. In an expression such as 1/(2d), only the leading factor
+    changes, so that the expression keeps its names.
     """
     if isinstance(value, str):
         return [_scaled(value, factor) for factor in _factors(value, up)] if value.strip() else []
@@ -204,7 +208,7 @@ def _next(value: float, is_whole: bool, up: bool) -> float:
 
 
 def _ladder(value: float, is_whole: bool) -> list[float]:
-    """Return the numbers around a positive value, increasing."""
+    """Return the numbers to step through around a positive value, in increasing order."""
     decade = math.floor(math.log10(value))
     numbers = {
         float(f"{step * 10.0**power:.4g}") for power in range(decade - 1, decade + 2) for step in PREFERRED
@@ -222,7 +226,7 @@ def _factors(text: str, up: bool) -> list[float]:
 
 
 def _scaled(text: str, factor: float) -> str:
-    """Return an expression with another leading factor."""
+    """Return an expression with `factor` as its leading factor."""
     written = f"{factor:g}"
     if _SUM.search(text):
         return f"{written}*({text.strip()})"

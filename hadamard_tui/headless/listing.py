@@ -27,7 +27,7 @@ WIDEST_COLUMN = 24
 """Maximum width of columns before the last, so that meanings keep most of the line."""
 
 FORMER = {"bounds": "theory"}
-"""Present names of families by their former names."""
+"""Current names of renamed families, by their former names."""
 
 ALLOWED = {
     "choice": "",
@@ -139,13 +139,13 @@ def members_list(family: str) -> Group:
 
 
 def first_sentence(text: str) -> str:
-    """Return the start of a text up to its first full stop, on one line."""
+    """Return the first sentence of a text, on one line."""
     line = " ".join(text.split())
     return re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
 
 
 def written(default: object) -> str:
-    """Return a default value as it would stand in a preset file."""
+    """Return a default value as a preset file writes it."""
     return "none" if default is None else msgspec.json.encode(default).decode()
 
 
@@ -176,7 +176,11 @@ def _row(field: Field) -> tuple[str, ...]:
 
 
 def _facts(member: type[Part]) -> list[str | Text]:
-    """Return the statement and source of a theory line, the cost of a measure, or the form of a claim."""
+    """Return a further line for some parts.
+
+    It has the statement and source of a theory line, the cost of an expensive measure, or an example of a
+    claim.
+    """
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):

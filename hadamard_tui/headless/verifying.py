@@ -42,9 +42,10 @@ class Verified:
 def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
     """Run presets one by one, each on one thread.
 
-    Their tensors are small: more threads gain nothing, and on a busy machine they wait for one another.
+    The tensors of presets are small. More threads gain nothing, and on a busy machine they wait for one
+    another.
 
-    Raises: BadInput for a preset that cannot run, before the first run.
+    Raises: BadInput before the first run, if one of the presets cannot run.
     """
     sweeps = []
     for preset_name in names:

@@ -1,7 +1,7 @@
-"""Panels below the chart: a PANEL of each file of this package, and of modules from outside.
+"""Panels below the chart: the PANEL of every file in this package, and panels from the user's own modules.
 
-The app imports all panels for their names. So a panel imports code that only results need inside its
-functions.
+The app imports all panels at its start, for their names. So a panel imports the code that only results need
+inside its functions.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,13 +16,16 @@ from engine.core.parts import BadInput
 from hadamard_tui.panels.panel import Panel
 
 PANELS: tuple[Panel, ...]
-"""All panels by place and name. Those from outside are last, so that the others keep their digits."""
+"""All panels, ordered by place and name.
+
+Panels from the user's own modules are last, so that the built-in panels keep their digits.
+"""
 
 ABOUT: dict[str, str]
-"""Description of each tab below the chart, by name."""
+"""Description of each tab below the chart, by the tab's name."""
 
 WORDS: dict[str, str]
-"""Word on each tab, by name."""
+"""Word that each tab shows, by the tab's name."""
 
 
 def _all_panels() -> tuple[Panel, ...]:
@@ -40,19 +43,22 @@ def _all_panels() -> tuple[Panel, ...]:
 
 
 def _panels_of(modules: Iterable[ModuleType]) -> list[Panel]:
-    """Return the panels of modules by place and name; experimental ones are last."""
+    """Return the panels of modules, ordered by place and name; experimental panels are last."""
     panels: list[Panel] = [module.PANEL for module in modules if hasattr(module, "PANEL")]
     return sorted(panels, key=lambda panel: (panel.experimental, panel.place, panel.name))
 
 
 TABLE = "learners"
-"""Tab of the table of learners. It is not a panel, and leaves the chart as much room as possible."""
+"""Name of the tab with the table of learners.
+
+This tab is not a panel. It leaves the chart as much room as possible.
+"""
 
 DIGITS = 10
-"""Number of tabs with a digit as their key."""
+"""Number of tabs that have a digit as their key."""
 
 FORMER = {"table": TABLE, "theory": "why", "verdict": "invariance"}
-"""Present names of tabs by their former names."""
+"""Current names of renamed tabs, by their former names."""
 
 
 def _about() -> dict[str, str]:
@@ -73,7 +79,7 @@ def _constant(name: str) -> Any:
 
 
 def __getattr__(name: str) -> object:
-    # At first use: a module from outside imports this package before its own panel is there.
+    # Computed at first use: a user's module imports this package before the module's own panel exists.
     if name in _CONSTANTS:
         return _constant(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -21,7 +21,7 @@ STYLES = {True: "bold green", False: "bold red", None: "dim"}
 
 
 def show(context: PanelContext) -> Text:
-    """Return the claims of a run, and the claims of the set-up that do not fit it."""
+    """Return the claims of a run, followed by the claims that are left out because they do not fit it."""
     predictions = context.predictions
     return Text("\n").join(
         [*claims(context.experiment, predictions.outcomes), *left_out(predictions.left_out)]
@@ -29,13 +29,16 @@ def show(context: PanelContext) -> Text:
 
 
 def tally(context: PanelContext) -> str:
-    """Return the number of judged claims that hold, as a tally."""
+    """Return the number of claims that hold and of claims that are judged, as "3/4".
+
+    Empty if no claim is judged.
+    """
     judged = [outcome.holds for outcome in context.predictions.outcomes or () if outcome.holds is not None]
     return f"{sum(judged)}/{len(judged)}" if judged else ""
 
 
 def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]:
-    """Return one line per claim, with its outcome once the run has shown it."""
+    """Return one line of text per claim, with its outcome if `outcomes` are known."""
     if outcomes is None:
         return [Text.assemble(("· not measured yet  ", "dim"), claim.text) for claim in experiment.claims]
     lines = []
@@ -46,7 +49,7 @@ def claims(experiment: Experiment, outcomes: list[Outcome] | None) -> list[Text]
 
 
 def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
-    """Return one line per claim that does not fit the set-up, with the reason."""
+    """Return one line of text per claim that does not fit the set-up, with the reason."""
     return [
         Text(f"– left out: {omission.claim.get('text')}  ({omission.why.fault})", style="dim")
         for omission in omissions
@@ -54,7 +57,7 @@ def left_out(omissions: Sequence[LeftOutClaim]) -> list[Text]:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why an experiment has no claims to show."""
+    """Return the reason why the panel is empty for an experiment: it has no claims."""
     return None if experiment.claims else Lack("This set-up has no claims.")
 
 

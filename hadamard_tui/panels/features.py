@@ -21,7 +21,7 @@ MOST_FEATURES = 512
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the weights at the playhead, of the first target if there are several."""
+    """Return the heat map of the weights at the playhead; with several targets, for the first target."""
     d = context.experiment.d
     target = target_feature(context.experiment)
     first = min(max((target or 0) - MOST_FEATURES // 2, 0), max(d - MOST_FEATURES, 0))
@@ -54,7 +54,10 @@ def show(context: PanelContext) -> HeatMap | Text:
 
 
 def _weights_at(curve: Curve, place: float, features: slice) -> np.ndarray:
-    """Return the weights at the last record up to a place; NaN without one."""
+    """Return the weights at the last record whose x is at most `place`.
+
+    Returns NaN if no such record exists, or if the curve has no weights.
+    """
     record = int(np.searchsorted(curve.weights_x, place, side="right")) - 1
     if curve.weights is None or record < 0:
         return np.full(features.stop - features.start, np.nan)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why an experiment has no lower bound on the loss."""
+    """Return the reasons why no lower bound on the loss applies to an experiment, or None if one applies."""
     from engine.theory import on_problem
 
     bounds = [
@@ -38,7 +38,7 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the loss minus the strongest bound, for all learners; 0 is the bound."""
+    """Return the chart of the loss minus the strongest bound, for all learners."""
     trace, look = context.trace, context.loss
     view = look.view
     series = [

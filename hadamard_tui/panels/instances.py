@@ -26,7 +26,7 @@ MOST_FEATURES, MOST_ROWS = 512, 256
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the entries of the matrix cannot be drawn."""
+    """Return the reason why the entries of the matrix cannot be drawn, or None if they can."""
     try:
         if can_excerpt(experiment.problem.matrix):
             return None
@@ -38,7 +38,7 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the entries around the row at the playhead and the target feature."""
+    """Return the heat map of the entries around the row at the playhead and the target feature."""
     problem, seed = context.experiment.problem, context.experiment.run.seed
     n, d = problem.matrix.shape()
     k = int(context.trace.clocks_at(context.place)["k"])

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why an experiment has no 0/1 error, which needs labels of two classes."""
+    """Return the reason why an experiment has no 0/1 error: its labels are not two classes."""
     if experiment.problem.label_values != "any":
         return None
     return Lack("Labels are not two classes (+1 and −1, or 0 and 1), so there is no 0/1 error.")
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the 0/1 error of all learners up to the shown record."""
+    """Return the chart of the 0/1 error of all learners up to the shown record."""
     from engine.measures.error import Error
 
     series = measured(context, "error")

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Nets | Text:
-    """Return the nets of all learners with a net, up to the last retrained record."""
+    """Return drawings of the nets of all learners that are nets, at the playhead.
+
+    A net is missing until retraining has reached the record at the playhead.
+    """
     snapshots = context.retraining.snapshots
     if snapshots is None:
         return nothing("Nets are drawn after the run: the learners train once more for that.")
@@ -42,7 +45,10 @@ def _clock(context: PanelContext) -> str:
 
 
 def _net(context: PanelContext, curve: Curve, snapshots: Snapshots) -> Net | None:
-    """Return the net of a learner at the playhead; None without a net, or before it is retrained."""
+    """Return the net of a learner at the playhead.
+
+    Returns None if the learner is not a net, or if retraining has not reached the playhead yet.
+    """
     record = snapshots.at(context.place)
     if record is None or record >= len(snapshots.edges) or not snapshots.edges[record]:
         return None

@@ -1,4 +1,4 @@
-"""Picture of the rows in proofs: a new row, the rows before it, and their inner products."""
+"""Picture for proofs: the next row of the matrix, the rows before it, and their inner products."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 ROWS_BEFORE = 4
-"""Number of drawn rows before the new row: enough to see that their inner products are alike."""
+"""Number of drawn rows before the new row: enough to see whether their inner products with it are equal."""
 
 MOST_FEATURES = 32
 """Number of drawn features, which fit into 80 columns together with the text beside them."""
 
 MOST_WEIGHED = 1 << 14
-"""Maximum number of features for which inner products are computed, as these need complete rows."""
+"""Maximum number of features for which inner products are computed, because they need complete rows."""
 
 SHADES = "·░▒▓█"
-"""Letters for entries from the least to the largest."""
+"""Characters for entries, from the least to the largest entry."""
 
 
 def new_row(context: PanelContext) -> Text | None:
-    """Return the next row after the playhead, below the rows before it.
+    """Return a drawing of the next row to be seen after the playhead, below the rows before it.
 
-    At the end of a run, this is the last row. Returns None for a run whose clock does not count examples,
-    before the first example, and for a matrix that is too large.
+    At the end of a run, the next row is the last row. Returns None before the first example, if the run's
+    clock does not count examples, or if the matrix is too large to be drawn.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d
@@ -62,7 +62,7 @@ def _drawn(
     labels: Rows | None,
     products: Rows | None,
 ) -> Text:
-    """Return a line for each row of `entries` [rows, features], followed by label and inner product."""
+    """Return a line of text for each row of `entries` [rows, features], with its label and inner product."""
     low, high = float(entries.min()), float(entries.max())
     spread = (entries - low) / ((high - low) or 1.0)
     shades = np.array(list(SHADES))[np.rint(spread * (len(SHADES) - 1)).astype(int)]
@@ -92,5 +92,5 @@ def _drawn(
 
 
 def _number(quantity: float) -> str:
-    """Return three digits of a number, with the minus sign of formulas."""
+    """Return a number as text with three significant digits and the minus sign of formulas."""
     return f"{quantity:.3g}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""Panel: a name, and a function from the context of the screen to a chart or to words."""
+"""Panels: each has a name, and a function that returns a chart or a text for the state of the screen."""
 
 from __future__ import annotations
 
@@ -33,11 +33,13 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
     """Predictions about a run, and their outcomes.
 
     Args:
-        experiment: the experiment at all points of the axes, for claims; None for the experiment of the run.
+        experiment: the experiment with its sweep axes, to which the claims belong. If it is None, the claims
+            belong to the experiment of the run.
         outcomes: the judged claims; None until the run is shown to its end.
-        results: the results at all points of the axes; None for a single point.
-        left_out: the claims of the set-up that do not fit it.
-        guesses: guessed x at which learners fall below a tenth, by name; None for "never".
+        results: the results at all sweep points; None without a sweep.
+        left_out: claims of the set-up that are omitted because they do not fit it.
+        guesses: by learner name, the x from which the user expects the loss to stay below 0.1; None for
+            "never".
     """
 
     experiment: Experiment | None = None
@@ -48,15 +50,15 @@ class PanelPredictions(msgspec.Struct, frozen=True, eq=False):
 
 
 class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """Everything that a panel may read.
+    """State of the run and of the screen, from which a panel makes its content.
 
     Args:
         curve: the curve of the selected learner.
-        shown: the shown extent of the run on the x-axis.
-        place: the place of the playhead, at most `shown`.
+        shown: the x up to which the run is shown.
+        place: the x of the playhead, at most `shown`.
         predictions: claims and guesses, and their outcomes.
         retraining: workers that train the learners again for panels.
-        where: the point of the axes as text; empty without axes.
+        where: the sweep point as text; empty without a sweep.
         onward: sentences about the next steps from this preset.
     """
 
@@ -73,7 +75,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
     onward: Sequence[str] = ()
 
     def look(self, measure: str, title: str = "") -> Look:
-        """Return the look at a measure of all learners that have it, along the shown part of the run."""
+        """Return the chart view of a measure for all learners that have it, up to the shown record."""
         from engine.results.results import of_one
         from engine.spec.experiment import of_run
 
@@ -83,11 +85,14 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def loss(self) -> Look:
-        """The `Look` at the loss of all learners."""
+        """Chart view of the loss of all learners."""
         return self.look("loss")
 
     def headline(self, look: Look) -> str:
-        """Return the finding of the picture once the run is shown to its end; before, its subject."""
+        """Return the headline of a chart.
+
+        Once the run is shown to its end, the headline is the finding. Before, it is the experiment's title.
+        """
         predictions = self.predictions
         if predictions.outcomes is None:
             return self.experiment.title
@@ -97,11 +102,17 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def playhead(self) -> float | None:
-        """Place of the vertical line; None at the end of the shown extent."""
+        """X of the vertical line that marks the playhead; None if it is at the end of the shown extent."""
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:
-        """Return the index of the record in x [S] that the playhead marks; None without one."""
+        """Return the index of the last record at or before the playhead.
+
+        Returns None if no playhead is drawn, or if it is before the first record.
+
+        Args:
+            x: increasing x of the records, [S].
+        """
         if self.playhead is None:
             return None
         before = int(np.searchsorted(x, self.playhead, side="right"))
@@ -109,7 +120,13 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 class Remedy(NamedTuple):
-    """Change of the set-up that gives a panel content, and a text on its effect on a run."""
+    """Change of the set-up after which a panel has content.
+
+    Args:
+        place: the field to change.
+        value: its new value.
+        words: text on the effect of the change on a run.
+    """
 
     place: str
     value: Any
@@ -117,21 +134,21 @@ class Remedy(NamedTuple):
 
 
 class Lack(NamedTuple):
-    """Sentence on why a panel has no content for an experiment, and the remedy."""
+    """Reason why a panel has no content for an experiment, and the remedy if one exists."""
 
     reason: str
     remedy: Remedy | None = None
 
 
 def recording(experiment: Experiment, words: str, *measures: Measure) -> Remedy:
-    """Return the remedy that records further measures in the run."""
+    """Return the remedy that adds `measures` to the recorded measures of the run."""
     recorded = experiment.run.measures
     missing = [measure for measure in measures if measure not in recorded]
     return Remedy("run.measures", msgspec.to_builtins([*recorded, *missing]), words)
 
 
 def lacks_nothing(experiment: Experiment) -> Lack | None:
-    """Return None: the panel applies to every experiment."""
+    """Return None, because the panel applies to every experiment."""
     return None
 
 
@@ -144,17 +161,18 @@ class Panel(NamedTuple):
     """Panel below the chart of losses.
 
     Args:
-        name: one word, for the row of tabs.
-        about: a description in half a sentence, which is shown before a run.
-        show: returns a chart, a heat map, nets, or a text, which may give the reason why the panel is empty.
-        place: position among the panels; the first nine have a digit as their key.
-        word: the word on its tab; the name by default.
-        tally: the text behind the word once a run has ended, such as the number of claims that hold.
-        lacks: returns the reason why it does not apply to an experiment, for any selected learner; None if it
-            applies. Otherwise its tab is dimmed, and `show` is not called.
-        looks_inside: whether it shows the inside of learners, which must be trained once more for it.
-        experimental: whether it is unfinished. It then follows all others, whatever its place, and documents
-            and pictures of the app omit it.
+        name: one word that identifies the panel.
+        about: a short description, shown before a run.
+        show: function that returns the content: a chart, a heat map, nets, or a text. The text may be the
+            reason why the panel is empty.
+        place: number by which panels are ordered; the first nine panels have a digit as their key.
+        word: the word on the panel's tab; the name by default.
+        tally: function that returns the text after the word once a run has ended, such as "3/4" claims.
+        lacks: function that returns the reason why the panel does not apply to an experiment, or None if it
+            applies. With a reason, the panel's tab is dimmed, and `show` is not called.
+        looks_inside: whether the panel shows the inside of learners, which must be trained again for that.
+        experimental: whether the panel is unfinished. Such a panel comes after all other panels, and the
+            documentation and pictures of the app omit it.
     """
 
     name: str
@@ -179,8 +197,10 @@ def plot(
 ) -> Plot:
     """Return a chart along the x-axis of the run.
 
-    Its axes contain `floor` and the visible values, at most ± `highest` if they are linear. `smoothed` states
-    the width of the smoothing.
+    Args:
+        floor: value that the y-axis contains in addition to the visible values.
+        highest: a linear y-axis does not extend beyond ± `highest`.
+        smoothed: note on the width of the smoothing.
     """
     series, options = list(series), replace(context.chart_options, x_log=context.loss.resolved.x_log)
     low, high = options.x_limits(context.trace.x)
@@ -195,11 +215,11 @@ def plot(
 
 
 def measured(context: PanelContext, measure: str) -> list[Series]:
-    """Return the chart of a measure for all learners that have it, up to the shown record."""
+    """Return the drawn curves of a measure for all learners that have it, up to the shown record."""
     look = context.look(measure)
     return [segment for curve in look.view.curves if len(curve.x) for segment in Pen(look).draw(curve)]
 
 
 def nothing(text: str) -> Text:
-    """Return the words of a panel without content."""
+    """Return the text of a panel without content, in italics."""
     return Text(text, style="italic")

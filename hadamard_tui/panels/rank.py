@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the ranks up to the shown record, with theory lines.
+    """Return the chart of the ranks up to the shown record, with theory lines.
 
-    The names of curves include the ranks at the playhead, if there is one.
+    If the playhead is drawn, the names of the curves include the ranks at the playhead.
     """
     look = context.look("rank", "Rank of the weights across targets")
     if not any(len(curve.x) for curve in look.view.curves):

@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
-"""Maximum number of drawn singular values; if there are more, evenly spaced ones are drawn."""
+"""Maximum number of drawn singular values. If there are more, an evenly spaced selection is drawn."""
 
 
 ALIKE = 1e-3
-"""Relative difference up to which values look like one line."""
+"""Relative difference up to which singular values count as equal, because their curves look the same."""
 
 
 def lacks(experiment: Experiment, measure: str = "spectrum") -> Lack | None:
-    """Return the reason why an experiment has no spectrum, for which it needs several targets and records."""
+    """Return the reason why an experiment has no spectrum, or None if it has one.
+
+    A spectrum needs several targets, and the run must record `measure`.
+    """
     from engine.measures.rank import Rank
     from engine.measures.spectrum import SingularValues
     from engine.planning.run_plan import is_recorded
@@ -49,10 +52,10 @@ def no_spectrum(curve: Curve) -> str:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the positive singular values up to the shown record.
+    """Return the chart of the positive singular values up to the shown record.
 
-    The line of the largest value has the name, with the values at the playhead, if there is one. Equal values
-    are drawn as one line.
+    Only the curve of the largest value has a name. If the playhead is drawn, the name includes the value
+    there. If all positive values are equal, one curve shows them.
     """
     from engine.measures.spectrum import SingularValues
     from engine.results.report import picture_of_spectra, spectra
@@ -73,16 +76,22 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def _all_equal(values: np.ndarray, rank: np.ndarray) -> bool:
-    """Return whether the `rank` positive values of [S, r] at each record look equal."""
+    """Return whether the positive singular values look equal at every record.
+
+    Args:
+        values: singular values at each record, in decreasing order, [S, r].
+        rank: number of positive values at each record, [S].
+    """
     is_positive = rank > 0
     least = values[is_positive, rank[is_positive] - 1]
     return bool((rank > 1).any() and (least >= (1 - ALIKE) * values[is_positive, 0]).all())
 
 
 def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> Series:
-    """Return one line for equal values.
+    """Return one curve that shows several equal singular values.
 
-    Its name includes the number of values at the playhead, or the range of this number.
+    The curve's name includes the number of equal values at the playhead. Without a playhead, it includes the
+    range of this number over all records.
     """
     counts = rank[rank > 0] if now is None else rank[[now]]
     count = "" if counts.min() == counts.max() else f"{counts.min()} to "
@@ -94,7 +103,7 @@ def _one_line(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | No
 
 
 def _lines(x: np.ndarray, values: np.ndarray, rank: np.ndarray, now: int | None, tint: str) -> list[Series]:
-    """Return a line per value, or a selection if there are very many, the largest last."""
+    """Return a curve per singular value, the largest value last; at most MOST_LINES curves."""
     values, r = np.where(values > 0, values, np.nan), values.shape[1]
     shown = np.unique(np.linspace(0, r - 1, min(r, MOST_LINES)).astype(int))
     line_name = f"largest of {r} singular values"

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return the story and next stop of a run, with the strongest theorem if all pictures show the loss."""
+    """Return the story of a run and the suggested next steps.
+
+    If all pictures show the loss, the strongest theorem follows the story.
+    """
     of_loss = all(
         picture.measure == context.loss.view.picture.measure for picture in context.experiment.pictures
     )
@@ -32,7 +35,7 @@ def show(context: PanelContext) -> Text:
 
 
 def story_text(experiment: Experiment) -> Text:
-    """Return title, story and source."""
+    """Return the title, the story and the source of an experiment."""
     story = " ".join(experiment.story.split())
     text = Text.assemble((experiment.title or "Your own experiment", "bold"), "\n")
     if story:
@@ -43,7 +46,7 @@ def story_text(experiment: Experiment) -> Text:
 
 
 def _source(source: str) -> Text:
-    """Return the source of a set-up, whose citations of theory pages open them on a click."""
+    """Return the source of a set-up; a click on a cited theory page opens that page."""
     from engine.spec import theory_pages
 
     text = Text(f"Source: {source}\n", "dim")
@@ -56,12 +59,12 @@ def _source(source: str) -> Text:
 
 
 def expensive(experiment: Experiment) -> list[Text]:
-    """Return the costs of expensive measures of a set-up, before a run."""
+    """Return a line of text about the cost of each expensive measure of a set-up, to show before a run."""
     return [Text(f"{words}\n", style="dim") for words in costs(experiment)]
 
 
 def theorem(context: PanelContext) -> Text:
-    """Return the strongest bound of the selected learner at the playhead, in words."""
+    """Return a text on the strongest lower bound on the selected learner's loss at the playhead."""
     learner_name, losses = context.curve.learner, context.loss.view
     strongest = strongest_bound(losses, losses.curve(context.curve.name), context.place)
     if strongest is None:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why an experiment has no second target."""
+    """Return the reason why the panel is empty for an experiment: it has only one target."""
     if experiment.m > 1:
         return None
     return Lack("There is one target, so the weights are one vector and not a matrix.")
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the weights at the playhead, for the targets and features in snapshots."""
+    """Return the heat map of the weights at the playhead, for the targets and features in the snapshots."""
     snapshots, curve = context.retraining.snapshots, context.curve
     if snapshots is None:
         return nothing(

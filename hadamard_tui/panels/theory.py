@@ -1,4 +1,4 @@
-"""Theory of the selected learner: its verdict, applicable lines, other lines, and the reasons."""
+"""Theory of the selected learner: its verdict, and for each theory line whether it applies, and why."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return the verdict, the lines that apply, lines to beat and others, and the tried rates.
+    """Return the verdict on the selected learner, the theory lines, and the learning rates that were tried.
 
-    A drawing of the rows in its proof follows the first line that binds the learner.
+    Theory lines that apply to the learner come first, then bounds to beat, then all other lines. The first
+    line that applies and has a proof is followed by a drawing of the rows in the proof.
     """
     from engine.backends import backends
 
@@ -46,16 +47,19 @@ def show(context: PanelContext) -> Text:
 
 
 def _rank(line: TheoryLine, learner_name: str) -> int:
-    """Return the rank of a line that holds here: lines that bind the learner, lines to beat, then others."""
+    """Return the sort key of a theory line that holds for the problem.
+
+    The key is 0 if the line applies to the learner, 1 for other lower bounds, and 2 for the rest.
+    """
     if line.on_learners[learner_name].holds:
         return 0
     return 1 if line.statement.direction in FROM_BELOW else 2
 
 
 def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
-    """Return a line and its relation to a learner, with the reason unless it equals `reason`.
+    """Return a theory line, and whether and why it applies to a learner.
 
-    For a line that binds the learner, the idea of the proof follows.
+    The reason is omitted if it repeats `reason`. If the line applies, the idea of its proof follows.
     """
     stands = standing(line, learner_name)
     words = f"\n  {meaning(line.kind)}\n  "
@@ -67,7 +71,7 @@ def _line_text(line: TheoryLine, learner_name: str, reason: str) -> Text:
 
 
 def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
-    """Return the lines that do not hold for the set-up, with the reasons."""
+    """Return the theory lines that do not hold for the set-up, with the reasons."""
     verb = "lines do" if len(lines) > 1 else "line does"
     text = Text.assemble((f"{len(lines)} {verb} not apply to this set-up", "bold"), "\n")
     for line in lines:
@@ -76,7 +80,7 @@ def _elsewhere_text(lines: Sequence[TheoryLine]) -> Text:
 
 
 def _grid_text(curve: Curve) -> Text:
-    """Return the tried rates, with the result of each."""
+    """Return the learning rates that were tried, with the mean loss of each."""
     text = Text.assemble(("Rates tried", "bold"), ", by the mean of the whole curve (oracle-tuned)\n")
     for rate, loss in sorted(curve.grid.items()):
         best = rate == curve.rate

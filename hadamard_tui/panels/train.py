@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why an experiment has no train loss, which the run must record."""
+    """Return the reason why the panel is empty for an experiment: its run does not record the train loss."""
     from engine.measures import named
     from engine.planning.run_plan import is_recorded
 
@@ -28,7 +28,10 @@ def lacks(experiment: Experiment) -> Lack | None:
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the train loss of all learners up to the shown record."""
+    """Return the chart of the train loss of all learners up to the shown record.
+
+    It also has the selected learner's loss over unseen rows.
+    """
     series = measured(context, "train")
     if not series:
         return nothing("No learner has begun yet.")

@@ -1,6 +1,7 @@
-"""Every weight of the selected learner against k; the weights of the target are on top and in colour.
+"""Every weight of the selected learner against k; the target's weights are coloured and drawn on top.
 
-If a learner takes no steps, or only start and end are recorded, weights are points against the feature.
+If a learner takes no steps, or if only start and end are recorded, the weights are points against the
+feature.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
-"""Maximum number of drawn weights, about the number of dots of a screen; more weights are thinned."""
+"""Maximum number of drawn weights, about the number of dots of a screen; of more, a selection is drawn."""
 
 MOST_MARKED = 8
-"""Maximum number of features of a target that are marked with stars."""
+"""Maximum number of features of a target; the features of a larger target are not marked."""
 
 MOST_POINTS = 1 << 15
-"""Maximum number of points over all lines; a screen has fewer dots."""
+"""Maximum number of points of all curves together; a screen has fewer dots."""
 
 
 def show(context: PanelContext) -> Plot | Text:
-    """Return the weights up to the shown record."""
+    """Return the chart of the selected learner's weights, or the reason why it has none."""
     curve = context.curve
     if not curve.length:
         return nothing(f"{curve.name} has not begun yet.")
@@ -58,7 +59,7 @@ def show(context: PanelContext) -> Plot | Text:
 
 
 def uncached(curve: Curve) -> str:
-    """Return the reason why a curve from the cache has no weights, and the remedy."""
+    """Return a message that a curve from the cache has no weights, with the reason and the remedy."""
     size = curve.uncached_weight_bytes / (1 << 20)
     reason = f"This run is from the cache, which has no weights of {curve.name}: they take {size:.0f} MB."
     return f"{reason} A run with other seeds computes them."
@@ -69,18 +70,21 @@ def _learner(context: PanelContext) -> Learner:
 
 
 def _is_net(context: PanelContext) -> bool:
-    """Return whether the selected learner can be drawn as a net."""
+    """Return whether the selected learner is trained in steps, and so may be drawn as a net."""
     return _learner(context).solver is None
 
 
 def _has_course(context: PanelContext) -> bool:
-    """Return whether lines may join the weights: over more than two records, and no single solution."""
+    """Return whether the weights change along the run, so that each weight is drawn as a curve.
+
+    This needs more than two records, and a learner that is not solved only once.
+    """
     solved_once = _learner(context).solver is not None and context.experiment.protocol.clock != "k"
     return len(context.trace.x) > 2 and not solved_once
 
 
 def _by_feature(context: PanelContext) -> Plot:
-    """Return the weights at the playhead, the target's on top."""
+    """Return the chart of the weights at the playhead against the feature, the target's weights on top."""
     curve, marked = context.curve, target_features(context.experiment)
     assert curve.weights is not None, "a curve without weights has nothing to draw"
     record = max(0, int(np.searchsorted(curve.weights_x, context.place, side="right")) - 1)
@@ -103,7 +107,7 @@ def _note(context: PanelContext) -> str:
 
 
 def _title(context: PanelContext) -> str:
-    """Return a title with the owner of the weights; if there are several targets, it names the first."""
+    """Return a title with the learner's name; if there are several targets, it also names the first one."""
     problem, curve_name = context.experiment.problem, context.curve.name
     count = problem.target.columns(problem.matrix)
     if count == 1:
@@ -114,12 +118,15 @@ def _title(context: PanelContext) -> str:
 
 
 def target_feature(experiment: Experiment) -> int | None:
-    """Return the instance entry that equals the first target; None without one."""
+    """Return the instance entry that equals the first target, or None if no single entry does."""
     return next(iter(features), None) if len(features := target_features(experiment)) == 1 else None
 
 
 def target_features(experiment: Experiment) -> tuple[int, ...]:
-    """Return the instance entries that make up the first target, if they are few."""
+    """Return the instance entries that the first target is a combination of.
+
+    Returns an empty tuple if no such entries exist, or if they are more than MOST_MARKED.
+    """
     problem = experiment.problem
     if problem.matrix.rotate or problem.matrix.feature_count() != problem.matrix.shape()[1]:
         return ()  # the entries that learners see are not the target's features
@@ -129,21 +136,21 @@ def target_features(experiment: Experiment) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4)
 def features_of(target: Target, matrix: Matrix, seed: int) -> tuple[int, ...]:
-    """Return the features that make up the first target, in the first replica."""
+    """Return the features that the first target is a combination of, in the first replica."""
     combination = target.combination(matrix, Streams([seed]))
     return () if combination is None else tuple(sorted(combination.places[0, 0].tolist()))
 
 
 def first_feature(target: Target, matrix: Matrix, seed: int) -> int | None:
-    """Return the feature that equals the first target, in the first replica; None without one."""
+    """Return the feature that equals the first target in the first replica, or None if no feature does."""
     features = features_of(target, matrix, seed)
     return features[0] if len(features) == 1 else None
 
 
 def weight_series(context: PanelContext) -> list[Series]:
-    """Return all weights of the selected learner up to the shown record, with the target's on top.
+    """Return the curves of the selected learner's weights up to the shown record, the target's on top.
 
-    The names include the values at the playhead, if there is one.
+    If the playhead is drawn, the names of the curves include the values there.
     """
     curve, problem = context.curve, context.experiment.problem
     assert curve.weights is not None, "a curve without weights has nothing to draw"
@@ -176,18 +183,18 @@ def weight_series(context: PanelContext) -> list[Series]:
 
 
 def _named(marked: Sequence[int], target: str) -> str:
-    """Return the numbers of a target's weights as text."""
+    """Return a phrase with the indices of a target's weights."""
     numbers = ", ".join(map(str, marked))
     return f"weight {numbers}, {target}" if len(marked) == 1 else f"weights {numbers} of {target}"
 
 
 def _counted(count: int, other: str) -> str:
-    """Return a phrase with the number of weights other than the target's."""
+    """Return a phrase such as "127 other weights"."""
     return f"{count} {other}weight{'s' * (count != 1)}"
 
 
 def _values(weights: np.ndarray) -> str:
-    """Return the value of a weight, or the range of several."""
+    """Return the value of a single weight, or the range of several weights, as text."""
     if not len(weights):
         return ""
     low, high = weights.min(), weights.max()
@@ -195,20 +202,20 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Return the drawn features among d, besides the marked ones: all, or as many as a screen can show."""
+    """Return the unmarked features that are drawn, among d features: all, or a selection of MOST_LINES."""
     unmarked: np.ndarray = np.delete(np.arange(d), marked)
     positions = np.linspace(0, len(unmarked) - 1, min(len(unmarked), MOST_LINES)).astype(int)
     return np.asarray(unmarked[positions])
 
 
 def _limits(series: list[Series]) -> tuple[float, float]:
-    """Return limits that contain 0 and all weights so far, in steps so that they move rarely."""
+    """Return y-limits that contain 0 and all weights; they change in large steps, and so rarely."""
     values = np.concatenate([[0.0], *(curve.y[np.isfinite(curve.y)] for curve in series)])
     return still_limits(values)
 
 
 def weight_limits(values: np.ndarray) -> tuple[float, float]:
-    """Return limits that contain 0 and these weights, in quarter steps so that they move rarely."""
+    """Return limits that contain 0 and `values`, as multiples of 1/4 so that they change rarely."""
     values = values[np.isfinite(values)]
     low, high = (min(values.min(), 0.0), max(values.max(), 0.25)) if len(values) else (0.0, 1.0)
     return float(np.floor(low * 4 + 1e-3) / 4), float(np.ceil(high * 4 - 1e-3) / 4)

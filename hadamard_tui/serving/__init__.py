@@ -1,4 +1,4 @@
-"""Serving of the app to browsers on this machine: a web server, and an app for each viewer."""
+"""Serving of the app to browsers on this machine: a web server, and one process of the app per viewer."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ NOTICE = "Every viewer has a separate engine on the serving machine; closing the
 
 
 def served() -> bool:
-    """Return whether this process is the app of a viewer in a browser."""
+    """Return whether this process shows its app in a browser."""
     return "TEXTUAL_DRIVER" in os.environ

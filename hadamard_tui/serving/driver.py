@@ -1,7 +1,8 @@
-"""Driver of an app in a browser, which completes Textual's driver for the web.
+"""Driver of an app that is shown in a browser; it extends Textual's driver for the web.
 
-A packet is a letter, four bytes of length, and the content. D is text for the terminal, and M is JSON about
-the app. F is a file, with its name before a zero byte and its content after it.
+App and server exchange packets. A packet consists of a letter, its length in four bytes, and the content. The
+letter D stands for text from or to the terminal, and M for JSON about the app. F stands for a file: its name,
+a zero byte, and its content.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from textual.drivers.web_driver import WebDriver
 from hadamard_tui.terminal.terminal_input import ExitEvent, InputReader, chunks
 
 GONE = 3
-"""Exit code of an app whose server has gone; the same as after any failure."""
+"""Exit code of an app whose server has ended, which is also the exit code after any other failure."""
 
 HEAD = 5
-"""Bytes of a packet before its content."""
+"""Number of bytes of a packet before its content."""
 
 
 class ViewerDriver(WebDriver):
-    """Driver that ends the app with its server, keeps packets whole, and sends files to the browser."""
+    """Driver that ends the app when its server ends, never mixes packets, and sends files to the browser."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
@@ -38,7 +39,7 @@ class ViewerDriver(WebDriver):
         self._lock = Lock()
 
     def start_application_mode(self) -> None:
-        """Start with the focus. A new page has it, but Textual assumes that web apps lack it."""
+        """Start, and tell the app that it has the focus, because Textual assumes that a web app lacks it."""
         super().start_application_mode()
         self.app.call_later(self.app.post_message, events.AppFocus())
 
@@ -49,7 +50,7 @@ class ViewerDriver(WebDriver):
         self._send(b"M", json.dumps(data).encode(errors="ignore"))
 
     def _send(self, kind: bytes, content: bytes) -> None:
-        """Write a complete packet; packets of other threads cannot interrupt it."""
+        """Write a complete packet, without packets of other threads in between."""
         packet = kind + len(content).to_bytes(4, "big") + content
         try:
             with self._lock:
@@ -59,7 +60,10 @@ class ViewerDriver(WebDriver):
             os._exit(GONE)
 
     def run_input_thread(self) -> None:
-        """Read to the end of the input. If the app is not ending by then, its server has gone: exit."""
+        """Read packets from the server until the app ends.
+
+        If the input ends before that, the server has ended, and the process exits.
+        """
         decode = getincrementaldecoder("utf-8")(errors="replace").decode
         keys, packets = InputReader(), Packets()
         assert sys.__stdin__ is not None, "the server holds the other end of it"
@@ -79,7 +83,7 @@ class ViewerDriver(WebDriver):
     def deliver_binary(
         self, binary: BinaryIO | TextIO, *, save_path: Path, encoding: str | None = None, **_: Any
     ) -> None:
-        """Send a complete file, so that the browser knows its length and notices a broken download."""
+        """Send a complete file, so that the browser knows its length and notices an interrupted download."""
         with binary:
             content = binary.read()
         if isinstance(content, str):
@@ -88,7 +92,7 @@ class ViewerDriver(WebDriver):
 
 
 class Packets:
-    """Parser of packets from the server in incoming bytes."""
+    """Parser that finds the server's packets in the bytes that arrive."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()

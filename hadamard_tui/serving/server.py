@@ -1,8 +1,9 @@
 """Web server of the app, for browsers on this machine and a limited number of viewers.
 
-The secret is the first part of every path. A cookie would be sent to every program that serves localhost on
-any other port. Browsers never send a path by themselves, and two servers side by side never mix their
-secrets. No response allows a Referer, and no request is logged.
+A secret is the first part of the path of every address. A cookie would not be safe, because browsers send
+it to every port of localhost, where other programs may listen. A path is sent only to the server that it
+belongs to, so two servers on one machine do not receive each other's secrets. No response allows a Referer,
+and no request is logged.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from hadamard_tui.serving import NOTICE
 from hadamard_tui.serving.viewer import LEAVING, Viewer, size_of
 
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-"""Host names of this machine. Any port is accepted, because ssh -L may forward from another port."""
+"""Accepted host names of this machine; the port may be any, because ssh -L may forward another port."""
 
 HEADERS = {
     "Cache-Control": "no-store",
-    # 'unsafe-inline', because the terminal's script adds style elements.
+    # 'unsafe-inline' is necessary, because the script of the terminal adds style elements.
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'",
@@ -47,7 +48,7 @@ HEADERS = {
 
 
 def guard(token: str) -> Middleware:
-    """Return a middleware that answers 403 without the token, or under a foreign host name."""
+    """Return a middleware that answers 403 to a request without the token or for a foreign host name."""
 
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -64,13 +65,13 @@ def guard(token: str) -> Middleware:
 
 
 def need_own_page(request: web.Request) -> None:
-    """Refuse websockets of pages from other origins. Raises: web.HTTPForbidden."""
+    """Refuse a websocket that a page of another origin opens. Raises: web.HTTPForbidden."""
     if _parsed(request.headers.get("Origin", "")).netloc != request.host:
         raise web.HTTPForbidden(text="403: only the pages of this server may open the app\n")
 
 
 async def harden(request: web.Request, response: web.StreamResponse) -> None:
-    """Forbid caching, framing, sniffing, referring, and scripts other than the server's own."""
+    """Set headers that forbid caching, framing, content sniffing, Referer headers, and foreign scripts."""
     response.headers.update(HEADERS)
     response.headers.pop("Server", None)
 
@@ -83,10 +84,13 @@ def _parsed(address: str) -> SplitResult:
 
 
 LARGEST_MESSAGE = 1 << 20
-"""Limit of a message in bytes, and so of pasted text; a longer message ends the viewer's session."""
+"""Maximum size of a message, and so of pasted text, in bytes; a longer message ends the viewer's session."""
 
 TURNOVER = 2 * LEAVING
-"""Seconds that a page waits for a free place, because reloading a page has just freed one."""
+"""Seconds for which a new page waits if the server is full.
+
+When a page is reloaded, its former app needs this time to end.
+"""
 
 PAGE = Path(__file__).parent / "page"
 TERMINAL = Path(textual_serve.__file__).parent / "static"
@@ -98,11 +102,11 @@ FILES = {
     "textual.js": TERMINAL / "js" / "textual.js",
     "RobotoMono.ttf": TERMINAL / "fonts" / "RobotoMono-VariableFont_wght.ttf",
 }
-"""Files of the page by name; no path of a request is looked up on the disk."""
+"""Files that the server offers, by name. It looks up no path from a request on the disk."""
 
 
 class Server:
-    """Web server of pages, downloads and websockets."""
+    """Web server that offers the page, downloads, and a websocket for each viewer."""
 
     def __init__(self, command: Sequence[str], most_viewers: int) -> None:
         self.token = secrets.token_urlsafe(24)
@@ -127,7 +131,7 @@ class Server:
         return app
 
     def runner(self) -> web.AppRunner:
-        """Return a runner without a log of requests, which would reveal the secret."""
+        """Return a runner that does not log requests, because the log would reveal the secret."""
         log = logging.getLogger(__name__)
         log.addFilter(_own_fault)
         return web.AppRunner(self.application(), access_log=None, logger=log, shutdown_timeout=5.0)
@@ -140,7 +144,7 @@ class Server:
         return web.FileResponse(file)
 
     async def _download(self, request: web.Request) -> web.StreamResponse:
-        """Return a file that the app of a viewer has made, for the browser to save and never to show."""
+        """Return a file that a viewer's app has made; the headers make the browser save and not show it."""
         for viewer in self._viewers:
             if (file := viewer.files.get(request.match_info["key"])) is not None:
                 file_name, content = file
@@ -179,7 +183,10 @@ class Server:
 
 
 def chosen_preset(request: web.Request) -> str | None:
-    """Return the shipped preset that an address names, or None. Raises: web.HTTPNotFound."""
+    """Return the built-in preset that an address names, or None if it names none.
+
+    Raises: web.HTTPNotFound if no built-in preset has this name.
+    """
     preset_name = request.query.get("preset")
     if preset_name is not None and preset_name not in presets.names():
         raise web.HTTPNotFound(text=f"404: {presets.unknown(preset_name, 'preset', presets.names())}\n")
@@ -187,12 +194,17 @@ def chosen_preset(request: web.Request) -> str | None:
 
 
 def serve(port: int, preset: str | None, viewers: int) -> None:
-    """Serve until Ctrl-C, SIGTERM or SIGHUP; without a preset, the app opens with its welcome page.
+    """Serve the app until Ctrl-C, SIGTERM or SIGHUP.
+
+    Args:
+        port: port on the loopback addresses.
+        preset: preset that the app opens; None for the welcome page.
+        viewers: maximum number of simultaneous viewers.
 
     Raises: BadInput if the port is unavailable.
     """
     sockets = listen(port)
-    # -P keeps Python from importing modules of the working folder.
+    # -P prevents Python from importing modules of the working folder.
     command = [sys.executable, "-P", "-m", "hadamard_tui", "--reset", "--no-parts"]
     if preset is not None:
         command.append(f"--preset={preset}")
@@ -217,14 +229,16 @@ async def _serve(sockets: Sequence[socket.socket], command: Sequence[str], viewe
 
 
 def _own_fault(record: logging.LogRecord) -> bool:
-    """Return whether an error is the server's own; any local program can send malformed requests."""
+    """Return whether a log record is not about a malformed request, which any local program can send."""
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 def listen(port: int) -> list[socket.socket]:
-    """Return sockets on both loopback addresses. A foreign program on one of them would get the secret.
+    """Return sockets that listen on both loopback addresses, IPv4 and IPv6.
 
-    Raises: BadInput if one of them is unavailable.
+    If another program listened on one of them, a browser might send it the secret.
+
+    Raises: BadInput if one of the addresses is unavailable.
     """
     sockets = []
     for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):

@@ -1,4 +1,4 @@
-"""Viewer: a page, its messages, and the process of its app."""
+"""Viewer of the served app: its page in a browser, messages from the page, and the process of its app."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from msgspec import Meta, Struct
 
 LARGEST = 1000, 400
-"""Maximum columns and rows of an app, about as many as the largest screens have."""
+"""Maximum number of columns and of rows of an app, about as many as the largest screens have."""
 
 
 class Size(Struct):
@@ -33,23 +33,23 @@ class Size(Struct):
 
 
 class Stdin(Struct, array_like=True, tag="stdin"):
-    """Keys, clicks and pasted text, as a terminal encodes them."""
+    """Message with keys, clicks and pasted text, as a terminal encodes them."""
 
-    text: Annotated[str, Meta(min_length=1)]  # Textual takes empty text for the end of its input
+    text: Annotated[str, Meta(min_length=1)]  # for Textual, an empty text means the end of the input
 
 
 class Resize(Struct, array_like=True, tag="resize"):
-    """New size of the terminal."""
+    """Message with a new size of the terminal."""
 
     size: Size
 
 
 class Focus(Struct, array_like=True, tag="focus"):
-    """Focus of the terminal."""
+    """Message that the terminal has the focus."""
 
 
 class Blur(Struct, array_like=True, tag="blur"):
-    """Loss of the terminal's focus."""
+    """Message that the terminal has lost the focus."""
 
 
 Message = Stdin | Resize | Focus | Blur
@@ -58,7 +58,7 @@ _decoder = msgspec.json.Decoder(Message)
 
 
 def parse_message(text: str) -> Message | None:
-    """Return a message; None if the text is invalid."""
+    """Return the message that the page has sent as `text`, or None if the text is invalid."""
     try:
         message: Message = _decoder.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
@@ -67,7 +67,7 @@ def parse_message(text: str) -> Message | None:
 
 
 def size_of(query: Mapping[str, str]) -> Size:
-    """Return the size in the address of a websocket, or the default size."""
+    """Return the terminal size in the query of a websocket's address; if invalid, the default size."""
     try:
         return msgspec.convert(dict(query), Size, strict=False).bounded()
     except msgspec.ValidationError:
@@ -75,40 +75,49 @@ def size_of(query: Mapping[str, str]) -> Size:
 
 
 PING = 2.0
-"""Seconds between two pings, and seconds to wait for an answer."""
+"""Seconds from an answer to the next ping, and maximum seconds to wait for an answer."""
 
 PATIENCE = 3
-"""Number of unanswered pings that end a viewer: within 8 s, but not if a connection stalls for a moment."""
+"""Number of consecutive unanswered pings after which a viewer ends.
+
+A lost page is detected within 8 s, but a connection may stall for a moment.
+"""
 
 LEAVING = 2.0
-"""Seconds for an app to exit after it has closed its output."""
+"""Maximum seconds that an app may take to exit after it has closed its output."""
 
 FILES = 4
-"""Maximum number of files that wait for the browser; the oldest are dropped."""
+"""Maximum number of files that are kept for a browser to download; the oldest are dropped."""
 
 FAILED = "The app has failed; the terminal of the server says why."
 
 
 class Viewer:
-    """App of one page.
+    """Process of the app for one page.
 
-    The app keeps nothing on this machine, so it is killed as soon as its page has gone.
+    The app stores nothing on this machine, so its process is killed as soon as the page is closed or lost.
     """
 
     def __init__(
         self, websocket: web.WebSocketResponse, command: Sequence[str], size: Size, stopped: asyncio.Event
     ) -> None:
-        """Prepare an app; `stopped` is set when the server ends."""
+        """Prepare the app of a page.
+
+        Args:
+            command: command that starts the app.
+            size: initial size of its terminal.
+            stopped: event that is set when the server ends.
+        """
         self._websocket, self._command, self._size, self._stopped = websocket, command, size, stopped
         self._answer = asyncio.Event()
         self._complaint = b""
         self.files: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
-        """Names and contents of files for the browser, by key."""
+        """Names and contents of files that the browser can download, by the key in their address."""
         self.silent = False
         """Whether the page has stopped answering."""
 
     async def run(self) -> None:
-        """Run the app until it ends, its page has gone, or the server ends."""
+        """Run the app until it ends, its page is closed or lost, or the server ends."""
         process = await self._start()
         work = (self._listen(process), self._show(process), self._watch(), self._stopped.wait())
         tasks = [asyncio.create_task(part) for part in work]
@@ -138,13 +147,13 @@ class Viewer:
             "COLUMNS": str(self._size.width),
             "ROWS": str(self._size.height),
         }
-        # In a new session, because Ctrl-C is for the server, which then ends the apps.
+        # A new session keeps Ctrl-C from the app: it stops the server, which then ends its apps.
         return await asyncio.create_subprocess_exec(
             *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=environment, start_new_session=True
         )
 
     async def _listen(self, process: Process) -> None:
-        """Pass messages of the page to the app, until the page closes."""
+        """Pass messages from the page to the app until the page is closed."""
         assert process.stdin is not None
         with suppress(ConnectionError):
             async for frame in self._websocket:
@@ -156,11 +165,11 @@ class Viewer:
                     await process.stdin.drain()
 
     async def _show(self, process: Process) -> None:
-        """Pass output of the app to the page, until the app ends."""
+        """Pass the output of the app to the page until the app ends."""
         output = process.stdout
         assert output is not None
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            await output.readuntil(b"__GANGLION__\n")  # Textual's sign that an app has started
+            await output.readuntil(b"__GANGLION__\n")  # Textual writes this when an app has started
             while True:
                 kind = await output.readexactly(1)
                 content = await output.readexactly(int.from_bytes(await output.readexactly(4), "big"))
@@ -173,7 +182,7 @@ class Viewer:
                 await process.wait()
 
     async def _offer(self, content: bytes) -> None:
-        """Ask the browser to fetch a file."""
+        """Keep a file, and ask the browser to download it."""
         file_name, _, data = content.partition(b"\0")
         key = secrets.token_urlsafe(16)
         self.files[key] = file_name.decode(), data
@@ -182,7 +191,7 @@ class Viewer:
         await self._websocket.send_json(["open_url", {"url": f"download/{key}", "new_tab": True}])
 
     async def _watch(self) -> None:
-        """Ping the page, which may have gone without closing its connection."""
+        """Ping the page until it stops answering, because a lost page does not close its connection."""
         unanswered = 0
         with suppress(ConnectionError):
             while unanswered < PATIENCE:
@@ -199,13 +208,13 @@ class Viewer:
             self.silent = True
 
     async def _collect(self, process: Process) -> None:
-        """Keep the end of the app's standard error."""
+        """Read the app's standard error, and keep its end for an error message."""
         assert process.stderr is not None
         while text := await process.stderr.read(4096):
             self._complaint = (self._complaint + text)[-4096:]
 
     async def _say_goodbye(self, code: int | None) -> None:
-        """Send the page the reason why the app ended; print an app's failure on the terminal."""
+        """Tell the page why the app has ended; if the app has failed, print the reason on the terminal."""
         if code:
             lines = self._complaint.decode(errors="replace").strip().splitlines() or [f"exit code {code}"]
             print(f"the app of a viewer has failed: {_printable(lines[-1])}", file=sys.stderr, flush=True)
@@ -220,7 +229,7 @@ class Viewer:
 
 
 def _packet(message: Message) -> bytes:
-    """Return a message in the format of Textual's driver for the web."""
+    """Return a message as a packet for Textual's driver for the web."""
     match message:
         case Stdin(text):
             return _framed(b"D", text.encode())
@@ -239,5 +248,5 @@ def _framed(kind: bytes, content: bytes) -> bytes:
 
 
 def _printable(text: str) -> str:
-    """Return text of an app without control characters, cut to a maximum length."""
+    """Return a text without control characters and limited in length, because it comes from an app."""
     return "".join(letter if letter.isprintable() else " " for letter in text)[:400]

@@ -1,1 +1,1 @@
-"""Files and texts that leave the program: command lines, presets, curves and figures."""
+"""Files and texts to share with others: command lines, presets, curves and figures."""

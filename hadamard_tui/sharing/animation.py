@@ -1,4 +1,4 @@
-"""Chart that grows along its x-axis, as a moving picture or as a recording of a terminal."""
+"""Chart that grows along its x-axis, as an animated GIF or as a recording of a terminal."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from hadamard_tui.sharing.svg import Chart
 
 FRAMES, PER_SECOND = 40, 10
-"""Number of pictures while curves grow, and pictures per second."""
+"""Number of frames in which the curves grow, and frames per second."""
 
 HELD = 3.0
-"""Duration of the last picture, with the caption, in seconds."""
+"""Seconds for which the last frame, which has the caption, is shown."""
 
 GIF_PIXELS = 1.0
-"""Pixels of a GIF per pixel of its page."""
+"""Pixels of the GIF per pixel of the SVG page that it is made from."""
 
 ROUNDING = 1e-12
 
 COLUMNS, ROWS = 100, 30
-"""Size of the terminal of a recording."""
+"""Size of the chart in a recording, in terminal cells."""
 
 CLEAR, HOME, HIDE, SHOW = "\x1b[2J", "\x1b[H", "\x1b[?25l", "\x1b[?25h"
 PLAIN, TO_THE_END = "\x1b[0m", "\x1b[K"
@@ -44,10 +44,12 @@ PLAIN, TO_THE_END = "\x1b[0m", "\x1b[K"
 def gif(
     charts: Sequence[Chart], caption: str = "", progress: Callable[[float], None] = lambda share: None
 ) -> bytes:
-    """Return the charts, one above the other, as a moving picture; its last frame stays, with the caption.
+    """Return the charts, one above the other, as an animated GIF.
+
+    The last frame has the caption and is shown longer.
 
     Args:
-        progress: called with the drawn share of the pictures.
+        progress: called after every frame with the share of frames that are drawn.
     """
     from PIL import Image
 
@@ -71,9 +73,10 @@ def gif(
 
 
 def growing(series: Sequence[Series], axes: Axes, count: int) -> Iterator[list[Series]]:
-    """Yield the chart in `count` steps along its x-axis, with lettered curves up to each step.
+    """Yield the series of the chart in `count` steps, with curves that end at the x of each step.
 
-    Theory lines and regions are complete from the start; errors and faint series are left out.
+    Only learners' curves, which have letters, grow; theory lines and regions are complete from the start.
+    Error bands and faint series are left out.
     """
     low, high = axes.x_limits
     ends = np.geomspace(low, high, count) if axes.x_log else np.linspace(low, high, count)
@@ -96,11 +99,11 @@ def asciicast(
 ) -> bytes:
     """Return the charts, one above the other, as a recording in asciicast v2 for asciinema.
 
-    They have their own background: terminals that play it keep their colours, which might hide lines. The
-    caption stands below the last picture. Source: docs.asciinema.org.
+    The recording sets its own background, because a curve might be invisible on the background of the
+    terminal that plays it. The caption is below the last frame. Source: docs.asciinema.org.
 
     Args:
-        progress: called with the drawn share of the pictures.
+        progress: called after every frame with the share of frames that are drawn.
     """
     words = wrap(caption, COLUMNS, break_on_hyphens=False)
     header: dict[str, Any] = {
@@ -130,7 +133,7 @@ def asciicast(
 
 
 def _rows(series: Sequence[Series], sheet: ChartSheet) -> Iterator[str]:
-    """Yield the rows of a chart, with codes for the colours of its curves and names."""
+    """Yield the rows of a chart as text, with escape codes for the colours of curves and names."""
     surround, picture, names, legend_lines = sheet
     glyphs = np.full((ROWS, COLUMNS), ord(" "), dtype=np.uint32)
     inks = np.full(glyphs.shape, -1)
@@ -158,7 +161,7 @@ def _in_colour(text: str, colour: str) -> str:
 
 
 def _on_ground(row: str) -> str:
-    """Return a row in the colours of a page, padded to the end of its line."""
+    """Return a row of text with the ink and the background of a page, which fills the complete row."""
     (ink, ground) = (";".join(map(str, triplet(colour))) for colour in (INK, GROUND))
     page = f"\x1b[38;2;{ink};48;2;{ground}m"
     return f"{page}{row.replace(PLAIN, PLAIN + page)}{TO_THE_END}"

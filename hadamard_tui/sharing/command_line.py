@@ -21,18 +21,26 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 BASE = "hadamard-128"
-"""Preset that the command changes if the experiment has none."""
+"""Preset that the command starts from if the experiment was not made from a preset."""
 
 
 class _Whole(Exception):
-    """Difference that no single new value can express: a removed value, or another number of items."""
+    """Raised for a difference that a new value of one field cannot express.
+
+    Examples are a removed value and a list with another number of items. The enclosing table must then be
+    written completely.
+    """
 
 
 def command_line(document: Raw, preset: str | None, *options: str) -> str:
-    """Return a shell command with the preset, every value that differs from it, and `options`.
+    """Return a shell command that opens the app on an experiment.
 
-    It requests the same files of parts. `document` is the complete experiment as a preset document, with its
-    expressions.
+    The command consists of the preset, every value that differs from the preset, the files of the user's own
+    parts, and `options`.
+
+    Args:
+        document: the complete experiment as a preset document, with its expressions.
+        preset: the preset that the experiment was made from; None or a missing preset becomes BASE.
     """
     base = preset if preset is not None and _exists(preset) else BASE
     changes = [part for change in overrides(base, document) for part in ("--set", change)]
@@ -41,13 +49,13 @@ def command_line(document: Raw, preset: str | None, *options: str) -> str:
 
 
 def views(view: KeptView) -> list[str]:
-    """Return the differences of a view from that of a first start, for --view. The theme is left out."""
+    """Return the values for --view that turn the default view into `view`, without the theme."""
     old, new = msgspec.to_builtins(KeptView()), msgspec.to_builtins(view)
     return [change for part in new if part != "theme" for change in _changes(part, old[part], new[part])]
 
 
 def keep(command: str) -> Path:
-    """Save a copied command in a file, and return the file. Raises: BadInput."""
+    """Save a copied command line in a file, and return the path of the file. Raises: BadInput."""
     from platformdirs import user_state_path
 
     with files.faults("the command line", "cannot be written"):
@@ -66,7 +74,10 @@ def _exists(preset: str) -> bool:
 
 
 def overrides(preset: str, document: Raw) -> list[str]:
-    """Return the changes for --set that turn a preset into an experiment, as few and simple as possible."""
+    """Return the values for --set that turn a preset into the experiment `document`.
+
+    They are as few and as simple as possible.
+    """
     old, new = presets.document(preset), document
     changes = []
     for part in new:
@@ -99,7 +110,7 @@ def _changes(place: str, old: Any, new: Any) -> Iterator[str]:
 
 def _whole(place: str, value: Any) -> str:
     if value is None:
-        raise _Whole  # TOML has no null, so the table around it is replaced
+        raise _Whole  # TOML has no null, so the enclosing table is replaced
     return f"{place}={inline_toml(value)}"
 
 

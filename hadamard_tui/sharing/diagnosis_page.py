@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def diagnosis_page(diagnosis: Diagnosis) -> bytes:
-    """Return the page of a diagnosis: answers, curves of all pairs, and the numbers."""
+    """Return the page of a diagnosis: answers, the curves of every pair of learners, and tables of losses."""
     table = diagnosis.table
     title = escape(f"Which bias does {table.name} reward?")
     first, *sentences = answers(diagnosis)

@@ -1,4 +1,4 @@
-"""Files by suffix: curves as tables or JSON, charts, and the set-up as TOML."""
+"""Export to a file whose suffix selects the content: curves as a table or JSON, a chart, or a TOML preset."""
 
 from __future__ import annotations
 
@@ -52,12 +52,16 @@ if TYPE_CHECKING:
     from hadamard_tui.sharing.svg_page import SvgSheet
 
 EMPTY: tuple[Any, ...] = (None, "", {})
-"""Values that are omitted, because they are the default wherever they are allowed."""
+"""Values that are omitted from TOML, because they are the default of every field that accepts them."""
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Results to draw pictures of, and the heat map on the screen; None without one."""
+    """Results that an experiment's pictures show.
+
+    Args:
+        heat: the heat map on the screen; None if the screen shows no heat map.
+    """
 
     results: Results
     heat: HeatMap | None = None
@@ -70,11 +74,17 @@ class Pictures:
 
 @dataclass(frozen=True)
 class Shown:
-    """Content of an export: the set-up, the run with its trace, and the chart in colours for paper.
+    """Everything that an export may contain: the set-up, the run with its trace, and the chart.
 
-    The set-up may have changed since the run. The trace does not grow. Tables and JSON contain the pictures
-    of the experiment if it has any. `document` is the experiment of the run as a preset document. `outcomes`
-    holds the outcomes of its claims; it is empty until they are judged.
+    The chart has colours for a light background.
+
+    Args:
+        set_up: the current set-up, which may have changed since the run.
+        experiment: the experiment of the run.
+        trace: the trace of the run, which no longer grows; None before a run.
+        document: the experiment of the run as a preset document.
+        pictures: the results that tables and JSON contain; None if the experiment defines no pictures.
+        outcomes: the outcomes of the experiment's claims; empty until they are judged.
     """
 
     set_up: Experiment | Raw
@@ -90,19 +100,23 @@ class Shown:
     """One chart per curve, if the screen shows small multiples."""
 
     beneath: Plot | None = None
-    """Chart beneath the first one, if the picture has one."""
+    """Second chart, below the first one; None if the picture has only one chart."""
 
     unjudged: Mapping[int, str] = field(default_factory=dict)
-    """Claims that are not judged, by number, with the reason."""
+    """Reasons why some claims are not judged, by the number of the claim."""
 
     preset: str | None = None
-    """Preset of the run, which `document` may change; None without one."""
+    """Name of the preset that the run was made from, possibly with changes; None if there was no preset."""
 
 
 def finished(
     experiment: Experiment, trace: Trace, document: Raw | None = None, outcomes: Sequence[Outcome] = ()
 ) -> Shown:
-    """Return a finished run as the app would show it; `document` keeps the expressions of its preset."""
+    """Return the export of a finished run, with the chart that the app would show.
+
+    Args:
+        document: the experiment as a preset document, which keeps its expressions.
+    """
     look = Look(view(of_run(experiment), of_one(experiment, trace)))
     unjudged = {number: outcome.detail for number, outcome in enumerate(outcomes) if outcome.holds is None}
     shown = Shown(
@@ -117,7 +131,7 @@ def finished(
 
 
 def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] = ()) -> Shown:
-    """Return finished runs with their first picture."""
+    """Return the export of finished runs, with their first picture as the chart."""
     experiment, trace = results.sweep.experiment, next(iter(results.traces.values()))
     shown = Shown(
         document, experiment, trace, document=document, pictures=Pictures(results), outcomes=outcomes
@@ -126,7 +140,7 @@ def first_picture(document: Raw, results: Results, outcomes: Sequence[Outcome] =
 
 
 def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> Shown:
-    """Return `shown` with the numbered picture as the chart, or no chart if that picture does not exist."""
+    """Return `shown` with picture `number` as the chart, or without a chart if no such picture exists."""
     assert shown.pictures is not None, "an experiment without pictures has none to choose"
     results = shown.pictures.results
     try:
@@ -136,7 +150,10 @@ def with_picture(shown: Shown, number: int, learner_name: str | None = None) -> 
 
 
 def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Shown:
-    """Return `shown` with a look as the chart; of several heat maps, the one of `learner` or the first."""
+    """Return `shown` with the chart view `look` as the chart.
+
+    If the view has a heat map per learner, the chart is the heat map of `learner_name`, or else the first.
+    """
     results = None if shown.pictures is None else shown.pictures.results
     shown = replace(shown, caption=headline_of_look(look, shown.experiment, shown.outcomes, results))
     with palette.on_paper():
@@ -154,11 +171,17 @@ def with_look(shown: Shown, look: Look, learner_name: str | None = None) -> Show
 
 
 Progress = Callable[[float], None]
-"""Callback that receives the finished share of a file, from 0 to 1."""
+"""Callback that receives the share of a file that is finished, from 0 to 1."""
 
 
 class FileKind(NamedTuple):
-    """Kind of file: its description, its maker, and the library that it needs."""
+    """File format.
+
+    Args:
+        about: description of the content.
+        make: function that returns the content of a file.
+        library: library that `make` needs; None if it needs none.
+    """
 
     about: str
     make: Callable[[Shown, Progress], bytes]
@@ -166,13 +189,13 @@ class FileKind(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """Command that installs the missing library; empty if the library is available."""
+        """Command that installs the library; empty if the library is available or not needed."""
         is_available = self.library is None or find_spec(self.library) is not None
         return "" if is_available else self.installation
 
     @property
     def installation(self) -> str:
-        """Command that installs the library for the present interpreter."""
+        """Command that installs the library for the running Python interpreter."""
         return f"{shlex.quote(sys.executable)} -m pip install {self.library}"
 
 
@@ -197,34 +220,37 @@ KINDS: dict[str, FileKind] = {
     ".json": FileKind("all that was computed, as run --json prints it", lambda shown, _: _report(shown)),
     ".toml": FileKind("the set-up as a preset", lambda shown, _: as_toml(shown.set_up).encode()),
 }
-"""Kinds of files by suffix."""
+"""File formats by suffix."""
 
 DRAWN = ".pdf", ".png", ".gif"
-"""Suffixes of files whose letters the program draws."""
+"""Suffixes of files that contain or draw their own fonts, so that a character may be missing."""
 
 LONGEST_NAME = 200
-"""Limit of a download's name in bytes: file systems allow 255, and browsers may append a number."""
+"""Maximum length of a download's name in bytes: file systems allow 255, and browsers may append a number."""
 
 
 def check(path: Path, option: str) -> None:
-    """Check before a run that a file can be written. Raises: BadInput."""
+    """Check that a file can be written, so that a run does not start in vain. Raises: BadInput."""
     check_kind(path, option)
     files.check(path, option)
 
 
 def export(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> None:
-    """Write a file of the kind given by its suffix. Raises: BadInput."""
+    """Write `shown` to a file in the format of the file's suffix. Raises: BadInput."""
     files.write(path, content(path, shown, option, progress), option)
 
 
 def content(path: Path, shown: Shown, option: str, progress: Progress = lambda share: None) -> bytes:
-    """Return the content of a file, by its suffix. Raises: BadInput."""
+    """Return the content of a file in the format of its suffix. Raises: BadInput."""
     check(path, option)
     return _file_content(path, shown, f"{option} {path}".strip(), progress)
 
 
 def missing_letters(path: Path, shown: Shown) -> str:
-    """Return a sentence on letters that no font has; empty for files whose readers choose the font."""
+    """Return a sentence on characters of the chart that no font can draw; empty if there are none.
+
+    It is also empty for formats whose readers choose the font.
+    """
     if path.suffix.lower() not in DRAWN:
         return ""
     sentence = boxes(page_of(shown).text)
@@ -232,7 +258,7 @@ def missing_letters(path: Path, shown: Shown) -> str:
 
 
 def check_download(name: str) -> None:
-    """Check that a download can have this name. Raises: BadInput."""
+    """Check that `name` is a valid name for a download. Raises: BadInput."""
     if (
         not name.isprintable()
         or any(mark in name for mark in '/\\:*?"<>|')
@@ -243,13 +269,13 @@ def check_download(name: str) -> None:
 
 
 def download(name: str, shown: Shown, progress: Progress = lambda share: None) -> BytesIO:
-    """Return a file for a browser to save. Raises: BadInput."""
+    """Return the file that a browser downloads under `name`. Raises: BadInput."""
     check_download(name)
     return BytesIO(_file_content(Path(name), shown, name, progress))
 
 
 def check_kind(path: Path, option: str) -> None:
-    """Check that a name has a known suffix whose library is installed. Raises: BadInput."""
+    """Check that the suffix of a path is known, and that its library is installed. Raises: BadInput."""
     where, kind = f"{option} {path}".strip(), KINDS.get(path.suffix.lower())
     if kind is None:
         raise BadInput(where, f"the suffix of its name selects the content; take {', '.join(KINDS)}")
@@ -258,7 +284,7 @@ def check_kind(path: Path, option: str) -> None:
 
 
 def _file_content(path: Path, shown: Shown, where: str, progress: Progress) -> bytes:
-    """Return the content of a file. Raises: BadInput, even if a library is installed but cannot be loaded."""
+    """Return the content of a file. Raises: BadInput, also if a library cannot be loaded."""
     kind = KINDS[path.suffix.lower()]
     try:
         return kind.make(shown, progress)
@@ -303,7 +329,7 @@ def _document(shown: Shown) -> Raw:
 
 
 def page_of(shown: Shown) -> SvgSheet:
-    """Return the chart, the small multiples or the heat map, with its caption. Raises: BadInput."""
+    """Return a page with the chart, small multiples or heat map, and the caption. Raises: BadInput."""
     if (heat := _heat(shown)) is not None:
         return heat_map_page(heat, shown.caption)
     if shown.multiples:
@@ -312,14 +338,14 @@ def page_of(shown: Shown) -> SvgSheet:
 
 
 def _growing(shown: Shown) -> tuple[Sequence[Chart], str]:
-    """Return the charts of a growing picture. Raises: BadInput for a heat map, which does not grow."""
+    """Return charts and caption for an animation of growing curves. Raises: BadInput for a heat map."""
     if _heat(shown) is not None:
         raise BadInput("", "a heat map has no curves that grow; take .svg, or a picture of curves")
     return charts_of(shown), shown.caption
 
 
 def charts_of(shown: Shown) -> list[Chart]:
-    """Return the chart, and the chart beneath it if there is one."""
+    """Return the chart, followed by the chart below it if the picture has one."""
     lower = [] if shown.beneath is None else [(shown.beneath.series, shown.beneath.axes)]
     return [(shown.series, _axes(shown)), *lower]
 
@@ -335,9 +361,10 @@ def _axes(shown: Shown) -> Axes:
 
 
 def as_toml(described: Experiment | Raw) -> str:
-    """Return an experiment as TOML with its defaults, because another version may have other defaults.
+    """Return an experiment as a TOML preset that also contains default values.
 
-    A document keeps its expressions. Data files get absolute paths, so that the preset may be moved.
+    Another version of the program may have other defaults. A document keeps its expressions. Paths of data
+    files become absolute, so that the preset can be moved.
     """
     return tomli_w.dumps(_without_empty(as_document(described)))
 

@@ -1,4 +1,4 @@
-"""Charts and heat maps on axes of matplotlib that belong to a user's own figure."""
+"""Charts and heat maps on matplotlib axes of a user's own figure."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, LineStyle, Series
 
 COLUMNS, ROWS = 120, 40
-"""Size in cells of the screen on which curves are compared."""
+"""Size, in cells, of an imagined screen on which coinciding curves are detected."""
 
 FAINT = 0.35
 """Opacity of faint series."""
 
 DOT = 3.0
-"""Size in points of separate points."""
+"""Size, in typographic points, of a data point that is drawn as a separate dot."""
 
 
 def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -> None:
-    """Draw curves, error bands and theory lines with labels, scales and limits, and a legend.
+    """Draw curves, error bands and theory lines with labels, scales, limits and a legend.
 
-    Curves that share a line on the screen share it here, by turns. As on the screen, the legend lists curves
-    that run along each other together: ≡ joins equal ones, and ≈ near ones.
+    Curves that coincide on the screen also coincide here: they share one line, whose dashes alternate between
+    their colours. As on the screen, the legend lists coinciding curves together: ≡ joins equal curves, and ≈
+    joins close ones.
     """
     from matplotlib.lines import Line2D
 
@@ -68,11 +69,11 @@ def draw_chart(ax: matplotlib.axes.Axes, series: Sequence[Series], axes: Axes) -
             if series[labelled].style != "points" and isinstance(handle, Line2D):
                 handle.set_linestyle(
                     _dashes(series[labelled].style)
-                )  # all of it, without the turns of others
+                )  # the complete line style, not the alternating dashes of a shared line
 
 
 def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
-    """Draw the values in the colours of the light screen, with contours, marked points and a scale."""
+    """Draw a heat map in the colours of the light theme, with contours, marked points and a colour bar."""
     from matplotlib.colors import ListedColormap, LogNorm, Normalize
 
     low, high = heat.scale.limits
@@ -90,7 +91,7 @@ def draw_heat_map(ax: matplotlib.axes.Axes, heat: HeatMap) -> None:
 
 
 def _dashes(style: LineStyle, width: float = CURVE, turn: int = 0, turns: int = 1) -> Any:
-    """Return a line style of matplotlib, whose lengths are multiples of the line width."""
+    """Return a matplotlib line style; its dash lengths are multiples of the line width."""
     if (pattern := dash_pattern(style, turn, turns)) is None:
         return "solid"
     return pattern.offset / width, [length / width for length in pattern.lengths]

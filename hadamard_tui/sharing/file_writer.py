@@ -1,4 +1,4 @@
-"""Files of the app, made and written in a thread so that the screen never waits."""
+"""Making and writing of files in a thread, so that the screen never waits for them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,24 @@ Result = TypeVar("Result")
 
 
 class FileWriter:
-    """Writer that makes and places files one by one, because figures cannot be made in parallel."""
+    """Writer that makes and writes files one after the other, because figures cannot be made in parallel."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "files")
         self._under_way: dict[Future[Any], str] = {}
         self._placing = Lock()
-        """Lock that is held while a file is placed."""
+        """Lock that is held while a file is written to its place."""
         self._making = self._ended = False
 
     def write(
         self, name: str, make: Callable[[], Content], place: Callable[[Content], Result]
     ) -> Future[Result]:
-        """Return the result of `place` applied to the result of `make`, both called in the thread.
+        """Make and write a file in the thread, and return the future result of `place`.
 
         Args:
             name: name of the file. `end` reports it if the file has not been written by then.
+            make: returns the content of the file.
+            place: writes the content.
         """
         result = self._thread.submit(self._work, make, place)
         self._under_way[result] = name
@@ -56,9 +58,9 @@ class FileWriter:
     def end(self, seconds: float) -> list[str]:
         """Wait at most `seconds` for pending files, then write nothing more.
 
-        A file that is being placed is completed, so that no file is left half-written.
+        If a file is being written at that time, it is completed, so that no file is half-written.
 
-        Returns: a line about each file that was not written.
+        Returns: a line of text about each file that was not written.
         """
         unwritten = dict(self._under_way)
         wait(unwritten, seconds)
@@ -70,7 +72,7 @@ class FileWriter:
 
 
 def _why_not(result: Future[Any]) -> str:
-    """Return the reason why a file was not written; empty if it was."""
+    """Return the reason why a file was not written, or "" if it was written."""
     if not result.done() or result.cancelled():
         return "the program ended before it was made"
     match result.exception():
@@ -85,7 +87,7 @@ def _why_not(result: Future[Any]) -> str:
 
 
 def place_file(path: Path, content: bytes) -> str:
-    """Write a file, and return a sentence about it. Raises: BadInput."""
+    """Write a file, and return a sentence that says so. Raises: BadInput."""
     with files.faults(str(path), "cannot be written"):
         wrote = f"{'Replaced' if path.exists() else 'Wrote'} {escaped(str(path.absolute()))}"
     files.write(path, content, "")

@@ -1,4 +1,4 @@
-"""Rendering of an SVG page to pixels by resvg or to PDF by matplotlib, and fonts for its letters."""
+"""Rendering of an SVG page to PNG by resvg or to PDF by matplotlib, and the search for fonts."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ TALKATIVE = "matplotlib", "fontTools"
 """Libraries that print warnings about fonts on standard error."""
 
 PLACEHOLDERS = "lastresort", "adobeblank"
-"""Fonts that claim to have every letter, but draw a box or nothing."""
+"""Prefixes of the names of fonts that claim to have every character, but draw a box or nothing."""
 
 
 REGULAR, BOLD = (Path(__file__).parent / "dejavu" / f"DejaVuSans{weight}.ttf" for weight in ("", "-Bold"))
-"""Fonts that the program ships."""
+"""Font files that come with the program."""
 
 
 class Fonts(NamedTuple):
-    """Fonts that a text needs besides the shipped ones.
+    """Installed fonts that a text needs besides the fonts that come with the program.
 
     Args:
-        families: installed families, in the order in which letters are searched.
-        files: their files.
-        missing: letters that no installed font has, in the order of the text.
+        families: font families, in the order in which a character is searched in them.
+        files: the font file of each family.
+        missing: characters that no installed font has, in the order of the text.
     """
 
     families: tuple[str, ...]
@@ -52,14 +52,14 @@ class Fonts(NamedTuple):
 
 
 def fonts_for(text: str) -> Fonts:
-    """Return the fonts that `text` needs; silence the libraries that search for them."""
+    """Return the fonts that `text` needs, and silence the libraries that search for fonts."""
     for library in TALKATIVE:
         logging.getLogger(library).setLevel(logging.CRITICAL)
     return _fonts_for("".join(dict.fromkeys(filter(_is_drawn, text))))
 
 
 def boxes(text: str) -> str:
-    """Return a message that lists the letters of `text` without a font; empty if there are none."""
+    """Return a message that lists the characters of `text` that no font has; empty if there are none."""
     missing = fonts_for(text).missing
     if not missing:
         return ""
@@ -68,7 +68,11 @@ def boxes(text: str) -> str:
 
 
 def _is_drawn(letter: str) -> bool:
-    """Return whether a letter without a glyph becomes a box, unlike controls, wide blanks and selectors."""
+    """Return whether a character becomes a box if no font has it.
+
+    This is False for ASCII, and for characters that draw nothing: control characters, wide blanks and
+    variation selectors.
+    """
     is_selector = unicodedata.name(letter, "").startswith("VARIATION SELECTOR")
     return letter.isprintable() and not letter.isascii() and not is_selector
 
@@ -87,7 +91,7 @@ def _fonts_for(letters: str) -> Fonts:
 
 @cache
 def shipped_letters() -> frozenset[str]:
-    """Return the letters of the shipped fonts."""
+    """Return the characters of the fonts that come with the program."""
     from fontTools.ttLib import TTFont
 
     with TTFont(REGULAR, lazy=True) as font:
@@ -95,7 +99,7 @@ def shipped_letters() -> frozenset[str]:
 
 
 def _offers(letters: Set[str]) -> dict[str, Set[str]]:
-    """Return the letters of each installed family, sans-serif families first."""
+    """Return, for each installed font family, its characters among `letters`; sans-serif families first."""
     from matplotlib.font_manager import fontManager
 
     _add_new_fonts()
@@ -106,7 +110,7 @@ def _offers(letters: Set[str]) -> dict[str, Set[str]]:
 
 
 def _add_new_fonts() -> None:
-    """Register fonts installed after matplotlib wrote its list of fonts, because it never renews the list."""
+    """Register fonts that were installed after matplotlib wrote its list of fonts, which it never renews."""
     from matplotlib.font_manager import findSystemFonts, fontManager
 
     listed_files = {font.fname for font in fontManager.ttflist}
@@ -117,7 +121,7 @@ def _add_new_fonts() -> None:
 
 
 def _letters_of(family: str) -> Set[str]:
-    """Return the letters of a family's font in matplotlib; empty if the font cannot be read."""
+    """Return the characters of the font that matplotlib uses for a family; empty if it cannot be read."""
     from matplotlib.font_manager import get_font
 
     try:
@@ -127,7 +131,7 @@ def _letters_of(family: str) -> Set[str]:
 
 
 def _file_of(family: str) -> str:
-    """Return the file of a family's font in matplotlib. Raises: ValueError if the family has no file."""
+    """Return the font file that matplotlib uses for a family. Raises: ValueError if there is none."""
     from matplotlib.font_manager import FontProperties, findfont
 
     properties = FontProperties(family=[family])
@@ -135,11 +139,11 @@ def _file_of(family: str) -> str:
 
 
 FINE = 2.0
-"""Pixels of a PNG per pixel of its page."""
+"""Pixels of a PNG per pixel of its SVG page."""
 
 
 def png(page: SvgSheet, pixels: float = FINE) -> bytes:
-    """Return the page as PNG, with `pixels` pixels per pixel of the page."""
+    """Return the page as a PNG file, with `pixels` pixels of the file per pixel of the page."""
     from resvg_py import svg_to_bytes
 
     fonts = [str(REGULAR), str(BOLD), *fonts_for(page.text).files]
@@ -164,9 +168,10 @@ INHERITED = "fill", "stroke", "stroke-width"
 
 
 def pdf(page: SvgSheet) -> bytes:
-    """Return the page as PDF with real text and without a date, so that equal pages give equal files.
+    """Return the page as a PDF file with selectable text.
 
-    Fonts with PostScript outlines use type 3, because some PDF readers show nothing of them in type 42.
+    The file has no date, so that equal pages give equal files. If the page needs installed fonts, all fonts
+    are embedded as type 3. Some PDF readers show nothing of fonts with PostScript outlines in type 42.
     """
     families = fonts_for(page.text).families
     page.written()  # sets the size of the page
@@ -193,7 +198,7 @@ def pdf(page: SvgSheet) -> bytes:
 
 
 class _Painter:
-    """Drawing of SVG elements on matplotlib axes in pixels."""
+    """Painter that draws SVG elements on matplotlib axes whose unit is the pixel of the page."""
 
     def __init__(self, plot: Any, root: Element) -> None:
         self._plot = plot
@@ -203,7 +208,7 @@ class _Painter:
     def paint(
         self, element: Element, matrix: np.ndarray, inherited: dict[str, str], area: Bbox | None
     ) -> None:
-        """Draw an element and its children, clipped to an area if one is given."""
+        """Draw an element and its children, clipped to `area` unless that is None."""
         tag, attributes = element.tag.rpartition("}")[2], dict(element.attrib)
         if tag == "defs" or attributes.get("opacity") == "0":
             return
@@ -219,7 +224,7 @@ class _Painter:
             self.paint(part, matrix, passed_on, area)
 
     def _cut(self, area: Bbox | None, clip_name: str, matrix: np.ndarray) -> Bbox | None:
-        """Return the part of an area inside the clip rectangle with this name."""
+        """Return the intersection of an area and a clip rectangle, or the area if `clip_name` is empty."""
         from matplotlib.transforms import Bbox
 
         if not clip_name:
@@ -276,7 +281,7 @@ class _Painter:
         return words
 
     def _add(self, artist: Artist, area: Bbox | None) -> None:
-        """Put an artist on top of all earlier ones, clipped to an area if one is given."""
+        """Add an artist on top of all earlier artists, clipped to `area` unless that is None."""
         from matplotlib.transforms import TransformedBbox
 
         self._order += 1
@@ -293,7 +298,7 @@ def _colour(colour: str, opacity: str | None) -> Any:
 
 
 def _transform(words: str) -> np.ndarray:
-    """Return the matrix [3, 3] of an element's translations and rotations."""
+    """Return the matrix [3, 3] of a `transform` attribute with translations and rotations."""
     matrix = np.eye(3)
     for kind, numbers in TRANSFORMS.findall(words):
         values = [float(number) for number in numbers.replace(",", " ").split()]
@@ -308,7 +313,7 @@ def _transform(words: str) -> np.ndarray:
 
 
 def _path(tag: str, attributes: dict[str, str]) -> Any:
-    """Return the outline of a shape as a matplotlib path; None for other elements."""
+    """Return the outline of a shape as a matplotlib path, or None if the element is not a shape."""
     from matplotlib.path import Path
 
     if tag == "path":
@@ -322,7 +327,7 @@ def _path(tag: str, attributes: dict[str, str]) -> Any:
 
 
 def _outline(words: str) -> Any:
-    """Return a path from SVG commands of the kinds that the program writes."""
+    """Return the path that SVG commands describe, limited to the commands that the program writes."""
     from matplotlib.path import Path
 
     places: list[tuple[float, float]] = []

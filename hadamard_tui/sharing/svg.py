@@ -1,4 +1,4 @@
-"""Charts and heat maps as SVG on white, as on the screen, without a drawing library."""
+"""Charts and heat maps as SVG on a white page, laid out as on the screen, without a drawing library."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 POINT = 3
-"""Radius in pixels of points that no line joins."""
+"""Radius in pixels of a data point that is drawn as a separate dot."""
 
 BAND, REGION = 0.18, 0.06
 """Opacity of error bands, and of theory regions."""
@@ -57,18 +57,19 @@ THIN, CURVE, LINE = 1.0, 2.0, 2.6
 """Line widths in pixels: of faint series, of lettered curves, and of theory lines."""
 
 HALO = {"stroke": GROUND, "stroke_width": "3", "stroke_linejoin": "round", "paint_order": "stroke"}
-"""Outline around letters, which keeps them readable on lines."""
+"""White outline around characters, which keeps them legible on curves."""
 
 ZERO = "M0,-9V-1M-3,-4L0,-1L3,-4"
-"""Path of an arrow to the foot of the chart, for values of 0."""
+"""Path of an arrow that points down to the x-axis; it marks values of 0 on a log axis."""
 
 
 class Turn(NamedTuple):
-    """Dashes of one series among several that share a line.
+    """Position of a series among coinciding series, which share one line whose dashes alternate.
 
     Args:
-        lead: the first of the series, along which all are drawn.
-        turn, turns: the number of the first dash of this series, and the number of series.
+        lead: the first of the coinciding series; the shared line follows its points.
+        turn: number of this series among the coinciding series, from 0.
+        turns: number of coinciding series.
     """
 
     lead: Series
@@ -79,7 +80,10 @@ class Turn(NamedTuple):
 def chart(
     series: Sequence[Series], axes: Axes, caption: str = "", within: float = 0.0, growing: bool = False
 ) -> Page:
-    """Return the chart with letters, legend and caption; the other arguments are those of `draw`."""
+    """Return a page with a chart of lettered curves, a legend and a caption.
+
+    The other arguments are those of `draw`.
+    """
     page, picture = draw(series, axes, within, growing)
     page.legend(list(entries(series, picture, axes)))
     page.caption(caption)
@@ -87,11 +91,14 @@ def chart(
 
 
 Chart = tuple[Sequence["Series"], Axes]
-"""Content of a chart."""
+"""Series and axes of a chart."""
 
 
 def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) -> SvgSheet:
-    """Return charts one above the other, usually a single one; the arguments are those of `chart`."""
+    """Return a page with charts one above the other, usually with a single chart.
+
+    The other arguments are those of `chart`.
+    """
     *upper, (series, axes) = contents
     last = chart(series, axes, caption if not upper else "", within)
     return (
@@ -100,18 +107,18 @@ def charts(contents: Sequence[Chart], caption: str = "", within: float = 0.0) ->
 
 
 class Drawing(NamedTuple):
-    """Page without legend and caption, and the picture of a screen of the same size."""
+    """Page without legend and caption, and the same chart drawn in the cells of a screen."""
 
     page: Page
     picture: Raster
 
 
 def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: bool = False) -> Drawing:
-    """Draw the chart with the ticks, letters and names of a screen of the same size.
+    """Draw the chart, with ticks, letters and names where a screen of the same size would have them.
 
     Args:
-        within: tolerance of the curves in pixels.
-        growing: whether the curves will grow in front of complete theory lines.
+        within: tolerance in pixels with which curves are simplified.
+        growing: whether the curves will grow, in front of theory lines that are complete from the start.
     """
     page = Page(axes)
     picture = paint_series(series, axes, page.columns, page.rows)
@@ -144,7 +151,7 @@ def draw(series: Sequence[Series], axes: Axes, within: float = 0.0, growing: boo
 
 
 def _pixels(page: Page, axes: Axes, curve: Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pixels of a curve's points; NaN for points that cannot be drawn, such as 0 on a log axis."""
+    """Return x and y, in pixels, of a curve's points; NaN for undrawable points such as 0 on a log axis."""
     return _across(page, axes, curve), page.down(axes, drawable(curve.y, axes))
 
 
@@ -161,7 +168,7 @@ def _band(
     band: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
-    """Draw the region between the borders of a band; on a log axis, values ≤ 0 are below the axis."""
+    """Draw the region between the two borders of a band; on a log axis, values ≤ 0 lie below the axis."""
     across = _across(page, axes, curve)
     low, high = (page.down(axes, border) for border in band)
     is_drawn = ~(np.isnan(across) | np.isnan(low) | np.isnan(high))
@@ -201,7 +208,10 @@ def _line_by_turns(
     points: tuple[np.ndarray, np.ndarray],
     within: float,
 ) -> None:
-    """Draw the dashes of a series along the lead's line, and its own line where the lead's is absent."""
+    """Draw a series' dashes along the line that it shares with the lead series.
+
+    Where the lead series has no points, the series is drawn as its own line.
+    """
     (across, down), (x, y) = lead, points
     if not (np.isfinite(y).any() and np.isfinite(down).any()):
         return
@@ -209,7 +219,7 @@ def _line_by_turns(
     path = path_of(*outline(np.where(shared, across, np.nan), down, within))
     _stroke(into, curve, path, CURVE, dashes(turn.lead.style, turn.turn, turn.turns))
     beyond = ~_within(x, across[np.isfinite(down)])
-    joined = beyond.copy()  # plus one point on each side, so that no segment is missing
+    joined = beyond.copy()  # one more point on each side, so that the two lines meet
     joined[:-1] |= beyond[1:]
     joined[1:] |= beyond[:-1]
     if beyond.any():
@@ -217,20 +227,20 @@ def _line_by_turns(
 
 
 def _within(values: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return whether each value lies between the extremes of `limits`, with a tolerance of one pixel."""
+    """Return whether each value lies between the minimum and the maximum of `limits`, within one pixel."""
     inside: np.ndarray = (values >= limits.min() - 1) & (values <= limits.max() + 1)
     return inside
 
 
 def _zeros(into: Element, page: Page, axes: Axes, curve: Series) -> None:
-    """Draw arrows to the foot of a log axis where a curve with separate points is 0 up to rounding."""
+    """Draw arrows down to the x-axis where a curve of separate points is 0 up to rounding, on a log axis."""
     for x in page.across(axes, zeros_of(curve, axes, page.columns)).tolist():
         how = {"stroke": curve.colour, "stroke_width": 1.5, "fill": "none"}
         put(into, "path", d=ZERO, transform=f"translate({x:.2f} {page.bottom:.2f})", **how)
 
 
 def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) -> None:
-    """Draw the letters of curves at their places on a screen, and arrows where curves leave the chart."""
+    """Draw the letters of curves where a screen has them, and arrows where curves leave the chart."""
     curves = {at: _pixels(page, axes, series[at]) for at in {mark.at for mark in picture.marks}}
     for at, row, column in picture.marks:
         cell = page.left + (column + 0.5) * CELL_WIDTH, page.top + (row + 0.5) * CELL_HEIGHT
@@ -244,7 +254,7 @@ def _letters(page: Page, picture: Raster, series: Sequence[Series], axes: Axes) 
 
 
 def nearest(across: np.ndarray, down: np.ndarray, x: float, y: float) -> tuple[float, float]:
-    """Return the place nearest to x, y on a line through points, with gaps at NaN."""
+    """Return the point nearest to (x, y) on the line through the points; NaN interrupts the line."""
     start = np.stack([across, down], 1)
     start = np.concatenate([start, start[-1:]])
     step = np.diff(start, axis=0)
@@ -265,7 +275,7 @@ def _names(page: Page, picture: Raster, series: Sequence[Series]) -> None:
 
 
 def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[SvgEntry]:
-    """Yield the legend of the screen with full names, followed by its remark."""
+    """Yield the entries of the screen's legend with unabbreviated names, and then the chart's remark."""
     for entry in legend_entries(series, picture.groups, left_out=picture.left_out, y_log=axes.y_log):
         for number, part in enumerate(entry.parts):
             curve = series[part.at]
@@ -282,15 +292,15 @@ def entries(series: Sequence[Series], picture: Raster, axes: Axes) -> Iterator[S
 
 
 def _sample(curve: Series, into: Element, x: float, y: float) -> None:
-    """Draw a piece of the line for the legend."""
+    """Draw a short sample of a curve for the legend."""
     _line(into, curve, np.array([x, x + SAMPLE]), np.array([y, y]))
 
 
 def outline(across: np.ndarray, down: np.ndarray, within: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of a line that approximates all others within `within` pixels; all points for 0.
+    """Return a selection of a line's points, so that the other points are at most `within` pixels away.
 
-    They include the ends of every stretch without NaN, and a NaN between two stretches. Source: Ramer 1972;
-    Douglas, Peucker 1973.
+    If `within` is 0, returns all points. The selection includes the ends of every stretch without NaN, and a
+    NaN between two stretches. Source: Ramer 1972; Douglas, Peucker 1973.
     """
     if not within:
         return across, down
@@ -322,21 +332,21 @@ def _distances(across: np.ndarray, down: np.ndarray) -> np.ndarray:
 
 
 FROM_AREA, BAR = 18.0, 16.0
-"""Pixels between the area and the colour bar, and width of the bar."""
+"""Distance of the colour bar from the plot area, and width of the bar, in pixels."""
 
 MISSING = "missing"
-"""Id of the pattern for missing values."""
+"""Id of the SVG pattern for missing values."""
 
 
 def heat_map_svg(heat: HeatMap) -> bytes:
-    """Return the heat map as a file."""
+    """Return the heat map as an SVG file."""
     return heat_map_page(heat).written()
 
 
 def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
-    """Return the heat map in the colours of the light screen, where dark means large.
+    """Return a page with the heat map in the colours of the light theme, where dark means large.
 
-    Missing values are dotted. If cells outnumber pixels, each pixel shows the cell at its centre.
+    Missing values are dotted. If there are more cells than pixels, each pixel shows the cell at its centre.
     """
     scale = value_scale(heat.z, heat.z_log)
     marked = bar_ticks(scale, int(AREA_HEIGHT / CELL_HEIGHT))
@@ -356,7 +366,7 @@ def heat_map_page(heat: HeatMap, caption: str = "") -> Page:
 
 
 def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
-    """Draw all cells of a colour as one path, and neighbouring cells as one box."""
+    """Draw the cells: one path per colour, and one box per stretch of equally coloured cells in a row."""
     wide, high = page.right - page.left, AREA_HEIGHT
     columns, starts, ends = _along(heat.x, heat.axes.x_limits, heat.x_log, wide)
     rows, lower, upper = _along(heat.y, heat.axes.y_limits, heat.y_log, high)
@@ -379,7 +389,7 @@ def _cells(page: Page, heat: HeatMap, scale: ValueScale) -> None:
 def _along(
     values: np.ndarray, limits: Limits, log: bool, size: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the drawn cells along an axis, and the pixels of their borders."""
+    """Return the indices of the cells drawn along an axis, and their lower and upper borders in pixels."""
     if len(values) <= size:
         edges = Scale(limits, log, 2).place(cell_borders(values, log)) * size
         return np.arange(len(values)), edges[:-1], edges[1:]
@@ -389,7 +399,7 @@ def _along(
 
 
 def _stretches(steps: np.ndarray) -> Iterator[tuple[int, int, int]]:
-    """Yield the first and the last place of each stretch of equal steps, and the step."""
+    """Yield the first index, the last index and the value of each stretch of equal colour steps."""
     starts = np.concatenate([[0], np.flatnonzero(np.diff(steps)) + 1])
     ends = np.concatenate([starts[1:], [len(steps)]]) - 1
     yield from zip(starts.tolist(), ends.tolist(), steps[starts].tolist(), strict=True)
@@ -401,7 +411,7 @@ def _pattern(page: Page) -> None:
 
 
 def _contour(into: Element, contour: ContourLine, across: np.ndarray, down: np.ndarray) -> None:
-    """Draw a black line with white edges, which is visible on every colour."""
+    """Draw a contour as a black line with white edges, which is visible on every colour."""
     path = path_of(across, down)
     put(into, "path", d=path, fill="none", stroke=GROUND, stroke_width=4)
     put(into, "path", d=path, fill="none", stroke=INK, stroke_width=1.8, **dashes(contour.style))
@@ -432,7 +442,7 @@ def _bar(
 
 
 def _entries(heat: HeatMap) -> list[SvgEntry]:
-    """Return the legend: the meaning of dots, if any, and named lines and points."""
+    """Return the legend of a heat map: the meaning of dotted cells, and the named contours and points."""
     missing = [SvgEntry(heat.missing, _sample_of_missing)] if np.isnan(heat.z).any() else []
     lines = [
         SvgEntry(contour.name, partial(_contour_sample, contour)) for contour in heat.contours if contour.name

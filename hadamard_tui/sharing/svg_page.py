@@ -1,4 +1,4 @@
-"""SVG page with axes: title, ticks, legend and caption around an area to draw in."""
+"""SVG page with axes: title, ticks, legend and caption around the plot area."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ WIDTH, AREA_HEIGHT = 720.0, 340.0
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 TITLE, WORDS, SMALL = 16.0, 14.0, 13.0
-"""Font sizes in pixels: of the title; of labels, legend and caption; and of numbers."""
+"""Font sizes in pixels: for the title; for labels, legend and caption; for numbers."""
 
 NARROW, WIDE, LEADING = 0.36, 0.64, 1.4
-"""Widths of narrow and other letters, and distance of lines, relative to the font size."""
+"""Widths of narrow and of other characters, and line height, relative to the font size."""
 
 NARROW_LETTERS = frozenset(" .,:;'|!iljtfrI()[]/-·")
 CELL_WIDTH, CELL_HEIGHT = 0.6 * SMALL, 1.3 * SMALL
-"""Size in pixels of a screen cell; cells determine the places of ticks, letters and names."""
+"""Size in pixels of a screen cell; ticks, letters and names are placed as on a screen of such cells."""
 
 INK, MUTED, GRID, GROUND = "#1a1a1a", "#404040", "#e4e4e4", "#ffffff"
 EDGE, GAP = 14.0, 9.0
-"""Pixels around the page, and between its parts."""
+"""Margin of the page, and distance between its parts, in pixels."""
 
 FAR = 1e5
-"""Largest coordinate in pixels; farther points move to it, because some SVG readers overflow."""
+"""Limit to which coordinates in pixels are clipped, because larger ones overflow in some SVG readers."""
 
 COLUMNS = 2
-"""Charts per row, if there are several."""
+"""Maximum number of charts in a row."""
 
 SAMPLE = 34.0
 """Width in pixels of a line sample in the legend."""
@@ -53,23 +53,23 @@ DASHES: dict[LineStyle, tuple[float, ...]] = {
     "long": (10, 4),
     "pairs": (1.5, 3, 1.5, 8),
 }
-"""Alternating pixels of dash and gap, by line style."""
+"""Alternating lengths of dash and gap in pixels, by line style."""
 
 TURN = 14.0, 0.0
-"""Dash and gap in pixels of a solid line that several curves share."""
+"""Dash and gap, in pixels, of each curve if several curves share a solid line."""
 
 
 class DashPattern(NamedTuple):
-    """Alternating lengths of dash and gap; the line begins `offset` after the start of the first dash."""
+    """Alternating lengths of dash and gap; the line begins at `offset` within this pattern."""
 
     lengths: tuple[float, ...]
     offset: float
 
 
 def dash_pattern(style: LineStyle, turn: int = 0, turns: int = 1) -> DashPattern | None:
-    """Return the dashes of a line style in pixels, with `turns` > 1 those of curve number `turn`.
+    """Return the dashes of a line style in pixels, or None for a solid line.
 
-    None for a solid line.
+    If `turns` > 1 curves share the line, returns the dashes of curve number `turn`.
     """
     lengths = DASHES.get(style, TURN if turns > 1 else ())
     if not lengths:
@@ -79,7 +79,7 @@ def dash_pattern(style: LineStyle, turn: int = 0, turns: int = 1) -> DashPattern
 
 
 def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]:
-    """Return the attributes of a line style; with `turns` > 1, the attributes of curve number `turn`."""
+    """Return the SVG attributes for the dashes of a line style; the arguments are those of `dash_pattern`."""
     if (pattern := dash_pattern(style, turn, turns)) is None:
         return {}
     numbers = " ".join(f"{number:g}" for number in pattern.lengths)
@@ -87,15 +87,15 @@ def dashes(style: LineStyle, turn: int = 0, turns: int = 1) -> dict[str, object]
 
 
 class SvgEntry(NamedTuple):
-    """Part of a legend entry.
+    """Legend entry of one series, or a remark.
 
     Args:
-        text: its name, behind the sample.
-        before: text before the sample: the letter, and the relation to the previous part.
-        sample: function that draws the sample with its left end at given pixels; None without a sample.
+        text: the name, after the line sample.
+        sample: function that draws the line sample, given the pixels of its left end; None for no sample.
+        before: text before the sample: the relation to the previous entry, and the letter.
         colour: colour of `before`.
-        is_next: whether the entry belongs to the previous part, and shares its line if there is room.
-        at: position of its series.
+        is_next: whether the entry continues the previous one, and follows in the same row if there is room.
+        at: position of the series; None for an entry without a series.
     """
 
     text: str
@@ -129,7 +129,7 @@ class SvgEntry(NamedTuple):
 
 
 class SvgSheet:
-    """SVG sheet with a title for screen readers, and a caption at its end."""
+    """SVG document with a title for screen readers, to which captions can be appended."""
 
     def __init__(self, title: str, width: float = WIDTH) -> None:
         self.root = Element(
@@ -141,7 +141,7 @@ class SvgSheet:
 
     @property
     def height(self) -> float:
-        """Height of the present content in pixels."""
+        """Height of the current content in pixels."""
         return round(self._end + EDGE)
 
     @property
@@ -150,7 +150,7 @@ class SvgSheet:
         return "".join(self.root.itertext())
 
     def caption(self, words: str, into: Element | None = None) -> None:
-        """Append a paragraph."""
+        """Append a paragraph of text."""
         if not words:
             return
         SubElement(self.root, "desc").text = printable(words)
@@ -160,7 +160,7 @@ class SvgSheet:
             write(self.root if into is None else into, EDGE, self._end - 0.4 * WORDS, line, WORDS)
 
     def written(self) -> bytes:
-        """Return the content of the file; equal sheets give equal content."""
+        """Set the size of the sheet, and return the SVG file; equal sheets give equal files."""
         width, height = f"{self.width:g}", f"{self.height:g}"
         self.root.attrib |= {"width": width, "height": height, "viewBox": f"0 0 {width} {height}"}
         content: bytes = tostring(self.root, encoding="utf-8", xml_declaration=True)
@@ -168,7 +168,7 @@ class SvgSheet:
 
 
 class Tiles(SvgSheet):
-    """Pages side by side, at most `columns` in a row."""
+    """SVG document with several charts, at most `columns` in a row."""
 
     def __init__(self, pages: Sequence[Page], caption: str, columns: int = COLUMNS) -> None:
         across = min(len(pages), columns)
@@ -185,19 +185,19 @@ class Tiles(SvgSheet):
 
 
 class Page(SvgSheet):
-    """Page with axes; draw into `area` at the pixels of `across` and `down`.
+    """Page with axes. The methods `across` and `down` convert values to pixels.
 
     Args:
         area: group clipped to the axes.
-        grown: group above `area` that grows along the x-axis; `grow` clips it.
-        ahead: group that is visible only beyond `grown`.
-        over: group above all of these, which is not clipped.
-        letters: group above `over`, clipped like `grown` but not to the axes.
-        columns, rows: cells of a screen of the same size as the area.
+        grown: group above `area` whose visible part grows along the x-axis, as `grow` sets it.
+        ahead: group that is visible only where `grown` is not visible yet.
+        over: unclipped group above these three groups.
+        letters: group above `over`, whose visible part grows like `grown` but is not clipped to the axes.
+        columns, rows: size in cells of a screen that is as large as the area.
     """
 
     def __init__(self, axes: Axes, beside: float = GAP) -> None:
-        """Draw the axes; `beside` is the free space at their right in pixels."""
+        """Draw the axes; `beside` is the free space to the right of them in pixels."""
         title, x_label, y_label = labels(axes)
         super().__init__(title)
         self.rows = int(AREA_HEIGHT / CELL_HEIGHT)
@@ -229,19 +229,19 @@ class Page(SvgSheet):
         self.letters = put(self.root, "g", clip_path="url(#grown)", **{"class": "letters"})
 
     def across(self, axes: Axes, values: np.ndarray) -> np.ndarray:
-        """Return pixels from the left for values on the x-axis; NaN stays NaN."""
+        """Return the distances of values on the x-axis from the left edge in pixels; NaN for NaN."""
         return self.left + pixels(axes.x_limits, axes.x_log, self.right - self.left, values)
 
     def down(self, axes: Axes, values: np.ndarray) -> np.ndarray:
-        """Return pixels from the top for values on the y-axis; NaN stays NaN."""
+        """Return the distances of values on the y-axis from the top edge in pixels; NaN for NaN."""
         return self.bottom - pixels(axes.y_limits, axes.y_log, AREA_HEIGHT, values)
 
     def define(self, tag: str, **attributes: object) -> Element:
-        """Add an element that other elements refer to by its id."""
+        """Add a definition, such as a pattern, that other elements refer to by its id."""
         return put(put(self.root, "defs"), tag, **attributes)
 
     def legend(self, entries: Sequence[SvgEntry]) -> None:
-        """Append a legend, with entries one after the other."""
+        """Append a legend, with several entries in a row where there is room."""
         x, foot = WIDTH, self._end + GAP - 0.4 * WORDS
         for number, entry in enumerate(entries):
             needed, after = entry.width, number + 1
@@ -260,7 +260,7 @@ class Page(SvgSheet):
         super().caption(words, self._last)
 
     def grow(self, share: float) -> None:
-        """Show the growing parts up to this share of the x-axis; at its end, show the caption."""
+        """Show the growing parts up to this share of the x-axis; with a share of 1, show the caption."""
         x = self.left + share * (self.right - self.left) if share < 1 else WIDTH
         self._reached.set("width", f"{x:.2f}")
         self._rest.set("x", f"{x:.2f}")
@@ -268,9 +268,9 @@ class Page(SvgSheet):
         self._last.set("opacity", "1" if share >= 1 else "0")
 
     def _cut(self, clip_name: str, x: float, width: float, top: float = 0) -> Element:
-        """Add the clip rectangle for groups with this name.
+        """Add a clip rectangle, to which groups refer by `clip_name`.
 
-        Without `top`, the rectangle extends beyond the area.
+        If `top` is 0, the rectangle also covers what lies above and below the plot area.
         """
         height = AREA_HEIGHT if top else self.bottom + EDGE
         place = {"x": f"{x:.2f}", "y": f"{top:.2f}"}
@@ -278,7 +278,7 @@ class Page(SvgSheet):
         return put(self.define("clipPath", id=clip_name), "rect", **place, **size)
 
     def _ticks(self, axes: Axes, up: Sequence[Tick]) -> None:
-        """Draw grid lines and numbers."""
+        """Draw grid lines and tick labels."""
         rows, columns = (
             put(self.root, "g", fill=MUTED, **{"class": class_name}) for class_name in ("up", "along")
         )
@@ -293,7 +293,7 @@ class Page(SvgSheet):
 
 
 def name_apart(root: Element, name: str) -> None:
-    """Prefix all ids of a page and their references, so that pages in one document do not clash."""
+    """Prefix all ids of a page, and references to them, so that the ids in one document are unique."""
     for element in root.iter():
         for key, value in element.attrib.items():
             if key == "id":
@@ -303,7 +303,7 @@ def name_apart(root: Element, name: str) -> None:
 
 
 def put(into: Element, tag: str, **attributes: object) -> Element:
-    """Append an element to another; `_` in names of attributes stands for `-`."""
+    """Append an element to `into`; in the names of attributes, `_` becomes `-`."""
     return SubElement(into, tag, {name.replace("_", "-"): str(value) for name, value in attributes.items()})
 
 
@@ -320,7 +320,7 @@ def write(
 
 
 def write_upwards(into: Element, x: float, y: float, text: str) -> None:
-    """Write a label that reads upwards, with its centre at these pixels."""
+    """Write a label that reads upwards, with the middle of its baseline at (x, y)."""
     turned = put(into, "g", transform=f"translate({x:.2f} {y:.2f}) rotate(-90)")
     write(turned, 0, 0, text, WORDS, anchor="middle")
 
@@ -332,7 +332,7 @@ def length(text: str, size: float) -> float:
 
 
 def lines(text: str, size: float, room: float) -> list[str]:
-    """Break a text into lines of at most `room` pixels, at least one line; a longer word is cut."""
+    """Break a text into at least one line of at most `room` pixels; a longer word is shortened."""
     wrapped = [""]
     for word in text.split():
         longer = f"{wrapped[-1]} {word}".strip()
@@ -341,7 +341,7 @@ def lines(text: str, size: float, room: float) -> list[str]:
 
 
 def fitted(text: str, size: float, room: float) -> str:
-    """Return a text within `room` pixels, ending in an ellipsis if it is cut."""
+    """Return a text of at most `room` pixels; it ends in an ellipsis if it had to be shortened."""
     cells = cell_len(text)
     while cells > 1 and length(elided(text, cells), size) > room:
         cells -= 1
@@ -354,14 +354,14 @@ def pixels(limits: Limits, log: bool, size: float, values: np.ndarray) -> np.nda
 
 
 def values_of(ticks: Sequence[Tick]) -> np.ndarray:
-    """Return the places of ticks."""
+    """Return the values at which ticks are, without their labels."""
     return np.array([value for value, _ in ticks])
 
 
 def path_of(across: np.ndarray, down: np.ndarray) -> str:
-    """Return the path through points, to a hundredth of a pixel; NaN lifts the pen.
+    """Return the SVG path through points, rounded to a hundredth of a pixel; NaN interrupts the path.
 
-    The path has relative steps, which are shorter to write than positions.
+    The path has relative steps, because these are shorter than absolute positions.
     """
     is_drawn = ~(np.isnan(across) | np.isnan(down))
     starts = (is_drawn & ~np.concatenate([[False], is_drawn[:-1]]))[is_drawn]

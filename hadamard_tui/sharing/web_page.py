@@ -45,16 +45,16 @@ LARGEST = 1_000_000
 """Maximum size of a page in bytes."""
 
 WITHIN = 0.3
-"""Tolerance of curves in pixels."""
+"""Tolerance in pixels with which curves are simplified."""
 
 DIGITS = 5
-"""Significant digits of values in the page."""
+"""Significant digits of the values that the page contains."""
 
 MOST_CELLS = 20_000
-"""Maximum number of heat map cells with values in the page."""
+"""Maximum number of cells of a heat map for which the page contains their values."""
 
 STEPS = 1000
-"""Steps of a slider."""
+"""Number of steps of a slider."""
 
 SIGNS = {True: "✓", False: "✗", None: "–"}
 
@@ -63,10 +63,11 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str | None, 
     """Return the page of a finished run.
 
     Args:
-        outcomes: the outcomes of its claims.
-        preset: the preset of the run, which `document` may change.
+        outcomes: the outcomes of the experiment's claims.
+        preset: the preset that the run was made from; None if there was none.
+        document: the experiment as a preset document, which may differ from the preset.
 
-    Raises: BadInput for more than LARGEST bytes.
+    Raises: BadInput if the page has more than LARGEST bytes.
     """
     experiment = results.sweep.experiment
     title = _title(experiment)
@@ -83,12 +84,15 @@ def web_page(results: Results, outcomes: Sequence[Outcome], preset: str | None, 
 
 
 class SharedStop(NamedTuple):
-    """Stop of a path with its finished run.
+    """Stop of a guided path, with its finished run.
 
     Args:
-        document: the experiment of the run.
-        outcomes: the outcomes of its claims.
-        breaks: the command that runs its break, and the finding of that run; None without a break.
+        document: the experiment of the run as a preset document.
+        outcomes: the outcomes of the experiment's claims.
+        predict: question to the reader before the run.
+        line: explanation of the run; if it is empty, the page shows the preset's story.
+        breaks: command of a run that breaks the theorem, and the finding of that run; None if the stop has no
+            such run.
     """
 
     preset: str
@@ -101,9 +105,11 @@ class SharedStop(NamedTuple):
 
 
 def path_page(title: str, stops: Sequence[SharedStop]) -> bytes:
-    """Return the page of a path: for each stop the question, the run, the reason, and the break.
+    """Return the page of a guided path.
 
-    Raises: BadInput for more than LARGEST bytes.
+    For each stop, it has the question, the run, the reason, and the run that breaks the theorem.
+
+    Raises: BadInput if the page has more than LARGEST bytes.
     """
     body = [f"<h1>{escape(title)}</h1>"]
     for number, stop in enumerate(stops, start=1):
@@ -131,7 +137,7 @@ def _title(experiment: Experiment) -> str:
 
 
 def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterator[str]:
-    """Yield the headline of a run, and its figures, whose names start with `prefix`."""
+    """Yield the headline of a run, and then its figures, whose ids start with `prefix`."""
     experiment = results.sweep.experiment
     views = [view(picture, results) for picture in drawn(experiment) or [of_run(experiment)]]
     yield f'<p class="headline">{escape(headline(views[0], experiment, outcomes))}</p>'
@@ -148,7 +154,7 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
 
 
 def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
-    """Return a page with its figures and script. Raises: BadInput for more than LARGEST bytes."""
+    """Return a page with its script. Raises: BadInput if the page has more than LARGEST bytes."""
     script = f"<script>{(WEB / 'page.js').read_text()}</script>"
     content = html_document(title, dark_rules("".join(body)), [*body, script])
     if len(content) > LARGEST:
@@ -157,12 +163,12 @@ def _limited(title: str, body: Sequence[str], remedy: str) -> bytes:
 
 
 class IndexEntry(NamedTuple):
-    """Entry of a page in the index.
+    """Entry of the index for one page.
 
     Args:
-        file: the page, in the folder of the index.
-        claims: number of its claims.
-        holding: number of claims that hold.
+        file: file name of the page, in the folder of the index.
+        claims: number of claims of the experiment.
+        holding: number of these claims that hold.
     """
 
     file: str
@@ -183,7 +189,7 @@ class IndexEntry(NamedTuple):
 
 
 def index_page(entries: Sequence[IndexEntry]) -> bytes:
-    """Return the index of pages by subject."""
+    """Return an HTML page that lists pages by subject."""
     body = ["<h1>Experiments</h1>"]
     for subject in SUBJECTS:
         items = [
@@ -197,7 +203,13 @@ def index_page(entries: Sequence[IndexEntry]) -> bytes:
 
 
 def html_document(title: str, rules: str, body: Sequence[str]) -> bytes:
-    """Return an HTML document with the style of pages and further rules; the title must be HTML."""
+    """Return an HTML document with the common style sheet.
+
+    Args:
+        title: title with HTML entities.
+        rules: further CSS rules.
+        body: pieces of HTML.
+    """
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{(WEB / 'page.css').read_text()}{rules}</style>"
@@ -209,7 +221,10 @@ def html_document(title: str, rules: str, body: Sequence[str]) -> bytes:
 def _figures(
     view: View, number: int, results: Results, outcomes: Sequence[Outcome], figure_name: str
 ) -> Iterator[str]:
-    """Yield the chart of a picture, or its heat maps, each with its headline."""
+    """Yield the chart or the heat maps of a picture, with the picture's headline.
+
+    The first picture has no headline here, because the page already starts with it.
+    """
     experiment = results.sweep.experiment
     of_picture = about(view.picture, experiment, outcomes)
     caption = headline(view, experiment, of_picture, results) if number else ""
@@ -257,9 +272,10 @@ def _chart_figure(series: Sequence[Series], axes: Axes, view: View, figure_name:
 
 
 def _values(curve: Series, axes: Axes, page: Page) -> dict[str, Any] | None:
-    """Return the values of a curve for the page, at most one per pixel; None without values.
+    """Return the values of a curve for the page's script, at most one per pixel; None if it has no values.
 
-    `own` states whether the curve is a learner's. The page reads values at the places of learners' curves.
+    The key `own` states whether the curve belongs to a learner. The page shows values only at an x of a
+    learner's curve.
     """
     is_drawn = (
         np.isfinite(curve.x)
@@ -304,7 +320,7 @@ def _heat_figure(heat: HeatMap, figure_name: str, caption: str) -> str:
 
 
 def _figure(page: Page, axes: Axes, figure_name: str, caption: str, below: str, data: dict[str, Any]) -> str:
-    """Return an SVG page with a caption, the HTML below it, and the data for the script."""
+    """Return the HTML of a figure: caption, SVG page, the HTML `below` the page, and data for the script."""
     page.written()  # sets the size of the page
     page.root.set("class", "chart")
     name_apart(page.root, figure_name)
@@ -327,7 +343,7 @@ def _story(story: str, source: str) -> Iterator[str]:
 
 
 def _theorems(results: Results) -> Iterator[str]:
-    """Yield the theory lines that hold at the first point of the axes and bind a learner there."""
+    """Yield HTML on the theory lines that apply to at least one learner at the first sweep point."""
     trace = next(iter(results.traces.values()))
     items = []
     for line in trace.theorems:
@@ -346,7 +362,7 @@ def _theorems(results: Results) -> Iterator[str]:
 
 
 def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the claims, each with its measured outcome."""
+    """Yield HTML on the claims, each with its measured outcome."""
     if outcomes:
         items = (
             f"<li><b>{SIGNS[outcome.holds]}</b> {escape(outcome.claim.text)}"
@@ -357,7 +373,7 @@ def _claims(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def dark_rules(figures: str) -> str:
-    """Return rules that draw the figures in the dark screen's colours if the reader's page is dark."""
+    """Return CSS rules that draw the figures in the dark theme's colours if the reader prefers dark pages."""
     maps = (colour_map(dark_is_more=dark).colours.tolist() for dark in (True, False))
     cells = [[hex_colour(colour) for colour in colours] for colours in maps]
     pairs = dict(zip(cells[0], cells[1], strict=True)) | dict(

@@ -1,1 +1,1 @@
-"""Terminal below the app: its load, its signals and its standard streams."""
+"""Connection between the app and the terminal: input, output speed, signals and standard streams."""

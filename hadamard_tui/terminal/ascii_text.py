@@ -13,8 +13,8 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 _BRAILLE = 0x2800
-_FIRST_SHAPE = 0x2500  # box lines, blocks, shapes and braille, which must stay in their columns
-# One character per set of occupied dot rows, the top row being bit 0.
+_FIRST_SHAPE = 0x2500  # from here: box lines, blocks, shapes and braille, which must stay in their columns
+# ASCII character of a braille cell, indexed by the set of dot rows that have a dot; the top row is bit 0.
 _BY_ROWS = " '-'-:-|.::|.|||"
 _ROW_BITS = (0x09, 0x12, 0x24, 0xC0)
 _CELLS = np.array(
@@ -38,7 +38,10 @@ _LINES = {
 
 
 def braille_to_ascii(glyphs: np.ndarray) -> np.ndarray:
-    """Replace braille and box lines in code points of any shape; other characters stay."""
+    """Return an array of code points with braille and box lines replaced by ASCII characters.
+
+    Other characters are unchanged. The array may have any shape.
+    """
     plain = glyphs.copy()
     braille = (glyphs >= _BRAILLE) & (glyphs < _BRAILLE + 256)
     plain[braille] = _CELLS[glyphs[braille] - _BRAILLE]
@@ -76,25 +79,25 @@ _WORDS = {
 }  # fmt: skip
 
 WHATEVER = "(…)"
-"""ASCII form of an ellipsis in parentheses; other ellipses mark cut texts."""
+"""Ellipsis in parentheses, which becomes "( )" in ASCII; any other ellipsis marks a shortened text."""
 
 _LONG = {"±": "+-", "∞": "inf", "¼": "1/4", "½": "1/2", "¾": "3/4", "≡": "=="}
 _POWER = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _LONGER = re.compile(f"≡ |± (?=[^a-zA-Z])|±$|[{''.join(_LONG)}]|(?:·)?(?<![\\d.])10[{_POWER}]+|[{_POWER}]+")
-"""Signs with an ASCII form that is longer than they are, or of another order."""
+"""Signs whose ASCII form has more characters than the sign, or another order of characters."""
 
 
 def to_ascii(text: str) -> str:
-    """Return text of the same width in ASCII."""
+    """Return an ASCII version of a text, with the same width in cells."""
     return "".join(_pieces(text))
 
 
 @lru_cache(maxsize=512)
 def _pieces(text: str) -> tuple[str, ...]:
-    """Return the ASCII form of every letter; together, they are as wide as the text.
+    """Return the ASCII form of every character; together, the forms are as wide as the text.
 
-    A sign with a longer form takes cells of the next gap of two spaces or more. Without such a gap, the sign
-    becomes a single letter.
+    A sign with a longer ASCII form uses cells of the next gap between words, if the gap is wide enough.
+    Otherwise, the sign becomes a single letter.
     """
     if text.isascii():
         return tuple(text)
@@ -121,9 +124,10 @@ def _long_form(sign: str) -> str:
 
 
 def _spaces_behind(text: str, pieces: list[str], at: int, count: int) -> list[int] | None:
-    """Return the places of `count` spaces to omit behind `at`; None if lines or texts would meet.
+    """Return the positions of `count` spaces to omit, from the first wide enough gap after position `at`.
 
-    A space of the gap remains, but at the end of the text.
+    One space of the gap remains, unless the gap ends the text. Returns None if no gap is wide enough, or if a
+    box line or shape comes before the gap, because it would leave its column.
     """
     if count <= 0:
         return []
@@ -149,7 +153,7 @@ def _letter(letter: str) -> str:
 
 
 class AsciiFilter(LineFilter):
-    """Filter that replaces non-ASCII characters in the lines of the screen."""
+    """Filter that replaces non-ASCII characters on the screen."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         pieces, ascii_segments, start = _pieces("".join(segment.text for segment in segments)), [], 0

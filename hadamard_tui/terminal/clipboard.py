@@ -1,4 +1,4 @@
-"""Clipboard through the terminal: an escape sequence (OSC 52), if the terminal supports it."""
+"""Copying to the clipboard by an escape sequence (OSC 52), if the terminal supports it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Literal
 Clipboard = Literal["auto", "yes", "no"]
 
 WITHOUT = ("", "dumb", "linux")
-"""Values of TERM without a clipboard; some of these terminals print the sequence as noise."""
+"""Values of TERM for terminals without a clipboard; some of them print the escape sequence as text."""
 
 BETWEEN = ("screen", "tmux")
-"""Prefixes of TERM inside programs between the terminal and this one."""
+"""Prefixes of TERM inside screen and tmux, which run between the terminal and this program."""
 
 PATIENCE = 1.0
-"""Seconds to wait for tmux."""
+"""Maximum time to wait for an answer of tmux, in seconds."""
 
 _setting: Clipboard = "auto"
 
@@ -33,7 +33,7 @@ def copies() -> bool:
 
 
 def sequence(text: str) -> str:
-    """Return the sequence that makes the terminal copy a text; empty if copying is off."""
+    """Return the escape sequence that makes the terminal copy `text`, or "" if copying is off."""
     plain = f"\x1b]52;c;{b64encode(text.encode()).decode()}\a"
     if _setting != "auto":
         return plain if _setting == "yes" else ""
@@ -46,7 +46,7 @@ def sequence(text: str) -> str:
 
 
 def _through_tmux(plain: str) -> str:
-    """Return the sequence that tmux handles or passes on; empty if it does neither."""
+    """Return the escape sequence in a form that tmux handles or passes on, or "" if tmux does neither."""
     if _tmux("-s", "set-clipboard") == "on":
         return plain
     if _tmux("-pA", "allow-passthrough") in ("on", "all"):
@@ -55,7 +55,7 @@ def _through_tmux(plain: str) -> str:
 
 
 def _tmux(scope: str, option: str) -> str:
-    """Return the value of an option of tmux; empty if tmux does not answer."""
+    """Return the value of a tmux option, or "" if tmux does not answer."""
     command = ["tmux", "show-options", scope, "-v", option]
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE).stdout.strip()

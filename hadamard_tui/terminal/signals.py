@@ -1,4 +1,4 @@
-"""Requests from outside to end the program: signals, and a lost terminal."""
+"""Handling of signals that end the program, and of the loss of the terminal."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from types import FrameType
 from typing import NoReturn
 
 FATAL = ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGXCPU")
-"""Signals that end a program by default, and that accept a handler."""
+"""Signals that end a program by default and for which a handler can be set."""
 
 GRACE = 2.0
-"""Seconds after which the app is forced to end if it has not ended by itself."""
+"""Seconds after the first signal until the app is forced to end, unless it has ended by then."""
 
 
 def exit_code(number: int) -> int:
-    """Return the exit code after a signal, as in shells."""
+    """Return the exit code that a shell reports for a program ended by signal `number`."""
     return 128 + number
 
 
 @contextmanager
 def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -> Iterator[None]:
-    """End the app in good order after a fatal signal inside the block.
+    """Shut the app down in order if a fatal signal arrives inside the block.
 
-    A second signal ends it at once; so does a first signal, if the app has not ended within GRACE. The
-    kernel, the shell and our own driver each send a hangup, and these count as one.
+    The app is ended at once by a second signal, or if it has not ended GRACE seconds after the first one. A
+    second hangup is ignored, because the kernel, the shell and our own driver each send one.
 
     Args:
-        end: called with an exit code; it returns before the app has ended.
-        end_at_once: called with an exit code at any point of the app. It must not wait for a lock, which
-            the app may hold.
+        end: function that requests the end with an exit code; it returns before the app has ended.
+        end_at_once: function that ends the app with an exit code. It interrupts the app at any point, so it
+            must not wait for a lock, which the app may hold.
     """
     first: list[int] = []
 
@@ -55,20 +55,20 @@ def heeded(end: Callable[[int], None], end_at_once: Callable[[int], NoReturn]) -
 
 @contextmanager
 def undone(undo: Callable[[], None]) -> Iterator[None]:
-    """Call `undo` before a signal ends or stops the program inside the block.
+    """Call `undo` before a signal ends or suspends the program inside the block.
 
-    Signals that are ignored, as after nohup, or that have a handler, such as Ctrl-C, are left alone.
+    This leaves signals alone that the program ignores, as after nohup, or handles already, such as Ctrl-C.
 
     Args:
-        undo: function without arguments. It must not wait for a lock, because it interrupts the program at
-            any point.
+        undo: function without arguments. It interrupts the program at any point, so it must not wait for a
+            lock.
     """
 
     def handle(number: int, _frame: FrameType | None) -> None:
         undo()
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
-        signal.signal(number, handle)  # a stopped program continues here
+        signal.signal(number, handle)  # a suspended program continues here
 
     numbers = [getattr(signal, signal_name) for signal_name in (*FATAL, "SIGTSTP")]
     unhandled = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
@@ -82,5 +82,8 @@ def undone(undo: Callable[[], None]) -> Iterator[None]:
 
 
 def hang_up() -> None:
-    """Send this process SIGHUP for its lost terminal; the kernel sends it only to connected processes."""
+    """Send SIGHUP to this process because its terminal is lost.
+
+    The kernel does so only for processes that the terminal controls.
+    """
     os.kill(os.getpid(), signal.SIGHUP)

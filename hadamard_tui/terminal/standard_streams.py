@@ -1,4 +1,4 @@
-"""Standard streams, which may be closed, full, without a reader, or unable to encode charts."""
+"""Printing to standard streams that may be closed, full, without a reader, or unable to encode charts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.core.parts import BadInput
 
 
 class ReaderGone(Exception):
-    """Signal that the reader of standard output, such as head, is gone: stop printing, without an error."""
+    """Raised when the reader of standard output, such as head, is gone: stop printing, report no error."""
 
 
 DRAWN = "drawn in ASCII"
@@ -28,7 +28,8 @@ LETTERS = "⣿─│…"
 def prepare() -> None:
     """Replace closed streams by the null device, and unencodable characters by ASCII.
 
-    Otherwise, the next opened file would take the place of a stream closed by `>&-`.
+    Without the null device, the next file that is opened would get the descriptor of a stream closed by
+    `>&-`, and receive its output.
     """
     for stream_name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream_name) is None:
@@ -56,7 +57,7 @@ def lacks_letters() -> bool:
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Return ASCII of the same width for unencodable text, and the position to continue at."""
+    """Return an equally wide ASCII version of the unencodable text, and the position after the text."""
     from hadamard_tui.terminal.ascii_text import to_ascii
 
     if not isinstance(error, UnicodeEncodeError):
@@ -66,7 +67,7 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Print to standard output inside the block.
+    """Flush standard output after the block, and convert errors of writing.
 
     Raises: ReaderGone if the reader is gone; BadInput if writing fails, as on a full disk.
     """
@@ -81,21 +82,22 @@ def printing() -> Iterator[None]:
 
 
 def discard() -> None:
-    """Redirect standard output to the null device, because its buffer would fail again at the end."""
+    """Redirect standard output to the null device: writing its buffer would fail again when Python exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def echo(text: str | bytes, nl: bool = True) -> None:
-    """Print a text as it is. Raises the errors of `printing`."""
+    """Print a text without formatting. Raises: the errors of `printing`."""
     with printing():
         typer.echo(text, nl=nl)
 
 
 class Delivery:
-    """Delivery of results to standard output and files; an error does not stop the other results.
+    """Context in which results are printed or saved; an error with one result does not stop the others.
 
-    At the end of the `with` block, it raises the first error other than bad input. Without such an error, it
-    raises a BadInput that names everything that was not delivered, or else ReaderGone.
+    The end of the `with` block raises the first error that is neither BadInput nor ReaderGone. Without such
+    an error, it raises one BadInput with the messages of all BadInput errors. Otherwise, it raises ReaderGone
+    if the reader of standard output is gone.
     """
 
     def __init__(self) -> None:
@@ -104,7 +106,7 @@ class Delivery:
         self._gone: list[ReaderGone] = []
 
     def attempt(self, act: Callable[[], object]) -> None:
-        """Print or save a result; an error is raised at the end."""
+        """Call `act`, which prints or saves a result; an error is raised at the end of the block."""
         try:
             act()
         except ReaderGone as error:
@@ -116,7 +118,7 @@ class Delivery:
 
     @property
     def hindered(self) -> bool:
-        """Whether a result could not be delivered."""
+        """Whether an error prevented the delivery of a result."""
         return bool(self._refused or self._broken or self._gone)
 
     def __enter__(self) -> Delivery:

@@ -1,4 +1,4 @@
-"""Terminal input: read without polling, and posted as messages for keys, clicks and pastes."""
+"""Terminal input: reading without polling, and conversion to messages for keys, clicks and pastes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNK = 4096
 
 
 class ExitEvent(threading.Event):
-    """Event that ends a wait for input."""
+    """Event that has a file descriptor, so that setting it ends a wait for input."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,10 +40,11 @@ class ExitEvent(threading.Event):
 
 
 def chunks(fileno: int, ended: ExitEvent, patience: Callable[[], float | None]) -> Iterator[bytes]:
-    """Yield incoming bytes, until `ended` is set or every sender is gone.
+    """Yield the bytes that arrive at a descriptor, until `ended` is set or the input ends.
 
     Args:
-        patience: seconds without input after which an empty chunk is yielded; None for never.
+        patience: returns the seconds without input after which an empty chunk is yielded, or None to wait
+            without a time limit.
     """
     with selectors.DefaultSelector() as selector:
         selector.register(fileno, selectors.EVENT_READ)
@@ -71,26 +72,30 @@ LONGEST_BRACKET = max(len(BRACKETED_PASTE_START), len(BRACKETED_PASTE_END))
 class InputReader:
     """Reader of a terminal's input, which drops garbled sequences and keeps pastes as text.
 
-    Textual's parser reads escape sequences inside a paste and sends unknown ones as keys, of which `q` ends
-    the app. It receives only the brackets of a paste, never the text between them.
+    Textual's parser also reads escape sequences inside a paste. It sends the characters of unknown sequences
+    as keys, and the key `q` ends the app. So the parser receives only the brackets of a paste, never the text
+    between them.
     """
 
     def __init__(self) -> None:
         self._parser = TerminalParser()
         self._recent = ""
-        """Latest letters, which may end in a paste bracket."""
+        """Latest characters, which may end in a paste bracket."""
         self._pasted: list[str] | None = None
-        """Letters of the present paste; None outside a paste."""
+        """Characters of the current paste; None outside a paste."""
 
     @property
     def patience(self) -> float | None:
-        """Seconds after which the latest letters, such as a lone escape, are complete; None if they are."""
+        """Seconds after which an unfinished sequence, such as a lone escape, counts as complete.
+
+        None if no sequence is unfinished.
+        """
         return constants.ESCAPE_DELAY if self._parser.is_waiting else None
 
     def messages(self, text: str) -> list[Message]:
-        """Return the messages of `text`, and messages that elapsed time has completed before it.
+        """Return the messages for `text`, and for an earlier sequence that has become complete by waiting.
 
-        Letters are parsed one by one, so that a garbled sequence does not affect its neighbours.
+        Characters are parsed one by one, so that a garbled sequence does not affect its neighbours.
         """
         messages: list[Message] = []
         for letter in text:
@@ -99,7 +104,10 @@ class InputReader:
         return [message for message in messages if not _surrogate(message)]
 
     def _parsed(self, letter: str) -> list[Message]:
-        """Return the messages of one letter outside a paste, or of elapsed time if it is empty."""
+        """Return the messages that a character outside a paste completes.
+
+        With an empty `letter`, returns the messages that elapsed time completes.
+        """
         self._follow(letter)
         try:
             messages = list(self._parser.feed(letter) if letter else self._parser.tick())
@@ -111,7 +119,7 @@ class InputReader:
         return messages
 
     def _collected(self, letter: str) -> list[Message]:
-        """Return the paste if this letter ends it."""
+        """Add a character to the current paste, and return the paste as a message if it is complete."""
         assert self._pasted is not None
         self._follow(letter)
         self._pasted.append(letter)
@@ -119,7 +127,7 @@ class InputReader:
             return []
         text = "".join(self._pasted[: -len(BRACKETED_PASTE_END)])
         self._pasted = None
-        list(self._parser.feed(BRACKETED_PASTE_END))  # ends its empty paste, which ours replaces
+        list(self._parser.feed(BRACKETED_PASTE_END))  # ends the parser's empty paste, which ours replaces
         return [events.Paste(text.replace("\x00", ""))]
 
     def _follow(self, letter: str) -> None:
@@ -127,6 +135,6 @@ class InputReader:
 
 
 def _surrogate(message: Message) -> bool:
-    """Return whether a key is half of a surrogate pair, which no file can store."""
+    """Return whether a message is a key with half of a surrogate pair, which no file can store."""
     letters = (message.character or "") if isinstance(message, events.Key) else ""
     return any("\ud800" <= letter <= "\udfff" for letter in letters)

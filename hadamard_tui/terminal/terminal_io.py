@@ -1,4 +1,4 @@
-"""Terminal output: its load, the frame rate that it allows, and its end."""
+"""Terminal output: the time spent in writes, the frame rate, and restoring a terminal at the end."""
 
 from __future__ import annotations
 
@@ -20,36 +20,39 @@ from hadamard_tui.terminal.terminal_input import ExitEvent, InputReader, chunks
 from hadamard_tui.terminal.textual_internals import driver_of, replace_output
 
 SHARE = 0.5
-"""Share of the time during which frames may occupy the line; the rest is for answers to keys."""
+"""Maximum share of the time in which frames may occupy the terminal connection.
+
+The rest is for answers to keys.
+"""
 
 SHARE_BESIDE_ENGINE = 0.08
-"""Share of the time for drawing while the engine works, which also needs the interpreter."""
+"""Maximum share of processor time for drawing while the engine runs, which also needs the interpreter."""
 
 SLOWEST = 1.0
-"""Frames per second on the slowest line."""
+"""Minimum frame rate in frames per second, however slow the connection is."""
 
 FORGETTING = 0.8
-"""Factor by which the longest write time is reduced at each frame, so that the rate recovers."""
+"""Factor by which the longest write and drawing times shrink at each frame, so that the rate recovers."""
 
 PATIENCE = 0.5
 """Seconds to wait for a pending write before the terminal is restored anyway."""
 
 GIVEN_BACK = (
-    "\x18"  # ends an escape sequence that was cut
-    "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[?2048l"  # output at once, plain pastes, long lines, no sizes
-    "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?1004l"  # no mouse, no focus
-    "\x1b[<u\x1b[?1049l\x1b[0m\x1b[?25h"  # the keyboard, the main screen, colours and the cursor
+    "\x18"  # ends an escape sequence that was interrupted
+    "\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[?2048l"  # unbuffered output, plain pastes, wrapping, no size reports
+    "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[?1016l\x1b[?1004l"  # no mouse or focus reports
+    "\x1b[<u\x1b[?1049l\x1b[0m\x1b[?25h"  # default keyboard mode, main screen, colours and cursor
 )
 
 
 class TimedFile:
-    """File that measures how long its writes block, including the present one.
+    """Output file that measures how long writes block, including a write in progress.
 
     Output to a lost terminal is dropped, because nobody reads it and the program must not wait for it.
     """
 
     def __init__(self, file: IO[str], lost: Callable[[], None]) -> None:
-        """Wrap a file; `lost` is called once, when the terminal turns out to be lost."""
+        """Wrap `file`. The function `lost` is called when a write fails because the terminal is lost."""
         self._file, self._lost = file, lost
         self._blocked = 0.0
         self._since: float | None = None
@@ -98,7 +101,7 @@ class TimedFile:
 
 
 class TimedDriver(LinuxDriver):
-    """Textual's driver for terminals, with timed output and a detected end."""
+    """Textual's driver for terminals, which also times the output and detects the loss of the terminal."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
@@ -110,7 +113,7 @@ class TimedDriver(LinuxDriver):
         signal.signal(signal.SIGCONT, self._continued)
 
     def run_input_thread(self) -> None:
-        """Post keys and clicks until the driver or the terminal ends. An error ends the app."""
+        """Post keys and clicks until the driver stops or the terminal is lost. An error ends the app."""
         try:
             self._post_input()
         except Exception as error:
@@ -121,7 +124,7 @@ class TimedDriver(LinuxDriver):
         keys = InputReader()
         is_first = True
         for data in chunks(self.fileno, self.exit_event, lambda: keys.patience):
-            # Until the app takes over the terminal, the enter key arrives as a line feed.
+            # If a key was pressed before the app took over the terminal, Enter arrives as a line feed.
             text = decode(data.replace(b"\n", b"\r") if is_first else data)
             is_first = False
             for message in keys.messages(text):
@@ -130,7 +133,7 @@ class TimedDriver(LinuxDriver):
             hang_up()
 
     def stop_application_mode(self) -> None:
-        """Restore the terminal. Later input is left to the shell, and does not delay the exit."""
+        """Restore the terminal. The shell receives later keys, and the exit does not wait for them."""
         signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)
         super().stop_application_mode()
@@ -149,18 +152,18 @@ class TimedDriver(LinuxDriver):
         self._is_suspended = False
 
     def _continued(self, *_: object) -> None:
-        """Take over the terminal again, once the app is idle."""
+        """Schedule the app to take over the terminal again, after the program was suspended."""
         self._loop_of_app.call_soon_threadsafe(self._go_on)
 
     def _go_on(self) -> None:
-        if not self._is_suspended:  # after SIGSTOP, which has no handler, the threads still run
+        if not self._is_suspended:  # after SIGSTOP, which cannot be handled, the input thread still runs
             self.suspend_application_mode()
         self.resume_application_mode()
 
     def give_back(self) -> None:
-        """Restore the terminal at once, in the middle of any write.
+        """Restore the terminal at once, even if another write is in progress.
 
-        This takes no lock, and waits at most PATIENCE for a terminal that accepts no output.
+        This takes no lock. It waits at most PATIENCE for the write in progress.
         """
         self.line.close()
         end = time.monotonic() + PATIENCE
@@ -182,7 +185,7 @@ class TimedDriver(LinuxDriver):
 
 
 def line_of(app: App[Any]) -> TimedFile | None:
-    """Return the timed output of an app; None if its driver has none."""
+    """Return the timed output of an app, or None if the app's driver does not time its output."""
     return getattr(driver_of(app), "line", None)
 
 
@@ -191,7 +194,7 @@ def _raise(error: Exception) -> None:
 
 
 class FrameRate:
-    """Frame rate: as high as requested, limited by the line and the engine."""
+    """Frame rate: as high as requested, unless the terminal connection or the engine limits it."""
 
     def __init__(self, highest_rate: float) -> None:
         self.highest = self.now = highest_rate
@@ -200,10 +203,11 @@ class FrameRate:
         self._seen = 0.0
 
     def adapt(self, line: TimedFile | None, drawing: float = 0.0) -> bool:
-        """Adapt to the last frame, and return whether the line is free for another.
+        """Adapt the rate to the last frame, and return whether the connection can take another frame.
 
         Args:
-            drawing: processor seconds of the frame, if the engine works at the same time.
+            line: the timed terminal output; None if output is not timed.
+            drawing: processor seconds of the last frame if the engine was running, otherwise 0.
         """
         blocked = 0.0 if line is None else line.blocked
         took, self._seen = blocked - self._seen, blocked
@@ -217,5 +221,5 @@ class FrameRate:
 
 
 def most_frames(fps: float, fps_over_ssh: float) -> float:
-    """Return the frame rate to request on this line."""
+    """Return the highest frame rate: `fps_over_ssh` in an SSH session, otherwise `fps`."""
     return fps_over_ssh if os.environ.get("SSH_CONNECTION") else fps

@@ -1,6 +1,7 @@
-"""Private names of Textual, each with the reason why no public name serves.
+"""Every use of a private name of Textual, with the reason why no public name suffices.
 
-No other file of the program uses one. `tests/app/test_textual_internals.py` fails if Textual changes one.
+No other file of the program uses private names of Textual. `tests/app/test_textual_internals.py` fails if
+Textual changes one of these names.
 """
 
 from __future__ import annotations
@@ -24,18 +25,19 @@ Output = TypeVar("Output")
 
 
 def driver_of(app: App[Any]) -> Driver | None:
-    """Return the driver of an app; None before its start.
+    """Return the driver of an app, or None before the app starts.
 
-    The clipboard and the end of the program write to it. `_driver` is the only name that an app has for it.
+    The program writes to the driver to copy text and to restore the terminal. An app has its driver only in
+    `_driver`.
     """
     return app._driver
 
 
 def notifications_of(app: App[Any]) -> Iterable[Notification]:
-    """Return the messages that an app shows or is about to show.
+    """Return the notifications that an app shows or is about to show.
 
-    They prevent showing a message twice. Toasts appear later than their messages, and apps list messages only
-    in `_notifications`.
+    The program reads them to avoid showing a message twice. Toasts appear only later, and apps list their
+    notifications only in `_notifications`.
     """
     return app._notifications
 
@@ -43,7 +45,8 @@ def notifications_of(app: App[Any]) -> Iterable[Notification]:
 def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) -> Output:
     """Replace the file that a driver writes to, and return the new one.
 
-    Timing writes needs another file. The constructor accepts none, and opens `_file` itself.
+    To time the writes, the driver needs another file. Its constructor accepts no file, and opens `_file`
+    itself.
     """
     assert driver._file is not None, "there is a terminal"
     output = replace(driver._file)
@@ -54,37 +57,37 @@ def replace_output(driver: LinuxDriver, replace: Callable[[IO[str]], Output]) ->
 def lay_out(screen: Screen[Any]) -> None:
     """Lay out a screen at once, so that a picture of it shows all changes.
 
-    The public `refresh(layout=True)` lays out some messages later, and `call_after_refresh` may be called
-    before.
+    The public `refresh(layout=True)` lays out a screen only after some further messages.
+    `call_after_refresh` may call its function before that.
     """
     screen._refresh_layout()
 
 
 def forget_drawn_widgets() -> None:
-    """Release removed widgets.
+    """Release the memory of removed widgets.
 
-    A cache of `StylesCache` holds the output of these widgets, and no public name clears it.
+    `StylesCache` keeps the output of removed widgets in a cache that no public name clears.
     """
     StylesCache.get_inner_outer.cache_clear()
 
 
 class TerminalParser(XTermParser):
-    """Textual's parser of terminal input, which public modules offer only inside complete drivers."""
+    """Textual's parser of terminal input. Public modules offer this parser only as part of a driver."""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether elapsed time decides the meaning of the latest letters, such as a lone escape.
+        """Whether the latest characters, such as a lone escape, are complete if no more input follows soon.
 
-        Otherwise, reading waits for input without a time limit. Only `_timeout_time` distinguishes the two
-        cases.
+        Otherwise, the reader waits for input without a time limit. Only `_timeout_time` distinguishes the
+        two cases.
         """
         return self._timeout_time is not None
 
 
 class FailingApp(App[None]):
-    """App that decides how to handle an exception.
+    """Base class of an app that decides whether an unhandled exception ends it.
 
-    Textual reports exceptions to `_handle_exception` only, without an event or a public method.
+    Textual reports exceptions only to `_handle_exception`. It has no event or public method for them.
     """
 
     def fails_by(self, error: Exception) -> bool:
@@ -96,17 +99,17 @@ class FailingApp(App[None]):
             super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
-        """End the app without computing Textual's page on the error, which shows the values of all variables.
+        """End the app without Textual's report on the error, which shows the values of all variables.
 
-        `_handle_exception` calls it in place of the public `panic`.
+        `_handle_exception` calls this method and not the public `panic`.
         """
         self.panic()
 
 
 class SelectiveScreen(MessagePump):
-    """Screen that drops some messages that are already in its queue.
+    """Base class of a screen that can drop messages from its queue.
 
-    No public hook can do this: `on_event` does not receive messages of widgets, and Textual calls
+    No public hook can do this. `on_event` does not receive messages of widgets, and Textual calls
     `check_message_enabled` before it queues a message.
     """
 
@@ -120,10 +123,10 @@ class SelectiveScreen(MessagePump):
 
 
 class RestingScreen(Screen[None]):
-    """Screen that is repainted below another one only where it changes.
+    """Screen that is repainted only where it changes while it lies below another screen.
 
-    After a change there, Textual 8 repaints both screens completely for each message, because every repaint
-    sets `_repaint_required` anew. No public method resets it.
+    After a change in the lower screen, Textual 8 repaints both screens completely for each message, because
+    every repaint sets `_repaint_required` again. No public method resets this flag.
     """
 
     def _compositor_refresh(self) -> None:

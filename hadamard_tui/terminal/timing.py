@@ -1,7 +1,7 @@
-"""Time in the app: calls after a delay, temporary messages, and frames per second.
+"""Timing in the app: calls after a delay, temporary notifications, and frames per second.
 
-A timer of Textual never fires if its time is over before it starts to wait, as happens on a busy machine.
-With a negative time, it runs in an endless loop.
+On a busy machine, the delay of a Textual timer may be over before the timer starts to wait; then it never
+fires. With a negative delay, it runs in an endless loop.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from textual.notifications import Notification
 
 
 def call_after(seconds: float, pump: MessagePump, call: Callable[[], object]) -> asyncio.TimerHandle:
-    """Call a function of a widget or an app after `seconds`; `cancel()` prevents the call."""
+    """Call a function of a widget or an app after `seconds`; the handle's `cancel()` prevents the call."""
     return asyncio.get_running_loop().call_later(seconds, lambda: pump.call_later(call))
 
 
 PERIOD = 1.0
-"""Seconds over which frames are counted."""
+"""Seconds for which frames are counted to measure a rate."""
 
 TOLERANCE = 0.1
-"""Relative change below which the shown rate stays, so that an idle screen stays still."""
+"""Relative change of the frame rate up to which the shown rate does not change.
+
+So an idle screen does not need to be redrawn.
+"""
 
 
 class Frames:
@@ -46,27 +49,27 @@ class Frames:
 
 
 LEAST = 0.05
-"""Minimum time of a visible message in seconds."""
+"""Minimum time for which a notification is visible, in seconds."""
 
 
 @dataclass
 class SteadyNotification(Notification):
-    """Message with a lifetime by a steady clock, which may be over before the message is shown.
+    """Notification with a lifetime on a monotonic clock.
 
-    Textual checks whether the lifetime is over, and then starts a timer with the rest; a negative rest would
-    make the timer loop endlessly.
+    The lifetime may be over before the notification is shown. Textual first checks this, and then starts a
+    timer with the remaining time. If that time were negative, the timer would loop endlessly.
     """
 
     raised_at: float = field(default_factory=time.monotonic)
 
     @property
     def time_left(self) -> float:
-        """Seconds until the message disappears."""
+        """Seconds until the notification disappears."""
         return max(self._remaining, LEAST)
 
     @property
     def has_expired(self) -> bool:
-        """Whether the time of the message is over."""
+        """Whether the lifetime of the notification is over."""
         return self._remaining <= 0
 
     @property
