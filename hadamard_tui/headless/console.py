@@ -75,7 +75,7 @@ def errors() -> Console:
 
 @contextmanager
 def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
-    """Return a function that shows progress on stderr: a description of the work, and its finished share.
+    """Provide a function that shows progress on stderr: a description of the work, and its finished share.
 
     On a terminal, the function shows a bar. The cursor is restored afterwards, even after signals. Without a
     terminal, the function prints a line every ten seconds. A command that runs several jobs passes `lines`,

@@ -222,7 +222,7 @@ def _document(family: str, part: Raw, problem: Raw) -> Raw:
             raw["protocol"] = part
         case "measures":
             raw["run"]["measures"] = [part]
-        case _:  # lines of theory apply by themselves
+        case _:  # theory lines are not named in the document
             pass
     return raw
 

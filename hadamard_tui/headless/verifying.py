@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verified:
-    """A finished preset with the outcomes of its claims, and the learners that diverged unexpectedly."""
+    """Finished run of a preset: the outcomes of its claims, and the learners that diverged unexpectedly."""
 
     preset: str
     experiment: Experiment
@@ -67,7 +67,7 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
 
 def shown(verified: Verified) -> ConsoleRenderable:
-    """Return one preset with its claims, for the terminal."""
+    """Return one preset with the outcomes of its claims, for the terminal."""
     table = Table.grid(padding=(0, 2, 0, 0))
     sign = _sign(verified.holds)
     table.add_row(sign, Text.assemble((verified.preset, "bold"), f"  {verified.seconds:.1f} s"))
