@@ -30,14 +30,12 @@ class MachineSample(msgspec.Struct, frozen=True):
     """Use of the machine by all programs.
 
     Args:
-        time: seconds since 1970.
         load: share of the processors' time in use since the last sample, 0 to 1.
         used: bytes of main memory that are not available.
         total: total bytes of main memory.
         gpus: the use of every GPU, in the order of the driver; empty if NVIDIA's driver is missing.
     """
 
-    time: float
     load: float
     used: int
     total: int
@@ -72,7 +70,7 @@ class Sampler:
             return None
         memory = psutil.virtual_memory()
         used = int(memory.total - memory.available)
-        return MachineSample(time.time(), load, used, int(memory.total), self._of_gpus())
+        return MachineSample(load, used, int(memory.total), self._of_gpus())
 
     def rest(self) -> None:
         """Start again from now, so that loads do not include the time in which the run was paused."""
