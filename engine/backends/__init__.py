@@ -30,7 +30,10 @@ WIDE = 8 << 20
 """Total bytes of a learner's weight vectors from which on the C library scatters them in memory."""
 
 LONG = 4 << 20
-"""Size in bytes of a weight vector from which on the run returns free memory to the system regularly."""
+"""Size in bytes of a weight vector from which on free memory is returned to the system again and again.
+
+The run returns it before every call of `advance`.
+"""
 
 HOLES = 2
 """Measured ratio of used memory to data size, for a large batch of vectors shorter than LONG."""
