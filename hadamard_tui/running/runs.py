@@ -317,8 +317,8 @@ def changes(before: Raw, after: Raw) -> str:
 def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
     """Return the values of `before` that `after` changes, and the changes: "d = 128", "d 128 → 256".
 
-    Both texts are empty if nothing differs, or if more than MOST_DIFFERENCES values differ. They are also empty
-    if an axis differs, or if a learner is added, removed or renamed.
+    Both texts are empty if nothing differs, or if more than MOST_DIFFERENCES values differ. They are also
+    empty if an axis differs, or if a learner is added, removed or renamed.
 
     Args:
         experiment: the experiment of the set-up `before`, from which the titles of fields are taken.
