@@ -87,7 +87,7 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
     inks = np.full(glyphs.shape, ord(FRAME), dtype=np.uint32)
     for row, line in enumerate(surround.lines):
         write_text(glyphs, row, 0, line)
-    plain = np.array([*map(_letter, series), ord(FRAME)], dtype=np.uint32)  # −1, no series, selects the last
+    plain = np.array([*map(_letter, series), ord(FRAME)], dtype=np.uint32)  # −1 (no series) selects the last
     area = np.s_[
         surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
     ]
