@@ -95,8 +95,8 @@ def headline_of_look(
 ) -> str:
     """Return the headline of a chart: the finding of its picture.
 
-    If a pinned run with another set-up is also drawn, the headline states the change of the set-up and its
-    effect on the curves, if these can be compared.
+    If a pinned run with another set-up is drawn as well, and the curves can be compared, the headline is
+    different. It states the change of the set-up and its effect on the curves.
     """
     from engine.results.headlines import (
         comparison,  # imported here, because no headline is shown before a run

@@ -161,11 +161,12 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> tuple[str, str, str] | None:
-    """Return an action with a configured key that another action also has, the key, and the other action.
+    """Find an action whose configured key also belongs to another action; the last such action in the file.
 
-    If there are several such actions, returns the last in the file; if there are none, returns None. Call it
-    separately for actions and for motions: a motion may share a key with an action, because the keys of the
-    focused widget take precedence.
+    Actions and motions are checked separately. A motion may share a key with an action, because the keys of
+    the focused widget take precedence.
+
+    Returns: the action, the key, and the other action; None if no key belongs to two actions.
     """
     owners: dict[str, list[str]] = {}
     for action in among:

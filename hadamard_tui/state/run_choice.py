@@ -36,7 +36,7 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
 
 
 def file_of(preset: str) -> str:
-    """Return a preset argument; one that starts with @ is replaced by the file of the stored run it selects.
+    """Return `preset`, or if it starts with @, the file of the stored run that it selects.
 
     Raises: BadInput.
     """
