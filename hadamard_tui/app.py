@@ -1,7 +1,7 @@
 """Textual app with one laboratory screen.
 
-Actions import the pages that they open and the code that writes files, because the first paint needs neither.
-The code that reads a set-up imports the parts of experiments.
+An action imports the page that it opens, or the code that writes files, when it runs: the first paint needs
+neither. The code that reads a set-up imports the parts of experiments.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ if TYPE_CHECKING:
     from hadamard_tui.tours import Tour
 
 SECONDS_BEFORE_NEWS = 1.0
-"""Seconds after the start at which stored runs are read for news."""
+"""Seconds from the start until the app reports on runs that went on without a terminal."""
 
 PATIENCE = 0.4
 """Seconds that quitting waits for the engine to finish its last chunk."""
 
 PATIENCE_FOR_FILES = 5.0
-"""Seconds that quitting waits for unfinished files; signals allow less."""
+"""Seconds that quitting waits for unfinished files. After a signal, the wait is shorter."""
 
 
 class HadamardApp(FailingApp):
@@ -82,10 +82,11 @@ class HadamardApp(FailingApp):
     CSS_PATH = "hadamard.tcss"
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE: ClassVar[bool] = True
-    # Selected text could be copied by ctrl+c only, which quits; a click on a removed widget would fail.
+    # Only ctrl+c could copy selected text, and it quits. A click on a removed widget would fail.
     ALLOW_SELECT: ClassVar[bool] = False
-    # With priority, because a field would use ctrl+c to copy, and a page on top would not receive it.
-    # Presenters send page down and page up, whatever widget has the focus.
+    # These keys have priority. Otherwise a field would use ctrl+c to copy, and a page on top of the main
+    # screen would not receive it. Remote controls of presenters send page down and page up, which must work
+    # whatever widget has the focus.
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "quit", show=False, priority=True),
         Binding("pagedown", "stops_on(1)", show=False, priority=True),
@@ -108,7 +109,7 @@ class HadamardApp(FailingApp):
         Args:
             notes: lines to show at the start, for example that a broken file was set aside.
             first: whether the app is opened for the first time, so that it shows its welcome page.
-            watched: file of a stored run to show; None without one.
+            watched: file of a stored run to show, or None.
         """
         super().__init__(driver_class=None if served() else TimedDriver)
         self.config = config or Config()
@@ -136,7 +137,7 @@ class HadamardApp(FailingApp):
         self.files = FileWriter()
         """Writer of the files that a person requests."""
         self.memory: Memory | None = None
-        """State for the next start; None until it exists."""
+        """State for the next start; None until it is collected."""
         self.failure: Exception | None = None
         """Exception that ended the app; None after a regular end."""
 
@@ -166,10 +167,10 @@ class HadamardApp(FailingApp):
             self.notify(note, severity="warning", timeout=15)
 
     async def _say_news(self) -> None:
-        """Say what became of runs that had no terminal since the last start."""
+        """Notify of runs without a terminal that go on, or that have ended since the last notification."""
         from hadamard_tui.state import run_store
 
-        if run_store.folder().is_dir():  # a thread for reading would stay for good
+        if run_store.folder().is_dir():  # a thread that reads would stay alive
             for line in await asyncio.to_thread(run_store.news):
                 self.notify(line, timeout=15)
 
@@ -200,9 +201,9 @@ class HadamardApp(FailingApp):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Show a message, unless it is already visible.
+        """Show a message, unless an equal message is visible.
 
-        It is plain text, because names in it may look like markup.
+        Messages are plain text, because names in them may look like markup.
         """
         if any(shown.message == message for shown in notifications_of(self)):
             return
@@ -244,7 +245,7 @@ class HadamardApp(FailingApp):
             if self.check_action(action.name.removeprefix("app."), ()):
                 yield SystemCommand(action.label, action.help, self._command(action.name))
         for number, (name, about) in enumerate(ABOUT.items(), start=1):
-            if number > DIGITS:  # tabs with a digit are actions already
+            if number > DIGITS:  # panels with a digit key are in ACTIONS
                 yield SystemCommand(f"Tab: {name}", f"{name}: {about}", self._command(f"panel({number})"))
         for part, kind in KINDS.items():
             words = f"Add {kind.with_article} to the set-up, and open its fields: it {kind.about}"
@@ -261,7 +262,10 @@ class HadamardApp(FailingApp):
 
     @on(PresetChoice.Browsed)
     def _browsed(self, event: PresetChoice.Browsed) -> None:
-        """Open the page of presets, or pass it the letter; in quick typing, the field sends every letter."""
+        """Open the page of presets with the typed letter.
+
+        If the page is open, pass it the letter: during fast typing, the field still receives later letters.
+        """
         from hadamard_tui.screens.browser import Browser
 
         if isinstance(self.screen, Browser):
@@ -283,7 +287,7 @@ class HadamardApp(FailingApp):
         self.push_screen(NewExperiment(), self._begin_new)
 
     def action_own_table(self) -> None:
-        """Open the page for a table of the user, with the table of the set-up if it has one."""
+        """Open the page for the user's own table. If the set-up uses a file, the page starts with it."""
         from hadamard_tui.screens.own_table import OwnTable
 
         matrix = self.laboratory.editable.document["problem"]["matrix"]
@@ -304,7 +308,10 @@ class HadamardApp(FailingApp):
         await self.laboratory.present(EditableExperiment(document, None), run)
 
     async def choose_preset(self, preset_name: str | None) -> None:
-        """Show a preset, walk a path or start a new experiment: the choices in the list of presets."""
+        """Open the item chosen in the list of presets.
+
+        It is a preset, a guided path, a new experiment or the user's own table.
+        """
         from hadamard_tui.browsing.preset_list import NEW, OWN_TABLE
         from hadamard_tui.tours import talks
 
@@ -324,7 +331,7 @@ class HadamardApp(FailingApp):
             await self.laboratory.query_one(SetupPane).choose(preset_name)
 
     async def walk(self, path: str) -> None:
-        """Walk a shipped path to its end, or until another preset is chosen."""
+        """Start a guided path. It goes on until its end, or until another preset is chosen."""
         from hadamard_tui.screens.guide import Guide
         from hadamard_tui.tours import Tour, stops_to
 
@@ -347,9 +354,10 @@ class HadamardApp(FailingApp):
         self.push_screen(PartPage(family, kind), self.choose_preset)
 
     def action_theory(self, address: str = "") -> None:
-        """Open the section that the set-up cites, else that with a run of its preset, or one at an address.
+        """Open a section of the theory pages: the one at `address`, or the first that the set-up cites.
 
-        Without any, the page lists all sections.
+        If the set-up cites no section, open the section that shows a run of its preset. If no section does,
+        list all sections.
         """
         from engine.spec import theory_pages
         from hadamard_tui.screens.theory import cited_sections, page_of
@@ -359,7 +367,7 @@ class HadamardApp(FailingApp):
         self.push_screen(page_of(cited_sections(source) or theory_pages.with_run(editable.preset or "")))
 
     def wear(self, look: str) -> None:
-        """Apply a theme, with the palette of its curves."""
+        """Apply a theme and its palette of curve colours."""
         palette.use(COLOUR_THEMES[look].palette)  # type: ignore[index]
         self.theme = look
 
@@ -381,7 +389,10 @@ class HadamardApp(FailingApp):
         await self.laboratory.query_one(SetupPane).switch()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return whether an action is available: stops need a tour, and page keys need the main screen."""
+        """Return whether an action is available.
+
+        Moves between stops require a tour. Page keys also require the main screen.
+        """
         if action == "stops_on":
             return self._guide is not None and self.screen is self.laboratory
         of_tours = ("next_stop", "previous_stop", "back_to_stop")
@@ -470,7 +481,7 @@ class HadamardApp(FailingApp):
         self._report(self.files.write(str(file), lambda: picture, partial(place_file, file)))
 
     def _photograph(self) -> bytes | None:
-        """Return the screen as SVG; None if the browser downloads it."""
+        """Return the screen as SVG. In a browser, start a download instead and return None."""
         if not self.is_web:
             return self.export_screenshot().encode()
         self.deliver_screenshot()
@@ -478,7 +489,7 @@ class HadamardApp(FailingApp):
         return None
 
     def _report(self, result: Future[str]) -> None:
-        """Notify of the result, or of the error."""
+        """Notify of the result of writing a file, or of the error, once it is known."""
 
         def report(result: Future[str]) -> None:
             try:
@@ -489,7 +500,10 @@ class HadamardApp(FailingApp):
         result.add_done_callback(partial(self.call_later, report))
 
     def action_copy_command(self) -> None:
-        """Copy the command line of this screen, and write it to a file, because not every terminal copies."""
+        """Copy the command line that reproduces this screen.
+
+        Also write it to a file, because some terminals cannot copy.
+        """
         from hadamard_tui.sharing.command_line import command_line, keep
 
         if self.laboratory.refused():
@@ -510,7 +524,7 @@ class HadamardApp(FailingApp):
         return self._copied
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Copy a text through the browser, or through the terminal if it supports that."""
+        """Copy a text through the browser, or through the terminal if the terminal supports this."""
         self._copied = text
         if self.is_web:
             super().copy_to_clipboard(text)
@@ -579,7 +593,7 @@ class HadamardApp(FailingApp):
         super().exit(*arguments, **options)
 
     def keep(self) -> None:
-        """Collect the state for the next start, once the screen is complete."""
+        """Collect the state for the next start, unless the screen is incomplete."""
         if not any(stage.is_mounted for stage in self.laboratory.query(Stage)):
             return
         editable = self.laboratory.editable
@@ -589,7 +603,7 @@ class HadamardApp(FailingApp):
         self.memory = Memory(view, editable.document, editable.preset, editable.off, editable.claims_left_out)
 
     def write(self) -> str:
-        """Write the state for the next start. If that fails, return the reason in one line."""
+        """Write the state for the next start, and return an empty text, or the reason of a failure."""
         if self.memory is None or served() or self._guide is not None:
             return ""  # viewers leave no state, and tours are not resumed
         return state_file.write(self.memory)
@@ -608,13 +622,13 @@ class HadamardApp(FailingApp):
         return True
 
     def panic(self, *_renderables: RenderableType) -> None:
-        """End the app without Textual's message on the error, which `open_app` reports."""
+        """End the app without Textual's error message, because `open_app` reports the error."""
         super().panic()
 
     def end(self, code: int) -> None:
-        """End soon, with an exit code. A signal may call this at any time.
+        """Request the end of the app with an exit code. A signal may call this at any time.
 
-        An app that has ended and is writing its state continues to do so.
+        If the app has already ended, it continues to write its state.
         """
         if self._loop_of_app is None:
             self.end_at_once(code)
@@ -622,7 +636,7 @@ class HadamardApp(FailingApp):
             self._loop_of_app.call_soon_threadsafe(self.call_later, partial(self.exit, return_code=code))
 
     def end_at_once(self, code: int) -> NoReturn:
-        """End with an exit code at once: write the state, and restore the terminal."""
+        """Write the state, restore the terminal, and end the process at once with an exit code."""
         with suppress(Exception):
             self.keep()
         with suppress(Exception):

@@ -1,4 +1,4 @@
-"""Command line: the app without a command, and the commands."""
+"""Command line of the program. Without a command, it opens the app."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 GARBAGE, TIMES = 50_000, 1
-"""Settings of the garbage collector; every fourth collection examines all objects.
+"""Thresholds of the garbage collector. With them, every fourth collection examines all objects.
 
-Textual creates about ten dictionaries per line of every frame. With Python's own 700, collections take a
-tenth of the loading time, and a quarter of the time of keys. With Python's own 10 young collections per older
-one, the remains of two thousand runs would pile up before the first is freed.
+Textual creates about ten dictionaries per screen row of every frame. With Python's default threshold of 700
+objects, collections take a tenth of the loading time, and a quarter of the time to handle a key. By default,
+Python makes 10 young collections per older one. The garbage of two thousand runs would then pile up before
+any of it is freed.
 """
 
 
@@ -122,12 +123,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = typer.main.get_command(app).main(arguments, prog_name=NAME, standalone_mode=False)
         with flushing():
-            pass  # flush, because the buffer may fail, too
+            pass  # flush now, because writing the buffer may fail, too
     except BadInput as error:
         return exit_codes.refused(str(error))
     except TyperException as error:
         return exit_codes.refused(exit_codes.usage(error))
-    except (ReaderGone, SystemExit):  # typer and rich raise it if the reader of help is gone
+    except (ReaderGone, SystemExit):  # SystemExit: the reader of the help is gone
         return 0
     except KeyboardInterrupt:
         code = exit_codes.STOPPED
@@ -146,7 +147,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(error: Exception) -> int:
-    """Print an error of a user's part as bad input, or that the program failed; return the exit code."""
+    """Print an error, and return the exit code.
+
+    An error of a user's part counts as bad input. Any other error is a failure of the program.
+    """
     from engine.core.outside import outside
 
     refusal = outside.refusal(error)

@@ -1,4 +1,4 @@
-"""Actions of the app and their keys, the single source of footer, help and palette."""
+"""Actions of the app and their keys. The footer, the help page and the command palette all read them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 
 
 class Motion(msgspec.Struct, frozen=True):
-    """Effect of a key in lists, tables, heat maps and texts. `id` is its name in the configuration."""
+    """Command by key in lists, tables, heat maps and texts. The configuration refers to it by its `id`."""
 
     id: str
     keys: str
     help: str
 
     def binding(self, action: str) -> Binding:
-        """Return the binding of the motion to an action of a widget."""
+        """Return a binding of the motion's keys to an action of a widget."""
         return Binding(self.keys, action, show=False, id=self.id)
 
 
@@ -42,7 +42,7 @@ _BY_ID = {motion.id: motion for motion in MOTIONS}
 
 
 def motions(**actions: str) -> list[Binding]:
-    """Return the bindings of a widget, as in `move_down="cursor_down"`."""
+    """Return the key bindings of a widget from motions to its actions, as in `move_down="cursor_down"`."""
     return [_BY_ID[motion_name.replace("_", "-")].binding(action) for motion_name, action in actions.items()]
 
 
@@ -67,7 +67,9 @@ IN_TEXTS = motions(
 
 
 class Action(msgspec.Struct, frozen=True):
-    """Action of a person. `name` is the method `action_<name>` of the laboratory, or `app.<name>`.
+    """Action that a person runs by a key or from the command palette.
+
+    `name` refers to the method `action_<name>` of the laboratory; `app.<name>` refers to one of the app.
 
     Args:
         group: heading of the action on the help page.
@@ -88,7 +90,7 @@ class Action(msgspec.Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """Name of the action in the configuration of keys."""
+        """Name by which the configuration of keys refers to the action."""
         return self.name.removeprefix("app.").replace("(", "-").replace(")", "")
 
 
@@ -147,7 +149,7 @@ AT_REST = (
     "command_palette", "pause", "recipe", "next_picture", "view", "back", "jump", "runs", "zoom", "step",
     "halt",
 )  # fmt: skip
-"""Ids of the footer's actions by priority, during a run and at other times."""
+"""Ids of the footer's actions, most important first: IN_A_RUN during a run, AT_REST at other times."""
 
 ACTIONS = (
     Action(
@@ -457,7 +459,7 @@ def use(keys: Mapping[str, str]) -> None:
 
 
 def placed(action: Action) -> Action:
-    """Return the action with its present keys."""
+    """Return the action with the keys that the configuration sets."""
     return replace(action, keys=_others.get(action.id, action.keys))
 
 
@@ -481,5 +483,5 @@ def panel_key(panel: str) -> str:
 
 
 def action_of(key: str) -> Action | None:
-    """Return the action of a key; None if the key has no action."""
+    """Return the action of a key, or None if the key has no action."""
     return next((action for action in ACTIONS if key in placed(action).keys.split(",")), None)

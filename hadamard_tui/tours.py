@@ -1,7 +1,7 @@
-"""Guided tours through presets: stops, talks and paths, and the next steps.
+"""Guided tours through presets: talks and paths with their stops, and hints on next steps.
 
-A talk has a line of the speaker for each stop. A path is for a person alone. Stops of both ask for a
-prediction before the run, and end with a change that makes the theorem inapplicable.
+A talk has words of the speaker for each stop. A path is for a person who explores alone. A stop of a talk or
+path may ask for a prediction before the run. It may end with a change that makes its theorem inapplicable.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     Args:
         set: the changes, such as `problem.matrix.d=256`.
-        claim: the finding of a run with these changes, written as a claim of a preset. Its text is displayed.
+        claim: the finding of a run with these changes, in the form of a preset's claim. Its text is shown.
     """
 
     set: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -49,14 +49,14 @@ class Break(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Stop(NamedTuple):
-    """Preset in a tour.
+    """Stop of a tour: a preset and how to present it.
 
     Args:
-        panel: the panel to open; None if the chart is enough.
-        line: the speaker's words, or the reason for the result; empty for the story of the preset.
+        panel: the panel to open; None leaves the table of learners below the chart.
+        line: the speaker's words, or the reason for the result; leave empty to show the preset's story.
         changes: changes of the preset, such as `problem.matrix.d=256`.
-        predict: a question to answer before the run.
-        breaks: the change that makes its theorem inapplicable; None without one.
+        predict: a question to answer before the run; empty if there is no question.
+        breaks: the change that makes the theorem inapplicable; None if there is no such change.
     """
 
     preset: str
@@ -68,7 +68,10 @@ class Stop(NamedTuple):
 
 
 def broken(stop: Stop, change: Break) -> Raw:
-    """Return the document of a stop with its break; its only claim is that of the break. Raises: BadInput."""
+    """Return the preset document of a stop with `change` applied.
+
+    The document contains only the claim of the change. Raises: BadInput.
+    """
     from engine.spec import documents
 
     document = presets.document(stop.preset, (*stop.changes, *change.set, "claims=[]"))
@@ -81,11 +84,11 @@ class Tour:
     """Position in a tour. Runs use the seeds of the presets, so that every tour shows the same runs."""
 
     def __init__(self, stops: Sequence[Stop], alone: bool = False) -> None:
-        """Start at the first stop; with `alone`, the tour moves on by itself, in a loop."""
+        """Start at the first stop. With `alone`, the tour moves on automatically, in a loop."""
         self.stops, self.alone = tuple(stops), alone
         self.place = 0
         self.scores: dict[int, Sequence[bool]] = {}
-        """Whether each guess was right, by stop."""
+        """Whether each guess at a stop was right, by the position of the stop."""
 
     @property
     def stop(self) -> Stop:
@@ -122,7 +125,7 @@ MOST_BYTES = 1 << 18
 PATHS = "paths"
 FOLDERS = (PATHS, "talks")
 ESSENTIALS = "essentials"
-"""Talk of the presets that everybody should have seen. Lists of presets begin with its stops."""
+"""Name of the talk with the most important presets. Lists of presets begin with its stops."""
 
 FORM = (
     "a talk has a title, asks, and stops with preset, line, panel, set, predict, learns and break; "
@@ -138,11 +141,11 @@ class TalkStop(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         line: the speaker's words, or the reason for the result; by default the story of the preset.
         panel: the panel below the chart.
         set: changes of the preset, such as `problem.matrix.d=256`.
-        predict: a question about the run. The app waits for a guess before it runs. By default, it is the
-            question of another talk for this preset, if the talk `asks`.
-        learns: other learners that learn the subject of this stop.
-        break_: a change that makes the theorem inapplicable; by default the break of another talk for
-            this preset.
+        predict: a question about the run. The app waits for a guess before it runs the preset. By default,
+            it is the question that another talk asks about this preset, if `Talk.asks` is set.
+        learns: other learners that also learn the target of this stop.
+        break_: a change that makes the theorem inapplicable. By default, it is the change that another talk
+            lists for this preset.
     """
 
     preset: str
@@ -170,14 +173,17 @@ class Talk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 @cache
 def shipped_talks() -> Mapping[str, Path]:
-    """Return the files of the shipped paths and talks by name, paths first."""
+    """Return the files of the built-in paths and talks by name, paths first."""
     paths = [file for folder in FOLDERS for file in sorted((presets.folder() / folder).glob("*.toml"))]
     return {file.stem: file for file in paths}
 
 
 @cache
 def talks() -> Mapping[str, Talk]:
-    """Return the shipped talks, in the order of lists, without reading their presets. Raises: BadInput."""
+    """Return the built-in talks and paths by name, in the order of their `place` field.
+
+    Their presets are not read. Raises: BadInput.
+    """
     read = {
         talk_name: _talk(talk_name, _document(talk_name, file)) for talk_name, file in shipped_talks().items()
     }
@@ -186,30 +192,30 @@ def talks() -> Mapping[str, Talk]:
 
 @cache
 def paths() -> Mapping[str, Talk]:
-    """Return the shipped talks that are guided paths, in the order of lists."""
+    """Return the built-in guided paths by name, in the order of their `place` field."""
     return {name: talk for name, talk in talks().items() if shipped_talks()[name].parent.name == PATHS}
 
 
 def break_at(preset: str) -> Break | None:
-    """Return the first break that a shipped talk has for an unchanged preset."""
+    """Return the first theorem-breaking change that built-in talks list for an unchanged preset, or None."""
     return next((stop.break_ for stop in _stops_at(preset) if stop.break_ is not None), None)
 
 
 def question_at(preset: str) -> str:
-    """Return the first question that a shipped talk has about an unchanged preset; empty without one."""
+    """Return the first question that built-in talks ask about an unchanged preset, or an empty text."""
     return next((stop.predict for stop in _stops_at(preset) if stop.predict), "")
 
 
 def _stops_at(preset: str) -> Iterator[TalkStop]:
-    """Yield the stops of shipped talks at an unchanged preset."""
+    """Yield the stops of built-in talks that show `preset` without changes."""
     for talk in talks().values():
         yield from (stop for stop in talk.stops if stop.preset == preset and not stop.set)
 
 
 def stops_of(name: str) -> list[Stop] | None:
-    """Return the stops of a talk, given by name or path; None for a preset.
+    """Return the stops of the talk with this name or file path. Return None if `name` is not a talk.
 
-    Raises: BadInput for an invalid talk, with the faulty stop.
+    Raises: BadInput for an invalid talk; the message names the faulty stop.
     """
     path = shipped_talks().get(name, Path(name))
     if path.suffix != ".toml":
@@ -227,7 +233,7 @@ def stops_of(name: str) -> list[Stop] | None:
 
 
 def stops_to(names: Sequence[str]) -> list[Stop]:
-    """Return the stops of several paths, talks and presets; without names, the stops of ESSENTIALS.
+    """Return the stops of several paths, talks and presets. Without names, return those of ESSENTIALS.
 
     Raises: BadInput for an unknown name.
     """
@@ -246,7 +252,7 @@ def title_of(names: Sequence[str]) -> str:
 
 
 def _check_preset(preset_name: str) -> None:
-    """Check that a preset exists. Raises: BadInput, with similar talks and presets."""
+    """Check that a preset exists. Raises: BadInput, which suggests similar names of talks and presets."""
     if (
         not preset_name.endswith(".toml")
         and Path(preset_name).name == preset_name
@@ -272,7 +278,10 @@ def _talk(talk_name: str, raw: dict[str, Any]) -> Talk:
 
 
 def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
-    """Return a stop whose preset, panel and break exist. Raises: BadInput."""
+    """Return the stop that a talk file describes, with its defaults.
+
+    Raises: BadInput for an invalid preset, panel or break.
+    """
     preset = str(path.parent / place.preset) if place.preset.endswith(".toml") else place.preset
     panel = FORMER.get(place.panel or "", place.panel)
     change = place.break_ or (None if place.set else break_at(preset))
@@ -295,15 +304,16 @@ def _stop(where: str, place: TalkStop, path: Path, asks: bool) -> Stop:
 
 @cache
 def onward(preset: str | None, break_key: str = "") -> tuple[str, ...]:
-    """Return the sentences that end a preset's story; empty for presets outside paths and talks.
+    """Return sentences on next steps, shown after a preset's story; none outside paths and talks.
 
-    `break_key` breaks the preset in the app; without one, the sentences name the command line.
+    `break_key` is the app's key that makes the theorem-breaking change. If it is empty, the sentences give
+    a command line instead.
     """
     return tuple(_sentences(preset, break_key)) if preset is not None else ()
 
 
 def command_of_stop(preset: str, change: Break) -> str:
-    """Return the command line that runs a preset with its break."""
+    """Return the command line that runs a preset with its theorem-breaking change."""
     settings = (f"--set {shlex.quote(setting)}" for setting in change.set)
     return f"{NAME} run {preset} {' '.join(settings)}"
 

@@ -1,1 +1,1 @@
-"""Commands without and with the app, one file per subject. They import heavy modules themselves."""
+"""Commands of the command line, one file per subject. Each command imports heavy modules when it runs."""

@@ -1,4 +1,4 @@
-"""Command and group of commands whose help is plain."""
+"""Classes of commands and groups of commands with plain help texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hadamard_tui.commands.loading import refuse_preset
 
 
 class _PlainHelp:
-    """Command with plain help: no <bool> after --help, and paragraphs that fill their lines."""
+    """Command with plain help: no <bool> after --help, and paragraphs without line breaks."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -36,7 +36,7 @@ class Group(_PlainHelp, TyperGroup):
 
 
 class CommandGroup(Group):
-    """Group of the commands. A preset in place of a command is refused with the two commands that take it."""
+    """Group of all commands. If a preset stands in place of a command, the error says how to run it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:
@@ -48,12 +48,12 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 def new_group(cls: type[Group] = Group) -> typer.Typer:
-    """Return an empty group of commands, which has a name or stands for the program."""
+    """Return an empty group of commands."""
     return typer.Typer(cls=cls, add_completion=False, context_settings=HELP)
 
 
 def documented_functions(group: typer.Typer) -> Iterator[Callable[..., Any]]:
-    """Yield the functions of a group of commands, and of the groups in it."""
+    """Yield the functions of all commands in a group and its subgroups."""
     for registered in (group.registered_callback, *group.registered_commands):
         if registered is not None and registered.callback is not None:
             yield registered.callback

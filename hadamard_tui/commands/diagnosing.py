@@ -1,4 +1,4 @@
-"""Command that diagnoses tables of the user."""
+"""Command that diagnoses the user's tables."""
 
 from __future__ import annotations
 

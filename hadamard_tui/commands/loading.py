@@ -1,4 +1,4 @@
-"""What commands ask of presets and of the terminal before they begin."""
+"""Loading of presets, and checks before a command begins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,16 @@ def load(
     path: str | None = None,
     answer: Callable[[str], object] = print_error,
 ) -> Raw:
-    """Return a changed preset's document, and report former words. Raises: BadInput."""
+    """Return the document of a preset, with changes from command-line options.
+
+    Args:
+        settings: changes as given to --set.
+        device: the value for run.device; None leaves it unchanged.
+        path: the value for run.path, which names the backend; None leaves it unchanged.
+        answer: called with one line if the preset uses former words, such as old names of parts.
+
+    Raises: BadInput.
+    """
     from engine.core.parts import BadInput
     from engine.spec import presets
 
@@ -50,7 +59,7 @@ def load(
 
 
 def need_terminal(preset: str) -> None:
-    """Check that the app can draw and receive keys. Raises: BadInput."""
+    """Check that the terminal can show the app and send keys. Raises: BadInput, which names `preset`."""
     from engine.core.parts import BadInput
 
     if "TEXTUAL_DRIVER" in os.environ:
@@ -65,7 +74,7 @@ def need_terminal(preset: str) -> None:
 
 
 def refuse_preset(word: str) -> None:
-    """Refuse a preset in place of a command. Raises: BadInput."""
+    """Raise BadInput if a word in place of a command is a preset."""
     from engine.core.parts import BadInput
     from engine.spec import presets
 

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 STANDARD_OUTPUT = Path("-")
-"""File name that stands for standard output."""
+"""File name that means standard output."""
 
 
 def flag(option: str, help: str, **more: Any) -> Any:
-    """Return an option without a value, and without typer's <bool> in the help."""
+    """Return a flag: an option without a value. Its help omits typer's <bool>."""
     return typer.Option(option, metavar="", help=help, **more)
 
 
@@ -54,7 +54,7 @@ def _only_requested_parts(wanted: bool) -> None:
 
 
 def configured_parts() -> list[Path]:
-    """Return the files of parts that the configuration names."""
+    """Return the Python files of parts that the configuration lists."""
     from hadamard_tui.state import config
 
     return config.files_of_parts()

@@ -1,4 +1,4 @@
-"""Commands that list presets and parts, and that write and check parts of the user."""
+"""Commands that list presets and parts, and that write and check the user's own parts."""
 
 from __future__ import annotations
 

@@ -178,14 +178,14 @@ def prune_runs(
 
 
 def _chosen(words: list[str] | None) -> list[StoredRun]:
-    """Return the runs that words select, without their documents. Raises: BadInput."""
+    """Return the stored runs that all the words select, without their documents. Raises: BadInput."""
     from hadamard_tui.state import run_choice, run_store
 
     return run_choice.chosen(words or [], run_store.needed_store().runs())
 
 
 def _path(word: str) -> Path:
-    """Return the file of the run that a word selects. Raises: BadInput."""
+    """Return the file of the stored run that a word selects. Raises: BadInput."""
     from hadamard_tui.state.run_choice import single
 
     return Path(single(word).path)

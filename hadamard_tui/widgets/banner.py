@@ -1,4 +1,4 @@
-"""Banner of a tour: the stop, its story, and the present numbers in large digits."""
+"""Banner of a tour: the current stop, its story, and the current numbers in large digits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NOTHING = "–"
 LINES = 5
-"""Height of the banner in lines, the same as in its style."""
+"""Height of the banner in lines; its style sheet has the same number."""
 
 
 class Number(Vertical):
@@ -44,7 +44,7 @@ class Number(Vertical):
         yield Label("")
 
     def show(self, number: str, label: str, brief: str = "") -> None:
-        """Show a number and its label; `brief` replaces the label if the text beside it needs the space."""
+        """Show a number above its label. On a narrow screen, `brief` replaces the label if it is given."""
         if brief and self.screen.has_class("-narrow"):
             label = brief
         if (number, label) != self._number_and_label:
@@ -64,7 +64,7 @@ class Banner(Horizontal):
     def __init__(self) -> None:
         super().__init__()
         self._words = ("", "", 0)
-        """Head, story and width of the displayed text."""
+        """First line, story and width in cells of the displayed text."""
 
     def compose(self) -> ComposeResult:
         yield Static("", id="words", markup=False)
@@ -82,11 +82,12 @@ class Banner(Horizontal):
         seconds: float,
         changed: bool,
     ) -> None:
-        """Show the stop, the elapsed time, and the numbers at the playhead.
+        """Show the current stop, the elapsed time, and the numbers at the playhead.
 
         Args:
-            step: the step of the stop, such as "predict"; empty without steps.
+            step: the current step of the stop, such as "predict"; empty if the stop has no steps.
             words: the text for this step.
+            seconds: the time since the start of the tour.
             changed: whether the set-up differs from the set-up of the stop.
         """
         static = self.query_one("#words", Static)
@@ -126,12 +127,12 @@ class Banner(Horizontal):
         ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "of the bound", brief)
 
     def has_title(self, title: str) -> bool:
-        """Return whether the banner shows this title; a long text of a stop may leave no room for it."""
+        """Return whether the banner shows this title. It omits a title that leaves no room for the text."""
         return self._words[0].endswith(title)
 
 
 def fitting(head: str, story: str, width: int) -> str:
-    """Return the leading sentences of a story that fit completely under its head."""
+    """Return the first sentences of a story that fit completely below the first line `head`."""
     room = LINES - len(wrap(head, max(width, 1)))
     sentences = re.split(r"(?<=[.;!?]) ", " ".join(story.split()))
     fitting_part = ""

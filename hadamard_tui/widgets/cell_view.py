@@ -1,4 +1,4 @@
-"""Widgets painted cell by cell, which send only changed cells, and the live picture of nets."""
+"""Base class of widgets that redraw only changed cells, and the live picture of nets."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _BLANK = ord(" ")
 
 
 class CellView(Widget):
-    """Widget that redraws only changed cells, and nothing while it is out of sight.
+    """Widget that redraws only changed cells, and redraws nothing while it is out of sight.
 
-    A subclass returns all cells from `_compose_cells`, and calls `_changed` when they may differ.
+    A subclass returns all cells from `_compose_cells`. It calls `_changed` when the cells may have changed.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -60,7 +60,10 @@ class CellView(Widget):
         self._ground = Style.null()  # the widget's style, the base of all others
 
     def _compose_cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return code points and positions in the list of styles, both [height, width]."""
+        """Return the code point of every cell, and the position of its style in `_styles`.
+
+        Both arrays have the shape [height, width].
+        """
         raise NotImplementedError
 
     def _changed(self) -> None:
@@ -98,10 +101,10 @@ class CellView(Widget):
 
     def _redraw(self) -> list[Region]:
         """Compose all cells, rebuild the strips that changed, and return the changed regions."""
-        if self._ground != self.rich_style:  # styles set in code are not announced by notify_style_update
+        if self._ground != self.rich_style:  # Textual calls no notify_style_update for styles set in code
             self._drop_styles()
         glyphs, inks = self._compose_cells()
-        inks[glyphs == _BLANK] = 0  # blanks look the same in any style, so they are no change
+        inks[glyphs == _BLANK] = 0  # blanks look the same in every style, so do not redraw them
         if glyphs.shape == self._glyphs.shape:
             different = (glyphs != self._glyphs) | (inks != self._inks)
         else:
@@ -130,15 +133,15 @@ class CellView(Widget):
     def _write(
         self, glyphs: np.ndarray, inks: np.ndarray, row: int, column: int, text: str, ink: int
     ) -> None:
-        """Write a line of text in a style."""
+        """Write text into a row, in the style at position `ink` of `_styles`."""
         if (span := write_text(glyphs, row, column, text)) is not None:
             inks[row, span] = ink
 
     def _ink(self, part: str) -> int:
-        """Return the style of a part of the chart, as a position in the list of styles."""
+        """Return the position in `_styles` of the style of a chart part, such as "frame" or "title"."""
         if part not in self._ink_of:
             style = self.get_component_rich_style(f"cell-view--{part}")
-            # The widget's background, because a component's lags behind if only the widget's changes.
+            # Use the widget's background: a component keeps its old one if only the widget's changes.
             self._add(part, self._ground + Style(color=style.color, bold=style.bold, italic=style.italic))
         return self._ink_of[part]
 
@@ -149,10 +152,12 @@ class CellView(Widget):
 
 
 def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.ndarray:
-    """Give blanks the style of the cell to their left, which saves colour codes.
+    """Return the styles of cells, where blanks have the style of the cell to their left.
+
+    This saves colour codes.
 
     Args:
-        has_ground: styles with their own background, which blanks must not take.
+        has_ground: whether each style has its own background. Blanks must not take such a style.
     """
     blank = glyphs == _BLANK
     keeps = ~blank
@@ -162,7 +167,7 @@ def _spread(glyphs: np.ndarray, inks: np.ndarray, has_ground: np.ndarray) -> np.
 
 
 def _strip(glyphs: np.ndarray, inks: np.ndarray, styles: Sequence[Style]) -> Strip:
-    """Return a line, with one segment per run of equal style."""
+    """Return a screen line with one segment per run of cells of equal style."""
     return Strip([Segment(text, styles[ink]) for text, ink in runs(glyphs, inks)], len(glyphs))
 
 
@@ -201,7 +206,7 @@ class NetsView(CellView):
         return drawn.glyphs, inks
 
     def _edge(self, net: int, level: int) -> int:
-        """Return the style of a net's edges at a level."""
+        """Return the position in `_styles` of the style of a net's edges at a level of brightness."""
         assert self._nets is not None, "there are no edges without nets"
         key = self._nets.nets[net].colour, level
         if key not in self._ink_of:

@@ -1,4 +1,4 @@
-"""The live chart, composed into strips, and a row of small charts."""
+"""Live chart of series, and a grid of small charts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 MOST_LEGEND_LINES = 2
-"""Maximum number of legend lines; the table lists the remaining names."""
+"""Maximum number of legend lines; the table of learners lists the remaining names."""
 
 
 class ChartView(CellView):
-    """Chart of series on axes."""
+    """Live chart of series."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"cell-view--playhead"}
     DEFAULT_CSS = """
@@ -43,7 +43,7 @@ class ChartView(CellView):
             self.chart, self.x = chart, x
 
     class Wheeled(Message):
-        """Message: the mouse wheel was turned at x on the x-axis: up if `up`, otherwise down."""
+        """Message: the mouse wheel was turned at x on the x-axis, upwards or downwards (`up`)."""
 
         def __init__(self, chart: ChartView, x: float, up: bool) -> None:
             super().__init__()
@@ -65,7 +65,7 @@ class ChartView(CellView):
 
         Args:
             note: a short remark at the end of the legend.
-            playhead: x of a vertical line, in data units.
+            playhead: x of a vertical line, in data units; None draws no line.
         """
         self._series, self._axes, self._note, self._playhead = series, axes, note, playhead
         self._changed()
@@ -180,7 +180,7 @@ class MultiplesView(Grid):
 
     @property
     def room(self) -> int:
-        """Number of charts that fit."""
+        """Number of charts of the minimum size that fit; at least 1."""
         width, height = self.size
         return max(1, width // LEAST_WIDTH) * max(1, height // LEAST_HEIGHT)
 
@@ -196,9 +196,9 @@ class MultiplesView(Grid):
         note: str = "",
         stacked: bool = False,
     ) -> None:
-        """Show these charts, each drawn by `draw`; the note stands below the last one.
+        """Show one chart per plot, each drawn by `draw`. The note is shown below the last chart.
 
-        With `stacked`, they stand one above the other, unless too few rows are left for each.
+        With `stacked`, the charts are shown one above the other if each gets at least LEAST_HEIGHT rows.
         """
         charts = self.charts
         if len(plots) > len(charts):

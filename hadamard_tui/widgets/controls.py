@@ -21,7 +21,7 @@ from hadamard_tui.keyboard import IN_LISTS, IN_TEXTS, action_of
 
 
 class Pages(OptionList):
-    """List without a bug of Textual 8: a KeyError on page keys if the list has no height."""
+    """List that avoids a bug of Textual 8: page keys raise a KeyError if the list has no height."""
 
     def action_page_down(self) -> None:
         if self.scrollable_content_region:
@@ -33,13 +33,13 @@ class Pages(OptionList):
 
 
 class Lines(Pages):
-    """List without a bug of Textual 8: an IndexError on a click if the clicked line is gone."""
+    """List that avoids a bug of Textual 8: a click on a line that no longer exists raises an IndexError."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS]
     _written: Sequence[Text] = ()
 
     def write(self, lines: Sequence[Text]) -> None:
-        """Set the lines. Equal lines are ignored, because Textual lays out the screen for every change."""
+        """Set the lines. Do nothing if they are unchanged, because every change lays out the screen again."""
         if lines != self._written:
             self._written = lines
             self.set_options(lines)
@@ -61,9 +61,9 @@ COMPACT = "-textual-compact"
 
 
 def compact(widget: Compact) -> Compact:
-    """Make a widget compact before it is mounted.
+    """Make a widget compact before it is mounted, and return it.
 
-    The setter of the property would make Textual compute the styles of many widgets two more times.
+    The setter of `compact` would make Textual compute the styles of many widgets two more times.
     """
     widget.set_reactive(type(widget).compact, True)
     widget.add_class(COMPACT, update=False)
@@ -74,7 +74,7 @@ class Small(Button):
     """Compact button whose tooltip is plain text."""
 
     def __init__(self, label: str, *, tooltip: str, id: str | None = None, classes: str = "") -> None:
-        classes = f"{classes} -default -style-default"  # Button would add them, and compute styles again
+        classes = f"{classes} -default -style-default"  # Button would add these later and restyle
         super().__init__(label, id=id, classes=classes, tooltip=Content(tooltip))
         compact(self)
 
@@ -89,13 +89,13 @@ EDITS = {
 
 
 class Entry(Input):
-    """Input line that edits at once, refuses control characters, and has a plain-text title.
+    """Input line that handles editing keys itself, removes control characters, and has a plain-text title.
 
     Textual's own input forwards editing keys to the app, which handles them after letters that are typed
     later. On a slow connection, backspace would delete the wrong letters.
 
-    The cursor does not blink, so that an idle screen stays still. The `valid` class is set at once, because
-    Textual would compute the styles again if it came later.
+    The cursor does not blink, so that an idle screen stays still. The class `-valid` is set at the start,
+    because Textual would otherwise add it later and compute the styles again.
     """
 
     cursor_blink = reactive(False, init=False)
@@ -118,17 +118,18 @@ class Entry(Input):
 
 
 class NumberEntry(Entry):
-    """Input line for a number, which keys step.
+    """Input line for a number that keys can increase and decrease in steps.
 
-    The keys of `larger` and `smaller` always step. The keys of `faster` and `slower`, + and −, may be part of
-    a number. They step until a person types or moves the cursor, and step again after enter.
+    The keys of the actions `larger` and `smaller` always step the number. The keys of `faster` and `slower`,
+    + and −, may be part of a number. They step it until a person types or moves the cursor, and again after
+    enter.
     """
 
     ALWAYS: ClassVar[dict[str, bool]] = {"larger": True, "smaller": False}
     UNTOUCHED: ClassVar[dict[str, bool]] = {"faster": True, "slower": False}
 
     class Stepped(Message):
-        """Message: a person requests a step up or down."""
+        """Message: a person requests the next larger or smaller number."""
 
         def __init__(self, up: bool) -> None:
             super().__init__()
@@ -162,7 +163,7 @@ class NumberEntry(Entry):
             self._touched = True
 
     def step(self, up: bool) -> None:
-        """Request one step."""
+        """Request the next larger number if `up`, otherwise the next smaller one."""
         self.post_message(self.Stepped(up))
 
 
@@ -171,7 +172,10 @@ PAUSE = 0.7
 
 
 class Offered(Pages):
-    """Open list of a choice. Typing highlights the first line that starts with, or contains, the letters."""
+    """List of values that a choice opens.
+
+    Typing highlights the line that contains the typed letters nearest to its start.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", show=False)]
     DEFAULT_CSS = """
@@ -205,7 +209,10 @@ class Offered(Pages):
         self._typed_at = 0.0
 
     def search(self, letter: str) -> None:
-        """Highlight the line that matches the typed letters best."""
+        """Add a letter to the search, and highlight the line that contains the letters nearest to its start.
+
+        A pause of more than PAUSE seconds starts a new search.
+        """
         now = time.monotonic()
         self._typed = letter if now - self._typed_at > PAUSE else self._typed + letter
         self._typed_at = now
@@ -238,11 +245,11 @@ class Offered(Pages):
 
 
 class Choice(Vertical, can_focus=True):
-    """Choice among values that reports only a person's changes.
+    """Choice among values. It reports every change of its value, but not its initial value.
 
-    It is a single line, and its list is mounted when first opened. A `Select` of Textual mounts six widgets,
-    and a set-up has many choices. Its words are plain text. It may be removed before it is mounted, for
-    example when a form is rebuilt quickly.
+    The choice is one line of text; its list is mounted when it is first opened. Textual's `Select` would
+    mount six widgets, which is slow in a set-up with many choices. The words for the values are plain text. A
+    choice may be removed before it is mounted, for example when a form is rebuilt quickly.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,down,space,up", "show_list", show=False)]
@@ -257,7 +264,7 @@ class Choice(Vertical, can_focus=True):
     """
 
     SEARCHED_BY_LETTERS: ClassVar[bool] = True
-    """Whether a letter opens the list; otherwise letters act on the app until the list is open."""
+    """Whether typing a letter opens the list. If not, letters are keys of the app until the list is open."""
 
     expanded = var(False, init=False)
     """Whether the list is open."""
@@ -285,7 +292,7 @@ class Choice(Vertical, can_focus=True):
         not_typed: Collection[str] = (),
         **options: Any,
     ) -> None:
-        """Offer `choices`, which are pairs of words and value; letters in `not_typed` act on the app."""
+        """Offer `choices`, pairs of words and value. Letters in `not_typed` remain keys of the app."""
         super().__init__(**options)
         self.choices: Sequence[tuple[str, str]] = tuple(choices)
         self._reported = value
@@ -294,7 +301,7 @@ class Choice(Vertical, can_focus=True):
 
     @property
     def _list(self) -> Offered | None:
-        """List of the choice; None until it is first opened."""
+        """List of values, or None until it is first opened."""
         return next(iter(self.query_children(Offered)), None)
 
     @property
@@ -336,7 +343,10 @@ class Choice(Vertical, can_focus=True):
             offered.focus(scroll_visible=False)
 
     async def action_show_list(self) -> None:
-        """Open the list if the choice is mounted; keys may arrive before or after that time."""
+        """Open the list if the choice is mounted.
+
+        Keys may arrive before the choice is mounted or after it is removed.
+        """
         if not self.is_attached:
             return
         if self._list is None:
@@ -362,7 +372,7 @@ class Choice(Vertical, can_focus=True):
         self.expanded = False
 
     async def on_key(self, event: events.Key) -> None:
-        """Open the list at a typed letter."""
+        """Open the list and search it for a typed letter."""
         if not self.SEARCHED_BY_LETTERS:
             return
         letter = event.character if event.is_printable and event.key != "space" else None
@@ -374,7 +384,7 @@ class Choice(Vertical, can_focus=True):
             await self.type(letter)
 
     async def type(self, letter: str) -> None:
-        """Open the list at the first line that starts with a letter."""
+        """Open the list and search it for a letter."""
         await self.action_show_list()
         if (offered := self._list) is not None:
             offered.search(letter)
@@ -390,10 +400,10 @@ class Choice(Vertical, can_focus=True):
 
 
 class PresetChoice(Choice):
-    """Choice of the preset, which opens the page of presets and passes the typed letter on."""
+    """Choice of the preset. It opens the page of presets, and passes a typed letter on to that page."""
 
     class Browsed(Message):
-        """Message: a person requests the presets that match the typed letter."""
+        """Message: a person requests the presets that match `typed`, which is a letter or empty."""
 
         def __init__(self, typed: str) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""Forms of parts, built from the fields of their Structs."""
+"""Forms that edit parts of a set-up, built from the fields of the parts' Structs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Edited(Message):
 
 
 class Stepped(Message):
-    """Message: a person requests the next number up or down at a place of the set-up."""
+    """Message: a person requests the next larger or smaller number at a place of the set-up."""
 
     def __init__(self, row: FieldRow, up: bool) -> None:
         super().__init__()
@@ -59,14 +59,15 @@ NUMBERS = ("whole", "number", "numbers", "rates")
 
 FLAGS = {None: NONE, True: "yes", False: "no"}
 AUTO = [("auto", NONE), ("yes", "yes"), ("no", "no")]
-"""Words and values of a flag with a third value, by which the program decides."""
+"""Words and values of an optional flag; its third value, "auto", lets the program decide."""
 
 
 class Row(Vertical):
-    """Row of a form: title, control, value of the expression, and below them an error and help.
+    """Form row with a title, a control and the value of a typed expression; below them, an error and help.
 
-    The row itself draws the text beside the control. It mounts widgets below the control only if they have
-    text. A set-up has many rows, and each widget costs time. Help is visible while the control has the focus.
+    The row itself draws the title and the value. It mounts widgets for the error and the help only if these
+    have text, because a set-up has many rows and each widget costs time. The help is visible while the
+    control has the focus.
     """
 
     DEFAULT_CSS = """
@@ -86,7 +87,7 @@ class Row(Vertical):
         self.place, self._value = place, value
         self._title, self._control = title, control
         self.value_text = ""
-        """Text beside the control."""
+        """Value of the typed expression, shown to the right of the control; empty if none is shown."""
         self.explain(help)
 
     def compose(self) -> ComposeResult:
@@ -112,7 +113,7 @@ class Row(Vertical):
         self.remove_class("-edited")
 
     def say_value(self, value: Any) -> None:
-        """Show the value of the expression beside the control; hide it if None."""
+        """Show the value of the typed expression to the right of the control; None hides it."""
         number = "" if value is None else f"= {text_of(value, digits=6)}"
         if number != self.value_text:  # a new margin lays out the whole form again
             self.value_text = number
@@ -121,12 +122,15 @@ class Row(Vertical):
 
     @property
     def _ready(self) -> bool:
-        """Whether lines can be mounted, which is false before composition and during removal."""
+        """Whether widgets can be mounted below the control.
+
+        They cannot before the row is composed and while it is being removed.
+        """
         return self.is_attached and self._control.is_attached
 
     def is_about(self, where: str) -> bool:
-        """Return whether a place of the set-up is that of this row, or lies inside its value."""
-        where = where.partition(" where ")[0]  # drop the point of the axes
+        """Return whether `where` is this row's place in the set-up, or lies inside the row's value."""
+        where = where.partition(" where ")[0]  # drop the sweep point
         return where == self.place or where.startswith((f"{self.place}[", f"{self.place}."))
 
     def complain(self, problem: str) -> None:
@@ -136,7 +140,7 @@ class Row(Vertical):
             self._write("problem", f"▲ {problem}")
 
     def _write(self, kind: str, text: str) -> None:
-        """Show text in a line below the control."""
+        """Show text below the control; `kind` is "problem" or "help"."""
         if lines := self.query(f".{kind}"):
             lines.only_one(Static).update(text)
         elif text and self._ready:
@@ -162,7 +166,7 @@ class Row(Vertical):
 
 
 class Flag(Checkbox):
-    """Check box with the words yes and no; Textual's own shows its state by colour only."""
+    """Check box labelled yes or no, because Textual's own check box shows its state by colour only."""
 
     def __init__(self, value: bool) -> None:
         super().__init__("", value=value, classes="-on" if value else "")
@@ -203,7 +207,7 @@ class FieldRow(Row):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the number is a whole number."""
+        """Whether the field holds a whole number."""
         return self._field.kind == "whole"
 
     @on(NumberEntry.Stepped)
@@ -222,9 +226,9 @@ class FieldRow(Row):
         return self._title.split()[-1]
 
     def follow(self, value: Any, typed: bool = True) -> None:
-        """Show a value that was set elsewhere; if `typed`, keep the text of a focused field.
+        """Show a value that was set elsewhere. If `typed`, an input line with the focus keeps its text.
 
-        A choice ignores a value that it does not offer: the value belongs to another part, whose rows are
+        A choice ignores a value that it does not offer. Such a value belongs to another part, whose rows are
         about to replace this row.
         """
         text, control = text_of(value, kind=self._field.kind), self._control
@@ -245,7 +249,7 @@ class FieldRow(Row):
                 control.value = bool(value)
 
     def _read(self, value: Any) -> Any:
-        """Return a value in the form that TOML would give it."""
+        """Convert the value of the control to the value that a TOML file would have."""
         if self._field.kind == "flag" and isinstance(value, str):
             return {word: flag for flag, word in FLAGS.items()}[value]
         if self._field.kind == "choice":
@@ -258,7 +262,7 @@ class FieldRow(Row):
 
 
 def _word(value: Any) -> str:
-    """Return the word of a choice for a value of the set-up."""
+    """Return the word that represents a value of the set-up in a choice."""
     return FLAGS[value] if value in (None, True, False) else str(value)
 
 
@@ -271,7 +275,7 @@ class KindRow(Row):
         self.part = part
 
     def is_about(self, where: str) -> bool:
-        """Return whether a place is that of the part or of its kind; fields have separate rows."""
+        """Return whether `where` is the place of the part or of its kind; its fields have their own rows."""
         return where.partition(" where ")[0] in (self.part, self.place)
 
     def show_kind(self, kind: str | None) -> None:
@@ -283,14 +287,14 @@ class KindRow(Row):
                 control.value = kind or NONE
 
     def _read(self, value: Any) -> str | None:
-        """Return the chosen kind, None for no part."""
+        """Return the chosen kind, or None if no part is chosen."""
         if isinstance(value, bool):
             return UNTAGGED if value else None
         return value or None
 
 
 class More(Static, can_focus=True):
-    """Line that stands for the fields that few experiments set."""
+    """Line that opens and closes the rows of fields that few experiments set."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -329,21 +333,22 @@ class More(Static, can_focus=True):
 
 
 class Fields(Vertical):
-    """Rows of some fields of a part.
+    """Rows for some fields of a part.
 
-    Rarely set fields are mounted on demand behind one line, unless the set-up sets one of them.
+    Fields that few experiments set are hidden behind one line while they have their default values. Their
+    rows are mounted when a person opens this line.
     """
 
     DEFAULT_CSS = "Fields { height: auto; }"
 
     def __init__(self, place: str, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Show `fields` of the part at `place`, with `values` by field."""
+        """Show `fields` of the part at `place`, with `values` by field name."""
         super().__init__()
         self.place = place
         self._put(fields, values)
 
     def _put(self, fields: Sequence[Field], values: Mapping[str, Any]) -> None:
-        """Choose the fields for the next composition."""
+        """Decide which fields the next composition shows and which it hides behind a line."""
         self._values = values
         self._hidden = [field for field in fields if field.seldom and field.is_default(_at(values, field))]
         self._fields = [field for field in fields if field not in self._hidden]
@@ -355,7 +360,10 @@ class Fields(Vertical):
             yield More(field.title for field in self._hidden)
 
     async def turn(self, values: Mapping[str, Any]) -> None:
-        """Open the line with the present fields, or close it; do nothing if the line is gone."""
+        """Show the hidden fields with their current `values`, or hide them again.
+
+        Do nothing if the line that opens them no longer exists.
+        """
         more = next(iter(self.query_children(More)), None)
         if more is None:  # the form was rebuilt for a part without such fields
             return
@@ -378,7 +386,7 @@ class PartForm(Fields):
     """Choice among the kinds of a part, with the fields of the chosen kind."""
 
     def __init__(self, place: str, title: str, family: str, values: Any) -> None:
-        """Show a part with these `values`, or with only its kind."""
+        """Show the part at `place`; `values` are its fields by name, or only the name of its kind."""
         self._start(place, title, members(family), values)
 
     def _start(self, place: str, title: str, kinds: Mapping[str, type[msgspec.Struct]], values: Any) -> None:
@@ -387,7 +395,7 @@ class PartForm(Fields):
         super().__init__(place, self._fields_of_kind(), fields)
 
     def _read(self, values: Any) -> tuple[str | None, Mapping[str, Any]]:
-        """Return the kind of a part (None without a part) and its values."""
+        """Return the kind of a part, or None if there is no part, and the values of its fields."""
         fields: Mapping[str, Any] = values if isinstance(values, Mapping) else {"kind": values}
         return str(fields["kind"]), fields
 
@@ -406,7 +414,7 @@ class PartForm(Fields):
         return Choice([(kind, kind) for kind in self._members], value=self._kind or NONE)
 
     async def rebuild(self, values: Any) -> None:
-        """Replace the fields by the fields of the present kind."""
+        """Show the kind that `values` contain, and replace the field rows by those of this kind."""
         choice, *field_rows = self.children
         self._kind, fields = self._read(values)
         choice.show_kind(self._kind)  # type: ignore[attr-defined]
@@ -417,7 +425,7 @@ class PartForm(Fields):
 
 
 class OptionalPart(PartForm):
-    """Form of an optional part; a part of a single kind is switched on or off."""
+    """Form of an optional part. If it can have only one kind, a check box switches it on or off."""
 
     def __init__(self, place: str, field: Field, values: Any) -> None:
         self._about = field.help
@@ -440,5 +448,5 @@ class OptionalPart(PartForm):
 
 
 def _at(values: Mapping[str, Any], field: Field) -> Any:
-    """Return the value of a part's field, or its default."""
+    """Return the value of a field among the `values` of a part, or the field's default."""
     return values.get(field.name, field.default)

@@ -65,12 +65,13 @@ class HeatMapView(CellView, can_focus=True):
         self._ascii_only = ascii_only
         self._heat: HeatMap | None = None
         self._cursor: tuple[int, int] | None = None  # positions in x and y
-        self._place: tuple[float, float] | None = None  # centre of the visible part of a large map, if moved
+        # Centre of the visible part of a large map; None until the cursor leaves the visible part.
+        self._place: tuple[float, float] | None = None
         self._sheet: HeatSheet | None = None
-        self._ink_at = np.zeros(0, dtype=np.int16)  # positions in `_styles` by pair of inks, −1 for none yet
+        self._ink_at = np.zeros(0, dtype=np.int16)  # positions in `_styles` by pair of inks, −1 if missing
 
     def show(self, heat: HeatMap) -> None:
-        """Show a heat map; the cursor stays at its cell or moves to the nearest one."""
+        """Show a heat map. The cursor moves to the cell that is nearest to its former x and y."""
         if self._cursor is not None and self._heat is not None:
             x, y = self._heat.x[self._cursor[0]], self._heat.y[self._cursor[1]]
             self._cursor = heat.nearest(x, y)
@@ -90,13 +91,16 @@ class HeatMapView(CellView, can_focus=True):
 
     @property
     def reading(self) -> Reading | None:
-        """Cell under the cursor; None without a cursor."""
+        """Value and description of the cell under the cursor, or None if the cursor is hidden."""
         if self._heat is None or self._cursor is None:
             return None
         return read_cell(self._heat, *self._cursor)
 
     def action_move(self, right: int, up: int) -> None:
-        """Move the cursor; a hidden one appears in the centre, or at the focus of the map."""
+        """Move the cursor, or show it if it is hidden.
+
+        It appears at the focus of the map, or in the centre of a map that has no focus.
+        """
         heat = self._heat
         if heat is None:
             return
@@ -154,7 +158,7 @@ class HeatMapView(CellView, can_focus=True):
         return cells.glyphs, self._styled(cells.fore.astype(np.int32) * INKS + cells.back)
 
     def _styled(self, pairs: np.ndarray) -> np.ndarray:
-        """Return the styles of pairs of inks as positions in the list, and append missing ones."""
+        """Return the position in `_styles` of each pair of inks, after appending missing styles."""
         self._ink("frame")  # style 0 is for blanks
         if "heat" not in self._ink_of:
             self._ink_of["heat"] = 0

@@ -1,4 +1,4 @@
-"""Lists of the set-up: learners, axes, pictures and claims, with the form of the open item."""
+"""Lists of the learners, sweep axes, pictures and claims of a set-up, and the form of the open item."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class LearnerList(Lines):
-    """List of learners, one line each, which reports only a person's moves."""
+    """List of learners, one line each. It reports only moves of the highlight by a person."""
 
     DEFAULT_CSS = """
     LearnerList {
@@ -46,7 +46,7 @@ class LearnerList(Lines):
 
 
 def learner_line(editable: EditableExperiment, number: int) -> Text:
-    """Return a learner in one line: its letter in charts, its name and its method."""
+    """Return the line that lists a learner: its letter in charts, its name and its method."""
     values = editable.learners[number]
     place = editable.place_in_run(number)
     if editable.refused(number):
@@ -63,13 +63,13 @@ def learner_line(editable: EditableExperiment, number: int) -> Text:
 
 
 def learner_method(values: dict[str, Any]) -> str:
-    """Return the parts of a learner by their names in preset files."""
+    """Return the kinds of a learner's architecture, update rule and solver, as in preset files."""
     parts = (values.get(part) for part in ("architecture", "update", "solver"))
     return " · ".join(str(part["kind"]) for part in parts if part)
 
 
 VALUES, RANGE = "values", "range"
-"""Forms of an axis: a list of values, or a range."""
+"""Forms of a sweep axis: a list of values, or a range."""
 
 AXIS_FIELDS = {
     VALUES: ("name", "values", "log", "set"),
@@ -78,7 +78,7 @@ AXIS_FIELDS = {
 
 
 class AxisForm(Vertical):
-    """Fields of an axis, as its form shows them."""
+    """Form of a sweep axis: the choice between values and a range, and the fields for that choice."""
 
     DEFAULT_CSS = "AxisForm { height: auto; }"
 
@@ -105,7 +105,7 @@ def picture_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
 
 
 def axis_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
-    """Yield the fields of an axis."""
+    """Yield the fields of a sweep axis."""
     yield AxisForm(place, values)
 
 
@@ -115,25 +115,25 @@ def claim_form(place: str, values: dict[str, Any]) -> Iterator[Widget]:
 
 
 def axis_line(values: dict[str, Any]) -> str:
-    """Return an axis in one line."""
+    """Return the line that lists a sweep axis: its name and its values."""
     if values.get("values") is not None:
         return f"{values.get('name')}: {text_of(values['values'])}"
     return f"{values.get('name')}: {text_of(values.get('from'))} … {text_of(values.get('to'))}"
 
 
 def picture_line(values: dict[str, Any]) -> str:
-    """Return a picture in one line."""
+    """Return the line that lists a picture: its title or name, or else its measure and its x."""
     against = f"{values['measure']['kind']} against {values.get('x')}"
     return str(values.get("title") or values.get("name") or against)
 
 
 def claim_line(values: dict[str, Any]) -> str:
-    """Return a claim in one line."""
+    """Return the line that lists a claim: its text."""
     return str(values.get("text"))
 
 
 class ItemKind(msgspec.Struct, frozen=True):
-    """Kind of item in a section: name, purpose, line and form."""
+    """Kind of listed item: its name and purpose, and functions that return its line and its form."""
 
     singular: str
     about: str
@@ -155,11 +155,11 @@ KINDS = {
         "claim", "is a statement about the curves that every run judges", claim_line, claim_form
     ),
 }
-"""Kinds by the part of the document that holds the items."""
+"""Kinds of items, by the key that holds them in a preset."""
 
 
 class ItemForm(Vertical):
-    """Form of one axis, picture or claim."""
+    """Form of one sweep axis, picture or claim."""
 
     DEFAULT_CSS = "ItemForm { height: auto; border-left: outer $panel; padding: 0 0 0 1; }"
 
@@ -172,7 +172,7 @@ class ItemForm(Vertical):
 
 
 class ItemList(Vertical):
-    """List with a line per item; enter opens and closes the form of an item."""
+    """List with one line per item. Enter opens or closes the form of an item."""
 
     DEFAULT_CSS = """
     ItemList { height: auto; }
@@ -215,12 +215,12 @@ class ItemList(Vertical):
 
     @property
     def selected(self) -> int | None:
-        """Number of the highlighted or open item."""
+        """Number of the highlighted item, or else of the open item; None if there is neither."""
         number = self.query_one(Lines).highlighted
         return self.open if number is None else number
 
     def show(self, editable: EditableExperiment) -> None:
-        """List the items, if the list is mounted; keys may arrive before it is."""
+        """List the items of a set-up if the list is mounted. Keys may arrive before it is mounted."""
         self._editable = editable
         if not self.query(Lines):
             return
@@ -233,7 +233,10 @@ class ItemList(Vertical):
         lines.display = bool(items)
 
     def _line(self, editable: EditableExperiment, number: int) -> Text:
-        """Return an item in one line, with the error if the item does not fit the set-up."""
+        """Return the line that lists an item.
+
+        A sign marks an item with an error. A claim that does not fit the set-up is followed by the reason.
+        """
         sign = "▾ " if number == self.open else "▸ "
         line = KINDS[self.part].line(editable.raw[self.part][number])
         left_out = editable.left_out.get(number) if self.part == "claims" else None
@@ -244,7 +247,7 @@ class ItemList(Vertical):
         return Text.assemble(("▲ left out: ", "bold"), line, (f" – {left_out.why.fault}", "italic"))
 
     async def turn(self, editable: EditableExperiment, number: int | None) -> None:
-        """Open the form of an item, or none, and remove the form that was open."""
+        """Close the open form, and open the form of item `number`; None opens no form."""
         self.open = number
         await self.query(ItemForm).remove()
         if number is not None:
@@ -263,7 +266,7 @@ class ItemList(Vertical):
 
     @on(OptionList.OptionHighlighted)
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        event.stop()  # the set-up would take it for a learner
+        event.stop()  # otherwise, the set-up would select the learner with this number
 
     @on(Choice.Changed, "#given-by")
     def _given_by(self, event: Choice.Changed) -> None:

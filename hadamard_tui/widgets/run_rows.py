@@ -1,4 +1,4 @@
-"""Rows of the list of runs, two lines each. Only visible rows are drawn, as there may be 10 000."""
+"""Rows of the list of runs, two lines each. Only visible rows are drawn, because 10 000 runs may exist."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from hadamard_tui.running.runs import ListedRun, Runs
 
 PINNED, ON_SCREEN = "●", "▸"
-"""Signs of the runs drawn together with the run on the screen, and of the run on the screen."""
+"""Sign of a pinned run, which is drawn beside the run on the screen, and sign of the run on the screen."""
 
 HEIGHT = 2
-"""Lines of a row."""
+"""Number of text lines per row."""
 
 
 class RunRows(ScrollView, can_focus=True):
-    """Runs in the order in which they began, the newest last; one of them is highlighted."""
+    """List of runs in the order in which they began, the newest last, with one row highlighted."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*IN_LISTS, *motions(filter="screen.filter_runs")]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"run-rows--highlighted"}
@@ -41,7 +41,7 @@ class RunRows(ScrollView, can_focus=True):
     """
 
     class Selected(Message):
-        """Message: a person requests a run."""
+        """Message: a person asks to show a run."""
 
         def __init__(self, run: ListedRun) -> None:
             super().__init__()
@@ -59,7 +59,7 @@ class RunRows(ScrollView, can_focus=True):
 
     @property
     def highlighted(self) -> ListedRun | None:
-        """Highlighted run; None without rows."""
+        """Highlighted run, or None if the list is empty."""
         return None if self._place is None else self._rows[self._place]
 
     @property
@@ -68,9 +68,10 @@ class RunRows(ScrollView, can_focus=True):
         return len(self._rows)
 
     def show(self, rows: Sequence[ListedRun], trace: Trace | None) -> None:
-        """Show other rows; the highlight stays on its run if the list has the focus, else it goes to the end.
+        """Show these rows and highlight one of them. `trace` belongs to the run on the screen.
 
-        `trace` is that of the run on the screen.
+        If the list has the focus and its last row was not highlighted, the same run stays highlighted.
+        Otherwise, the last row is highlighted.
         """
         before, was_last = self.highlighted, self._place in (None, len(self._rows) - 1)
         self._rows, self._trace = rows, trace
@@ -83,7 +84,7 @@ class RunRows(ScrollView, can_focus=True):
         self._follow()
 
     def move(self, place: int) -> None:
-        """Highlight a row; the first and the last row are the limits."""
+        """Highlight the row at `place`, or the nearest row if `place` is outside the list."""
         if self._rows:
             self._place = max(0, min(place, len(self._rows) - 1))
             self._follow()
@@ -103,7 +104,7 @@ class RunRows(ScrollView, can_focus=True):
         self._follow()
 
     def render_line(self, y: int) -> Strip:
-        """Return a line of the visible rows."""
+        """Return line `y` of the visible part of the list."""
         width = self.scrollable_content_region.width
         place, line = divmod(self.scroll_offset.y + y, HEIGHT)
         if place >= len(self._rows):
@@ -117,7 +118,11 @@ class RunRows(ScrollView, can_focus=True):
         return strip.apply_style(style)
 
     def lines_of(self, row: ListedRun) -> tuple[Text, Text]:
-        """Return the two lines of a run: name, time, preset and state; then its chart, and what is new."""
+        """Return the two lines of a run.
+
+        The first line holds signs, name, time, preset, state and tags. The second line holds a small chart,
+        followed by the difference from the previous run or by the headline of the run.
+        """
         in_memory, stored = row.kept, row.stored
         is_shown = in_memory is not None and in_memory.trace is self._trace
         signs = f"{ON_SCREEN if is_shown else ' '}{PINNED if row.is_pinned else ' '} "
@@ -159,7 +164,7 @@ class RunRows(ScrollView, can_focus=True):
             self.post_message(self.Selected(self.highlighted))
 
     def on_click(self, event: events.Click) -> None:
-        """Highlight and request the run under the pointer, if there is one."""
+        """Highlight the run under the pointer, if any, and ask to show it."""
         place = (self.scroll_offset.y + event.y) // HEIGHT
         if 0 <= place < len(self._rows):
             self.move(place)

@@ -1,4 +1,4 @@
-"""Table of learners: value, theory line and ratio at the playhead, and a line of explanations."""
+"""Table of learners with value, theory line and ratio at the playhead, and a note that explains it."""
 
 from __future__ import annotations
 
@@ -27,20 +27,24 @@ if TYPE_CHECKING:
 
 
 DECIMALS, LONGEST_NUMBER = 5, 1e5
-"""Decimals of numbers below 10; every further digit before the point removes one decimal. Numbers from
-LONGEST_NUMBER on have no decimals.
+"""Number of decimals of numbers below 10, and the number from which on powers of ten are written.
+
+Each further digit before the decimal point removes one decimal.
 """
 
 
 def count_text(count: float) -> str:
-    """Return a count, or a place on an axis, as text."""
+    """Return a count or an x value as text."""
     if abs(count) < 1e5:
         return f"{count:.5g}"
     return f"{count:.0f}" if abs(count) < WHOLE else f"{count:.3g}"
 
 
 def ratio_text(value: float) -> str:
-    """Return a ratio with three decimals, without decimals from 1000 on, or as a power of ten."""
+    """Return a ratio as text: with three decimals, from 1000 on without decimals.
+
+    A ratio below 0.01 or from LONGEST_NUMBER on is written as a power of ten.
+    """
     if value == 0 or 0.01 <= abs(value) < 1000:
         return f"{value:.3f}"
     return f"{value:.0f}" if 1000 <= abs(value) < LONGEST_NUMBER else f"{value:.1e}"
@@ -50,8 +54,8 @@ def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int 
     """Return the number of decimals that suits all numbers; None if they need powers of ten.
 
     Args:
-        rounding: size up to which a number counts as 0.
-        digits: significant digits of each number that must be visible.
+        rounding: absolute value up to which a number counts as 0.
+        digits: number of significant digits of each number that must be visible.
     """
     sizes = [abs(size) for size in numbers if math.isfinite(size) and abs(size) > rounding]
     if not sizes:
@@ -63,7 +67,10 @@ def decimals(numbers: Sequence[float], rounding: float, digits: int = 1) -> int 
 
 
 def number_text(value: float, places: int | None, rounding: float) -> str:
-    """Return a number with this many decimals, or as a power of ten for None; 0 has no sign."""
+    """Return a number as text with `places` decimals, or as a power of ten if `places` is None.
+
+    A number whose absolute value is at most `rounding` becomes 0, without a sign. Infinity becomes "never".
+    """
     if not math.isfinite(value):
         return "never" if value > 0 else "–"
     if abs(value) <= rounding:
@@ -85,28 +92,31 @@ WIDTHS = {
     "rate": 19,
     "invariant": 12,
 }
-"""Least width of each column, fixed so that nothing moves during a run."""
+"""Minimum width of each column, independent of its content, so that nothing moves during a run."""
 
 LONGEST_MEASURE = 14
-"""Maximum length of the measure's name in the head, unless all names and columns fit."""
+"""Maximum width of the measure's name in the heading, unless all learner names and columns fit."""
 
 OPTIONAL = ("which", "rate", "invariant")
 """Columns that are shown only if they fit and have content."""
 
 LEGIBLE = 18
-"""Cells of a name that take precedence over optional columns; more if names begin with the same letters."""
+"""Width to which the column of learner names grows before optional columns are added.
+
+It grows further if shortened names would be equal.
+"""
 
 ORDER = ("", "learner", "value", "line", "which", "ratio", "invariant", "rate", "state")
-"""Columns in the order of the screen."""
+"""Columns from left to right."""
 
 PADDING, WHOLE_STATE, WHOLE_RATE, WHOLE_LINE, LONGEST_LINE = 2, 20, 28, 10, 18
 
 CUTS = {"state": " at ", "rate": ":"}
-"""Separator before which a long text of a column is cut."""
+"""Separators of two columns; of a text that is too long, only the part before the separator is shown."""
 
 
 class Heads(NamedTuple):
-    """Words in the heads of the columns."""
+    """Headings of the columns."""
 
     value: str = "loss"
     line: str = "bound"
@@ -116,16 +126,19 @@ class Heads(NamedTuple):
     """Optional columns with text for at least one learner."""
 
     place: str = ""
-    """Place of the numbers as text, such as "at k = 64"; empty if the status line states it."""
+    """x value at which the numbers were read, as text, such as "at k = 64".
+
+    It is empty if the progress display already shows the value.
+    """
 
     def of(self, column: str) -> str:
-        """Return the head of a column."""
+        """Return the heading of a column."""
         named = {"value": self.value, "line": self.line, "learner": self.place or "learner"}
         return named.get(column, column)
 
 
 def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, str]]) -> Heads:
-    """Return the heads for rows with these texts."""
+    """Return the headings of the columns for these rows, whose cells contain `texts`."""
     valued = [value for value in rows if value.value is not None]
     compared = [value.line for value in valued if value.line is not None] if valued else look.view.lines
     directions = {line.direction for line in compared}
@@ -138,7 +151,7 @@ def heads(look: Look, rows: Sequence[ShownValue], texts: Sequence[Mapping[str, s
 
 
 def measured(view: View) -> str:
-    """Return the measure of a picture in a word, or the label of its axis if no word exists."""
+    """Return a short name for the values of a picture, or the label of its y-axis if none exists."""
     picture = view.picture
     if picture.share is not None:
         return "share"
@@ -156,9 +169,9 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
     """Return the widths of the columns that fit.
 
     Args:
-        width: cells of the table.
-        names: names of the learners. Their column grows to LEGIBLE before optional columns are added, and
-            then to the longest name.
+        width: width of the table in cells.
+        names: names of the learners. Their column first grows to LEGIBLE. After optional columns are added,
+            it grows to the longest name.
     """
     chosen = {column: wide for column, wide in WIDTHS.items() if column not in OPTIONAL}
     chosen["value"] = max(chosen["value"], min(cell_len(heads.value), LONGEST_MEASURE))
@@ -187,7 +200,7 @@ def columns(width: int, names: list[str], heads: Heads) -> dict[str, int]:
 
 
 def distinguishing_width(names: Sequence[str]) -> int:
-    """Return the least width at which cut names still differ."""
+    """Return the minimum width at which different names still differ after they are cut to this width."""
     longest = max(map(cell_len, names), default=0)
     for width in range(1, longest):
         if len({elided(learner_name, width) for learner_name in names}) == len({*names}):
@@ -196,10 +209,10 @@ def distinguishing_width(names: Sequence[str]) -> int:
 
 
 class Scoreboard(DataTable[Text], inherit_bindings=False):
-    """Table with one row per learner, then one per learner of each pinned run.
+    """Table with one row per learner, followed by one row per learner of each pinned run.
 
-    A cell is written only if it changes. The table has the keys up and down only: left, right, home and end
-    always move the playhead.
+    A cell is written only if it changes. The table handles only the keys up and down, because left, right,
+    home and end always move the playhead.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [*motions(move_up="cursor_up", move_down="cursor_down")]
@@ -210,10 +223,10 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
         self._names: list[tuple[str, str, str]] = []
         self._width = 0
         self.about = Heads()
-        """Heads of the columns."""
+        """Headings of the columns."""
 
         self.learners: list[str] = []
-        """Learner of each row, pinned runs excluded."""
+        """Name of the learner of each row, without the rows of pinned runs."""
 
         self.shape: dict[str, int] = {}
         """Widths of the visible columns."""
@@ -249,7 +262,7 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
     @property
     def heads(self) -> list[str]:
-        """Heads of the visible columns."""
+        """Headings of the visible columns, cut to their widths."""
         return [elided(self.about.of(column), wide) for column, wide in self.shape.items()]
 
     def _rows(self, names: list[tuple[str, str, str]], heads: Heads) -> None:
@@ -294,14 +307,20 @@ class Scoreboard(DataTable[Text], inherit_bindings=False):
 
 
 def column_notation(rows: Sequence[ShownValue], by_factors: bool) -> int | None:
-    """Return the decimals of values and lines; on a log axis, every number shows two significant digits."""
+    """Return the number of decimals for values and theory lines, or None for powers of ten.
+
+    On a logarithmic axis (`by_factors`), every number must show two significant digits.
+    """
     numbers = [number for value in rows for number in (value.value, value.height) if number is not None]
     rounding = max((value.rounding for value in rows), default=0.0)
     return decimals(numbers, rounding, 2 if by_factors else 1)
 
 
 def row(value: ShownValue, places: int | None) -> dict[str, str]:
-    """Return the texts of a row by column. Values have `places` decimals, or are powers of ten for None."""
+    """Return the texts of a row by column.
+
+    Numbers have `places` decimals, or are powers of ten if `places` is None.
+    """
     verdict = None if value.curve is None else value.curve.training.verdict
     height = None if value.height is None or value.value is None else _number(value.height, value, places)
     ratio = "" if height is None else "–" if value.ratio is None else ratio_text(value.ratio)
@@ -317,14 +336,14 @@ def row(value: ShownValue, places: int | None) -> dict[str, str]:
 
 
 def _number(number: float, value: ShownValue, places: int | None) -> str:
-    """Return the value of a row, or the height of its line, as text."""
+    """Return `number` as text: the value of a row, or the height of its theory line."""
     if value.is_count and math.isfinite(number):
         return count_text(number)
     return number_text(number, places, value.rounding)
 
 
 def rate(curve: CurveView) -> str:
-    """Return the rate of a curve; for an oracle-tuned rate, also the grid."""
+    """Return the learning rate of a curve as text; for an oracle-tuned rate, also the grid of rates."""
     if curve.training.rate is None:
         return ""
     if not curve.training.grid:
@@ -334,14 +353,17 @@ def rate(curve: CurveView) -> str:
 
 
 LEAST = 22
-"""Least number of stage rows with room for the line."""
+"""Minimum number of rows of the stage at which the note is shown."""
 
 LONGEST = 14
-"""Longest name of a measure; a longer one becomes "value"."""
+"""Maximum width of a measure's name in the note; the word "value" replaces a longer name."""
 
 
 class TableNote(Static):
-    """Line that explains the table. Every picture with theory lines has it, so that the layout stays."""
+    """One-line note that explains the table.
+
+    Every picture with theory lines has a note, so that the layout does not change during a run.
+    """
 
     DEFAULT_CSS = """
     TableNote { height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis; }
@@ -353,7 +375,7 @@ class TableNote(Static):
         self._fits, self._compares, self._width = False, True, 0
 
     def fit(self, width: int, height: int) -> None:
-        """Show the line if the stage has room for it."""
+        """Show the note if the stage has enough rows for it."""
         self._fits, self._width = height >= LEAST, max(width - 2, 1)
         self._stand()
 
@@ -361,7 +383,8 @@ class TableNote(Static):
         """Explain the table of a look.
 
         Args:
-            value, line: heads of the columns of values and lines; `line` is empty without a comparison.
+            value, line: headings of the columns of values and theory lines. `line` is empty if the table
+                compares no value with a theory line.
         """
         self._compares = bool(line)
         self._stand()
@@ -378,7 +401,7 @@ class TableNote(Static):
 
 
 def fitting(look: Look, value: str, line: str, width: int) -> str:
-    """Return as many explanations of the table's signs as fit, in long or short form."""
+    """Return all explanations of the table's signs in long form, or as many short ones as fit."""
     long_text = BETWEEN.join(signs(look, value, line, brief=False))
     if cell_len(long_text) <= width:
         return long_text
@@ -389,7 +412,10 @@ def fitting(look: Look, value: str, line: str, width: int) -> str:
 
 
 def signs(look: Look, value: str, line: str, brief: bool) -> Iterator[str]:
-    """Yield the meanings of the table's signs, and the reason if the numbers are not final."""
+    """Yield explanations of the table's signs.
+
+    If the numbers are not those at the end of the run, yield the reason as well.
+    """
     rows = values(look)
     if not line:
         return

@@ -1,4 +1,4 @@
-"""Lines around the stage: headline, data files, the machine, error of the set-up, and footer."""
+"""Lines of text around the stage: headline, data files, the machine, error of the set-up, and footer."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Caption(Static):
 
 
 class DataLine(Static):
-    """Text about reading instances and labels from files; hidden without files."""
+    """Line that says how instances and labels were read from files; hidden if there are no files."""
 
     DEFAULT_CSS = """
     DataLine { display: none; height: auto; max-height: 2; padding: 0 1; color: $text-muted; }
@@ -70,21 +70,21 @@ class DataLine(Static):
         self._sentence = ""
 
     def show(self, problem: Problem) -> None:
-        """Show how the data of a problem were read, if the problem has changed."""
+        """Show how the data of a problem were read. Do nothing if the problem has not changed."""
         if problem is self._problem:
             return
         self._problem = problem
         try:
             sentence = problem.data_sentence
-        except BadInput:  # a file is gone; the set-up reports that
+        except BadInput:  # a file no longer exists, which the set-up reports
             sentence = ""
-        if sentence != self._sentence:  # a layout takes longer than drawing a step
+        if sentence != self._sentence:  # an update lays out the screen, which takes longer than one frame
             self._sentence, self.display = sentence, bool(sentence)
             self.update(f"data: {sentence}")
 
 
 class MachineLine(Static):
-    """Load and memory of the machine that computes the run; hidden unless a run goes on."""
+    """Line with the load and memory of the machine that computes the run; hidden while no run is going on."""
 
     DEFAULT_CSS = """
     MachineLine {
@@ -99,7 +99,7 @@ class MachineLine(Static):
         self._sample: MachineSample | None = None
 
     def show(self, sample: MachineSample | None) -> None:
-        """Show a sample, if it is a new one; None hides the line."""
+        """Show a sample, unless the line already shows it. None hides the line."""
         if sample is self._sample:
             return
         self._sample = sample
@@ -109,7 +109,7 @@ class MachineLine(Static):
 
 
 class Status(Static):
-    """Error of the set-up. It names the value, because the field may be out of sight."""
+    """Line with the error of the set-up. It names the wrong value, whose field may be out of sight."""
 
     DEFAULT_CSS = """
     Status {
@@ -138,7 +138,10 @@ FooterEntry = tuple[str, str, str]
 
 
 class Keys(Widget):
-    """One line of keys, without cut entries; a click acts like the key."""
+    """Footer that lists keys on one line. It leaves out entries that do not fit completely.
+
+    A click on an entry acts like its key.
+    """
 
     DEFAULT_CSS = """
     Keys {
@@ -178,7 +181,10 @@ class Keys(Widget):
 
 
 def fitting(entries: Mapping[str, FooterEntry], ranked: Sequence[str], width: int) -> list[FooterEntry]:
-    """Return the entries that fit, by rank, in the order of the footer."""
+    """Return the entries that fit into `width` cells, in the order of the footer.
+
+    Entries that come first in `ranked` take precedence.
+    """
     fitting_ids: set[str] = set()
     for id in ranked:
         if id in entries:

@@ -1,4 +1,4 @@
-"""First row: preset, matrix family, learner, architecture, protocol, and progress."""
+"""First row of the screen: preset, matrix family, learner, architecture, protocol, and progress."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STATES = {
 LOADING = ("◌", "bold")
 
 UNITS = {"epoch": "epochs", "time": ""}
-"""Unit of the engine's speed by clock, where it is not steps; empty for time, which has no speed."""
+"""Units of the engine's speed for clocks that do not count steps; empty for time, which has no speed."""
 
 Piece = str | tuple[str, str]
 """Text, or text and style."""
@@ -53,16 +53,16 @@ Piece = str | tuple[str, str]
 
 @dataclass(frozen=True)
 class Situation:
-    """Facts that the progress reports.
+    """Facts that the progress display reports.
 
     Args:
-        session: the run on the screen; None without one.
-        editable: the set-up, which may have changed since that run began.
+        session: the run on the screen, or None before the first run.
+        editable: the set-up, which may have changed since the run began.
         look: the picture on the screen.
         learner: the name of the selected learner.
-        in_field: whether a field of the set-up has the focus, so that a key runs the set-up only after
-            leaving it.
-        runs_at_start: whether the set-up is about to run without a key.
+        in_field: whether a field of the set-up has the focus. A person must then leave the field before a
+            key can run the set-up.
+        runs_at_start: whether the set-up is about to run without a key press.
     """
 
     session: Session | None
@@ -98,7 +98,7 @@ class Progress(Static):
 
 
 def progress_text(situation: Situation, width: int) -> Text:
-    """Return the longest form of the progress that fits in one line."""
+    """Return the longest form of the progress text that fits into `width` cells."""
     if situation.session is None and situation.runs_at_start:
         sign, style = LOADING
         return Text(f"{sign} loading engine", style)
@@ -107,7 +107,7 @@ def progress_text(situation: Situation, width: int) -> Text:
 
 
 def _forms(situation: Situation) -> list[list[Piece]]:
-    """Return the pieces of the progress, from the longest form to the shortest."""
+    """Return the forms of the progress text as lists of pieces, from the longest form to the shortest."""
     session, editable, pace = situation.session, situation.editable, situation.pace
     state = "ready" if session is None else session.state
     sign, style = STATES.get(state, LOADING)
@@ -151,12 +151,12 @@ def _forms(situation: Situation) -> list[list[Piece]]:
 
 
 def keys_to_run(in_field: bool) -> str:
-    """Return the keys that run the set-up, after the key that leaves a field."""
+    """Return the key that runs the set-up; in a field, the key that leaves the field comes first."""
     return f"{key('leave')} {key('run')}" if in_field else key("run")
 
 
 def _points(session: Session) -> tuple[str, str, str]:
-    """Return the shown point of the axes as a long text, a short text, and a number."""
+    """Return the current sweep point as a long text, as a short text, and as a count such as " 2/5"."""
     if not session.point.count:
         return "", "", ""
     where, remaining = session.point.label, session.engine_time.remaining
@@ -169,9 +169,10 @@ def _points(session: Session) -> tuple[str, str, str]:
 
 
 def _pending(session: Session | None, editable: EditableExperiment, run: str) -> tuple[Piece, Piece]:
-    """Return the error or the unrun change of a set-up as long and short text; empty without one.
+    """Return a long and a short text about an error in the set-up, or about a change that was not run.
 
-    `run` are the keys that run the set-up.
+    Both texts are empty if the set-up has no error and no such change. `run` names the keys that run the
+    set-up.
     """
     if editable.error is not None:
         return ("  cannot run", "bold red"), (" !", "bold red")
@@ -182,7 +183,11 @@ def _pending(session: Session | None, editable: EditableExperiment, run: str) ->
 
 
 def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
-    """Return the playhead's place as long and short text, and the shown extent; empty without a clock."""
+    """Return the clock of the run at the playhead as a long and a short text, and the shown extent.
+
+    The texts are empty if the length of the run is unknown. They are also empty if the run is over and the
+    x-axis of its picture is not a clock.
+    """
     point, playback = session.point, session.playback
     seen = look or (session.look() if session.trace is not None else None)
     along_axis = seen is not None and session.over and not along_records(seen.view)
@@ -197,7 +202,7 @@ def _clock(session: Session, look: Look | None) -> tuple[str, str, str]:
 
 
 def _machine(session: Session, learner_name: str) -> tuple[str, str, str]:
-    """Return device and backend, as a long and a short text, and the speed."""
+    """Return the device and backend as a long text, the device as a short text, and the engine's speed."""
     trace, point = session.trace, session.point
     if trace is None:
         device = f"  {session.experiment.run.device}"
@@ -223,10 +228,10 @@ def _short(number: float) -> str:
 
 
 ADD = "+"
-"""Value of the list's line that adds a learner."""
+"""Value of the line that adds a learner, in the list of learners."""
 
 LABELLED = 100
-"""Least number of columns at which the choices have labels."""
+"""Minimum width of the bar, in cells, at which the choices have labels."""
 
 LEAST_PROGRESS, LEAST_WORDS = 18, 4
 """Minimum width of the progress, and of each choice."""
@@ -235,7 +240,7 @@ ARROW, GAP = " ▾", 1
 
 
 class PartWord(Choice):
-    """Choice in the bar, with label, value and arrow, for the part at `place`."""
+    """Choice in the bar, shown as a label, a value and an arrow. It sets the part at `place`."""
 
     DEFAULT_CSS = """
     PartWord { width: auto; background: transparent; margin: 0 1 0 0; }
@@ -251,7 +256,7 @@ class PartWord(Choice):
         self.words, self.place, self.family = "", "", ""
 
     def show(self, words: str, value: str, place: str = "", family: str = "") -> None:
-        """Show the chosen value; the members of `family` are listed when the list opens."""
+        """Show the chosen value. When the list opens, it offers the members of `family`."""
         self.words, self.place, self.family = words, place, family
         with self.prevent(Choice.Changed):
             self.offer(((words, value),), value)
@@ -301,7 +306,7 @@ def _labelled(choice: PartWord | PresetWord) -> str:
 
 
 class SelectionBar(Horizontal):
-    """Recipe of the experiment; a key or a click exchanges each part."""
+    """Bar with the main parts of the experiment. A key or a click exchanges a part."""
 
     DEFAULT_CSS = "SelectionBar { height: 1; padding: 0 1; background: $boost; } Progress { width: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [*motions(move_left="next(-1)", move_right="next(1)")]
@@ -314,7 +319,7 @@ class SelectionBar(Horizontal):
             self.place, self.kind = place, kind
 
     class LearnerChosen(Message):
-        """Message: a person chose a learner by its number; None adds a learner."""
+        """Message: a person chose the learner with this number, or wants to add a learner (None)."""
 
         def __init__(self, number: int | None) -> None:
             super().__init__()
@@ -369,7 +374,10 @@ class SelectionBar(Horizontal):
         self._fit()
 
     def _fit(self) -> None:
-        """Distribute the width. Labels are dropped first, beginning with the longest; then values are cut."""
+        """Distribute the width among the choices.
+
+        If it is too small, labels are dropped first, beginning with the longest one. Then values are cut.
+        """
         width = self.content_size.width
         if not width:
             return
@@ -394,7 +402,7 @@ class SelectionBar(Horizontal):
         self._choices[0].focus()
 
     def action_next(self, places: int) -> None:
-        """Go to another choice."""
+        """Focus the choice that is `places` choices to the right."""
         choices = self._choices
         number = next((at for at, choice in enumerate(choices) if choice.has_focus), 0)
         choices[(number + places) % len(choices)].focus()
@@ -405,7 +413,7 @@ class SelectionBar(Horizontal):
         choice = event.choice
         if not isinstance(choice, PartWord):
             return
-        self._shown = None  # so that a refused choice is reset at the next frame
+        self._shown = None  # so that the next frame resets a refused choice
         if choice.id == "bar-learner":
             self.post_message(self.LearnerChosen(None if event.value == ADD else int(event.value)))
         else:
@@ -413,12 +421,12 @@ class SelectionBar(Horizontal):
 
 
 def _kind(part: Any) -> str:
-    """Return the kind of a part, given as a string or as a table of fields."""
+    """Return the kind of a part, which is given as its kind or as a dict of its fields."""
     return str(part["kind"]) if isinstance(part, dict) else str(part)
 
 
 def _with_size(matrix: Any, axes: Sequence[Mapping[str, Any]]) -> str:
-    """Return the kind of a matrix with its d, or with the values of d along an axis."""
+    """Return the kind of a matrix and its d, or the first and last d of a sweep over d."""
     size = matrix.get("d") if isinstance(matrix, dict) else None
     for axis in axes:
         if axis.get("set") == "problem.matrix.d" and axis.get("values"):

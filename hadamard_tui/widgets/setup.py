@@ -1,4 +1,4 @@
-"""Set-up: panels that edit a preset in place, except for its texts."""
+"""Set-up pane, whose forms edit everything in a preset except its texts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ class LearnerForm(Vertical):
     def __init__(self, editable: EditableExperiment, number: int) -> None:
         super().__init__()
         self.number = number
-        self._values = editable.learners[number]  # now, as it may be removed before composition
+        # Read now, because the learner may be removed before composition.
+        self._values = editable.learners[number]
 
     def compose(self) -> ComposeResult:
         from engine.learners.learner import Learner
@@ -103,14 +104,14 @@ class SetupPane(VerticalScroll, can_focus=False):
     class Picked(Message):
         """Request to show the fields of the selected learner.
 
-        As a message, it waits for earlier panel changes.
+        It is a message, so that it is handled after earlier changes of the panels.
         """
 
     class Outdated(Message):
-        """Request to show changes, once after several quick ones."""
+        """Request to show the changes of the set-up. Several quick changes cause one request."""
 
     class Replaced(Message):
-        """Request to show the panels of another set-up, once after several quick changes."""
+        """Request to replace the panels for another set-up. Several quick requests replace them once."""
 
     def __init__(self, editable: EditableExperiment, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -119,7 +120,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._history = History(editable)
         self._complaint = editable.error
         self.filled = False
-        """Whether the panels are mounted. They are 200 widgets, for which the first paint does not wait."""
+        """Whether the panels are mounted. The first paint does not wait for their 200 widgets."""
         self._entered = False
         self._stale = False
         """Whether the panels belong to a former set-up."""
@@ -131,7 +132,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @property
     def learner(self) -> int:
-        """Number of the selected learner, at most the last one."""
+        """Number of the selected learner, at most the number of the last learner."""
         return min(self._learner, len(self.editable.learners) - 1)
 
     def on_show(self) -> None:
@@ -139,9 +140,9 @@ class SetupPane(VerticalScroll, can_focus=False):
             self.call_after_refresh(self.fill)
 
     async def fill(self) -> None:
-        """Mount the panels, unless they are mounted or hidden."""
-        async with self._making:  # it may be shown twice before the panels are mounted
-            if self.filled or not self.display:  # or it may be hidden again
+        """Mount the panels, unless they are mounted already or the pane is hidden."""
+        async with self._making:  # the pane may be shown twice before the panels are mounted
+            if self.filled or not self.display:  # the pane may be hidden again by now
                 return
             self._stale = False
             await self.mount_compose(self._panels())
@@ -182,7 +183,10 @@ class SetupPane(VerticalScroll, can_focus=False):
         return OWN if self.editable.preset is None or self.editable.changed else self.editable.preset
 
     def _presets(self) -> list[tuple[str, str]]:
-        """Return all presets to choose from, and the set-up itself if it is none of them."""
+        """Return name and value of each preset to choose from.
+
+        If the set-up is not an unchanged preset, the first entry represents the set-up itself.
+        """
         preset, shipped = self.editable.preset, presets.names()
         shown_name = (
             f"({presets.name_of(preset) if preset else 'your own'}, changed)"
@@ -202,7 +206,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         ]
 
     def saved(self, path: str, document: Raw) -> None:
-        """Name the set-up after the file that it was saved to, unless it has changed since."""
+        """Name the set-up after the file to which `document` was saved, unless it has changed since."""
         if self.editable.document != document:
             return
         self.editable.saved_as(path, document)
@@ -210,7 +214,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def show(self, editable: EditableExperiment, learner_number: int = 0) -> None:
-        """Show another set-up, with this learner selected."""
+        """Show another set-up, and select the learner with this number."""
         self.editable, self._learner, self._stale = editable, learner_number, True
         await self._renew()
         self._changed()
@@ -291,7 +295,7 @@ class SetupPane(VerticalScroll, can_focus=False):
                 elsewhere.update(complaint)
 
     def _named_complaint(self, error: BadInput) -> str:
-        """Return an error without a visible field, together with the name of its learner."""
+        """Return the text of an error that no visible field shows, with the name of its learner if any."""
         refused = [number for number in range(len(self.editable.learners)) if self.editable.refused(number)]
         named = f"{self.editable.learners[refused[0]]['name']}: " if refused else ""
         return f"{named}{error}"
@@ -302,28 +306,34 @@ class SetupPane(VerticalScroll, can_focus=False):
         return self._stale or self not in around or not self._leaving.isdisjoint(around)
 
     def _rows(self, kind: type[AnyRow]) -> Iterator[AnyRow]:
-        """Return the rows of this kind that are not about to be replaced."""
+        """Yield the rows of class `kind` that are not about to be replaced."""
         if not self._stale:
             for panel in self.children:
                 if panel not in self._leaving:
                     yield from panel.query(kind)
 
     def _show_preset(self) -> None:
-        """Show whether the set-up is an unchanged preset. A person can then choose a changed preset again."""
+        """Show in the preset choice whether the set-up is an unchanged preset.
+
+        After a change, a person can then choose the same preset again.
+        """
         for select in self.query("#preset").results(Choice):  # none while the panels are replaced
             if select.value != self._preset():
                 with select.prevent(Choice.Changed):
                     select.offer(self._presets(), self._preset())
 
     def show_list(self) -> None:
-        """Redraw the lists of learners, axes, pictures and claims, for example after a change of theme."""
+        """Redraw the lists of learners, sweep axes, pictures and claims, as after a change of the theme."""
         for learners in self.query(LearnerList):  # none while the panels are replaced
             learners.show(self.editable, self.learner)
         for items in self.query(ItemList):
             items.show(self.editable)
 
     def _changed(self, typed: str | None = None) -> None:
-        """Show and report a change; `typed` is the place of a field that a person types in."""
+        """Record a change, and request that it is shown and reported.
+
+        `typed` is the place of the field in which a person is typing.
+        """
         self._history.record(self.editable, typed)
         if not self._outdated:
             self._outdated = True
@@ -361,7 +371,7 @@ class SetupPane(VerticalScroll, can_focus=False):
             self._step(event.row, event.up)
 
     def _step(self, row: FieldRow, up: bool) -> None:
-        """Put the next valid number at the place of a row, or notify of the reason if there is none."""
+        """Set the value of a row to the next valid number, or notify of the reason if none is valid."""
         place, before = row.place, self.editable.value(row.place)
         refused: BadInput | None = None
         for value in steps_of_number(before, row.is_whole, up):
@@ -379,7 +389,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(RowVaried)
     def _varied(self, event: RowVaried) -> None:
-        """Let the screen sweep the number, unless its row belongs to a former set-up."""
+        """Let the screen handle the request for a sweep, unless the row belongs to a former set-up."""
         if self._gone(event.row):
             event.stop()
 
@@ -394,11 +404,11 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def undo(self) -> None:
-        """Undo the last change, and notify of it."""
+        """Undo the last change, and notify of the change."""
         await self._restore(self._history.undo(), "Undone", "There is nothing to undo.")
 
     async def redo(self) -> None:
-        """Redo an undone change."""
+        """Redo the change that was undone last, and notify of the change."""
         await self._restore(self._history.redo(), "Done again", "There is nothing to redo.")
 
     async def _restore(self, step: Step | None, done: str, nothing: str) -> None:
@@ -418,12 +428,12 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def choose_kind(self, place: str, kind: str) -> None:
-        """Put a part of another kind at a place, as if a person had chosen it in its field."""
+        """Replace the part at `place` by one of `kind`, as if a person had chosen it in its form."""
         await self._choose(place, kind)
         self._changed()
 
     async def _choose(self, place: str, kind: str | None) -> None:
-        """Put another part at a place, and show its fields below the choice."""
+        """Replace the part at `place` by one of `kind`, and show its fields below the choice."""
         self.editable.put_kind(place, kind)
         async with self._making:
             for form in self.query(PartForm):
@@ -441,13 +451,13 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._show_complaint()
 
     def _follow(self, typed: bool = True) -> None:
-        """Show values that a change has altered; with `typed`, keep the text of the focused field."""
+        """Show the current values in all fields. If `typed`, the focused field keeps its text."""
         for row in self._rows(FieldRow):
             row.follow(self.editable.value(row.place), typed)
 
     @on(ItemList.Requested)
     async def _requested(self, event: ItemList.Requested) -> None:
-        """Add or remove an item, open or close its form, or change the form of an axis."""
+        """Add or remove an item, open or close its form, or change how a sweep axis is given."""
         event.stop()
         editable, part, number = self.editable, event.part, event.number
         if self._gone(event.items) or (event.action != "add" and number >= len(editable.raw[part])):
@@ -470,7 +480,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def add_item(self, part: str) -> None:
-        """Add an axis, a picture or a claim, and open its form."""
+        """Add a sweep axis, a picture or a claim, and open its form."""
         await self.fill()
         for items in self.query(ItemList):
             if items.part == part:
@@ -503,7 +513,7 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(LearnerList.OptionSelected)
     def _learner_opened(self, event: LearnerList.OptionSelected) -> None:
-        """Focus the fields of the learner, at a press of enter."""
+        """Focus the first field of the learner after a press of enter."""
         event.stop()
         self.query_one(LearnerForm).query("Input, Choice").first().focus()
 
@@ -517,14 +527,17 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @property
     def _list_in_focus(self) -> ItemList | None:
-        """List of axes, pictures or claims that has the focus; None without one."""
+        """List of sweep axes, pictures or claims that has the focus, or None."""
         focused = self.screen.focused
         around = None if focused is None else focused.parent
         return around if isinstance(focused, Lines) and isinstance(around, ItemList) else None
 
     @on(Button.Pressed, "#add")
     async def add(self) -> None:
-        """Add a learner behind the selected one, or an item to the list with the focus."""
+        """Add an item to the list of axes, pictures or claims that has the focus.
+
+        If none has the focus, add a learner after the selected one.
+        """
         if (items := self._list_in_focus) is not None:
             items.request("add")
             return
@@ -537,7 +550,10 @@ class SetupPane(VerticalScroll, can_focus=False):
 
     @on(Button.Pressed, "#remove")
     async def remove_learner(self) -> None:
-        """Remove the selected learner, or the highlighted item of the list with the focus."""
+        """Remove the highlighted item of the list of axes, pictures or claims that has the focus.
+
+        If none has the focus, remove the selected learner.
+        """
         if (items := self._list_in_focus) is not None:
             items.request("remove")
             return
@@ -565,6 +581,6 @@ class SetupPane(VerticalScroll, can_focus=False):
 
 
 def _complaint_here(error: BadInput) -> str:
-    """Return an error to show beside its field, with the affected point of the axes."""
+    """Return the text of an error to show at its field, with the affected sweep point if any."""
     _, where, point = error.where.partition(" where ")
     return f"{error.fault} (where {point})" if where else error.fault

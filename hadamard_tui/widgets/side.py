@@ -51,7 +51,10 @@ class Story(Words):
     def show(
         self, context: PanelContext | None, experiment: Experiment, left_out: Sequence[LeftOutClaim] = ()
     ) -> None:
-        """Show the story of a run, or of the set-up before a run, without the claims `left_out`."""
+        """Show the story of a run, or of the set-up if there is no run (`context` is None).
+
+        `left_out` are the claims that do not fit the set-up.
+        """
         before = *story.expensive(experiment), *claims.left_out(left_out)
         words = Text("\n").join([story_text(experiment), *before])
         text = words if context is None else Text("\n").join([story.show(context), claims.show(context)])
@@ -61,18 +64,18 @@ class Story(Words):
 
 
 class RunList(Vertical):
-    """Runs of this session and of the store, with a filter, and the run on the screen.
+    """List of this session's runs and of stored runs, with a filter, and a text about one of them.
 
-    A run of this session is shown with its difference from the run before it, a stored one with its finding.
+    A run of this session is shown with its difference from the previous run, a stored run with its headline.
     """
 
-    # Keys while the filter has the focus; the rows have their own.
+    # Keys that work while the filter has the focus; the rows have their own keys.
     BINDINGS: ClassVar[list[BindingType]] = [
         *motions(move_down="move('cursor_down')", move_up="move('cursor_up')")
     ]
 
     class Chosen(Message):
-        """Message: a person requests a run."""
+        """Message: a person asks to show a run."""
 
         def __init__(self, run: ListedRun) -> None:
             super().__init__()
@@ -99,16 +102,16 @@ class RunList(Vertical):
 
     @property
     def selected(self) -> ListedRun | None:
-        """Highlighted run; None in an empty list."""
+        """Highlighted run, or None if the list is empty."""
         return self.query_one(RunRows).highlighted
 
     def show(self, now: Raw | None, shown: Trace | None = None, running: str | None = None) -> None:
         """Show the runs, if the list is visible.
 
         Args:
-            now: the document of the run on the screen if it is not in the list.
-            shown: its trace.
-            running: its name in the store, if it is not in the list.
+            now: the document of the run on the screen, or None if the list contains this run.
+            shown: the trace of the run on the screen.
+            running: the name in the store of the run on the screen while it is running.
         """
         self._now = now, shown, running
         if not all(widget.display for widget in self.ancestors_with_self):
@@ -131,7 +134,7 @@ class RunList(Vertical):
         self._describe()
 
     def _describe(self) -> None:
-        """Show the highlighted run in full, or the difference of the run on the screen from the last one."""
+        """Show the difference of the run on the screen from the last run, or the highlighted run in full."""
         document, _, _ = self._now
         finished, run = self._runs.finished, self.selected
         text = Text()
@@ -152,7 +155,7 @@ class RunList(Vertical):
         self.query_one(Entry).focus()
 
     def action_move(self, motion: str) -> None:
-        """Move in the rows while the filter has the focus."""
+        """Move the highlight of the rows while the filter has the focus."""
         getattr(self.query_one(RunRows), f"action_{motion}")()
 
     def leave_filter(self) -> bool:
@@ -183,7 +186,7 @@ class RunList(Vertical):
 
 
 class Side(Vertical):
-    """Story and runs, one above the other."""
+    """Column with the story above the list of runs."""
 
     def __init__(self, runs: Runs, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -1,4 +1,4 @@
-"""Stage: the chosen picture, and below it the open tab with the table of learners or a panel."""
+"""Stage: the chosen picture, and below it the open tab, which shows the table of learners or a panel."""
 
 from __future__ import annotations
 
@@ -46,30 +46,30 @@ if TYPE_CHECKING:
     from hadamard_tui.running.stored import Stored, StoredPicture
 
 HEAT, MULTIPLES = "heat", "multiples"
-"""Widget names of heat maps, and of the charts per learner."""
+"""Widget ids of the heat map, and of the grid with one chart per learner."""
 
 LIVE, LAW = "the run", "law, stored"
-"""Title of the live losses, and short title of the stored law of a sweep."""
+"""Title of the picture of live losses, and short title of the law, which is a sweep's stored picture."""
 
 CHART_ROWS = 14
 """Rows of a chart: nine inside the frame, two of frame, one of ticks and two of legend."""
 
 LEAST_TABLE, MOST_TABLE = 3, 10
-"""Least and largest number of table rows: the head with two or with nine learners."""
+"""Minimum and maximum height of the table in rows: the heading and two or nine learners."""
 
 TOUR = "-tour"
-"""Class of the screen during a tour."""
+"""CSS class of the screen during a tour."""
 
 
 def _draw(chart: ChartView, shown: Plot) -> None:
-    """Show a chart, with a note on the curves that chart options have changed."""
+    """Show a plot in a chart. If curves are smoothed, the note says so and names the key for it."""
     smoothed = f"{shown.smoothed} ({key('smooth')})" if shown.smoothed else ""
     note = " · ".join(filter(None, (shown.note, smoothed)))
     chart.show(shown.series, shown.axes, note, shown.playhead)
 
 
 class PanelWords(Words):
-    """Text of a panel; if it is cut, also the key that scrolls."""
+    """Text of a panel. If the text continues below, the border shows the key that scrolls."""
 
     def compose(self) -> ComposeResult:
         yield Static(markup=False)
@@ -89,7 +89,7 @@ class PanelWords(Words):
         if self.screen.has_class(TOUR):  # on a tour these keys go to the next stop
             keys = [key_name for key_name in keys if key_name != printed_key("pagedown")]
         self.border_subtitle = "".join(f"{key_name} reads on" for key_name in keys[:1])
-        fits = self.virtual_size.height <= self.outer_size.height  # outer, as the key itself takes a line
+        fits = self.virtual_size.height <= self.outer_size.height  # outer size: the key itself takes a line
         self.set_class(not fits and self.scroll_y < self.max_scroll_y, "-cut")
 
 
@@ -102,7 +102,7 @@ class PanelView(ContentSwitcher):
         self._words: Text | None = None
         self._panel: Panel | None = None
         self._at: tuple[Panel, str, Experiment] | None = None
-        """Subject of the text; for another panel, learner or set-up, the text starts at the top."""
+        """Panel, learner and experiment of the text. If one of them changes, the text starts at its top."""
 
     def compose(self) -> ComposeResult:
         yield ChartView(id="panel-chart")
@@ -111,7 +111,7 @@ class PanelView(ContentSwitcher):
         yield PanelWords(id="panel-words")
 
     def show(self, panel: Panel, context: PanelContext) -> None:
-        """Draw a panel if it has changed; with axes, the title states the point."""
+        """Draw a panel if it has changed. In a sweep, the title names the sweep point."""
         lack = panel.lacks(context.experiment)
         shown = panel.show(context) if lack is None else nothing(_reason_and_remedy(lack))
         if isinstance(shown, Plot):
@@ -145,9 +145,9 @@ class PanelView(ContentSwitcher):
         self.query_one(Static).update(words)
 
     def announce(self, about: str) -> None:
-        """Describe the coming content of the panel, or the reason why it is empty.
+        """Show a text about the future content of the panel, or about why it stays empty.
 
-        The text is usually in the chart, which keeps the layout.
+        The text appears in an empty chart, so that the layout does not change.
         """
         self.current = "panel-chart"
         chart = self.query_one(ChartView)
@@ -214,7 +214,7 @@ class Stage(Vertical):
         self._drawn = None
 
     def next(self, places: int = 1) -> None:
-        """Open the tab `places` further on."""
+        """Open the tab that is `places` tabs to the right; the first tab follows the last."""
         names = list(ABOUT)
         self.choose(names[(names.index(self.chosen) + places) % len(names)])
 
@@ -225,9 +225,9 @@ class Stage(Vertical):
 
     @property
     def picture(self) -> int:
-        """Number of the picture: 0 for the live losses, then 1, 2, … for the experiment's pictures.
+        """Number of the chosen picture: 0 for the live losses, then 1, 2, … for the experiment's pictures.
 
-        It is the first picture while the stored law of a sweep is shown.
+        While the stored law of a sweep is shown, this is the number of the experiment's first picture.
         """
         return self._first if self.has_law_chosen else self.query_one(PictureRow).chosen
 
@@ -246,7 +246,7 @@ class Stage(Vertical):
         return min(1, len(self._pictures[0]))
 
     def choose_picture(self, number: int) -> None:
-        """Show this picture."""
+        """Show the picture with this number."""
         row = self.query_one(PictureRow)
         if number < len(row.names):
             row.chosen = number
@@ -282,7 +282,7 @@ class Stage(Vertical):
         self._fit_table()
 
     def _show_picture(self, look: Look, learner_name: str, refused: str) -> None:
-        """Draw a picture or a learner's heat map, or the reason why it cannot be drawn."""
+        """Draw the chosen picture, or show the reason why it cannot be drawn (`refused`)."""
         switcher, chart = self.query_one("#picture", ContentSwitcher), self.query_one("#loss", ChartView)
         if self._law is not None and self.has_law_chosen:
             switcher.current = "loss"
@@ -317,9 +317,11 @@ class Stage(Vertical):
             _draw(chart, plot(look))
 
     def show(self, context: PanelContext, look: Look, refused: str = "", instead: str = "") -> None:
-        """Draw a run and one of its pictures, or the reason why the picture cannot be drawn.
+        """Draw the picture, the table and the open panel of a run.
 
-        `instead` replaces the caption.
+        Args:
+            refused: the reason why the picture cannot be drawn, which is then shown in its place.
+            instead: a text that replaces the caption; empty to keep it.
         """
         certificates, snapshots = context.retraining.certificates, context.retraining.snapshots
         caption, grid = self.screen.query_one(Caption), self.query_one(MultiplesView)
@@ -360,7 +362,10 @@ class Stage(Vertical):
             self.screen.query_one(Caption).say(picture.headline if is_law else self._title(title))
 
     def _caption(self, context: PanelContext, look: Look, refused: str) -> str:
-        """Return the finding of a picture, or the subject of the run, unless the screen already shows it."""
+        """Return the headline of a picture, or the experiment's title if the picture cannot be drawn.
+
+        A title that the screen already shows elsewhere is not repeated.
+        """
         if not refused and context.predictions.outcomes is not None:
             return context.headline(look)
         return self._title(context.experiment.title if refused else context.headline(look))
@@ -390,7 +395,12 @@ class Stage(Vertical):
     ) -> None:
         """Preview a set-up, or show why it cannot run.
 
-        `learners` are numbers by name, for letters, and `kind_places` their kinds, for colours.
+        Args:
+            title: the title of the set-up.
+            learners: number of each learner by name; the number determines its letter.
+            kind_places: kind of each learner by name; the kind determines its colour.
+            pictures: the pictures of the set-up.
+            refused: the reason why the set-up cannot run; empty if it can.
         """
         self._drawn = None
         self.offer_pictures(pictures)
@@ -406,7 +416,7 @@ class Stage(Vertical):
         self.announce()
 
     def announce(self) -> None:
-        """Preview the open panel, or show why it stays empty. Before a run, also show the story."""
+        """Describe the open panel, or show why it stays empty. If it is the story, show the story."""
         if self.panel is story.PANEL and self._of is not None:
             self.query_one(PanelView).show_words(story.story_text(self._of))
         elif self.panel is not None:
@@ -424,23 +434,23 @@ class Stage(Vertical):
 
 
 def _word(panel_name: str, context: PanelContext) -> str:
-    """Return the word on a tab, followed by the tally of its panel."""
+    """Return the word on a tab, followed by the tally of its panel, such as "3/4" for claims that hold."""
     tally = next((panel.tally(context) for panel in PANELS if panel.name == panel_name), "")
     return f"{WORDS[panel_name]} {tally}".strip()
 
 
 def _computes(action: str) -> str:
-    """Return a phrase on the key that computes a stored picture."""
+    """Return a phrase that names the key for `action`, which computes the stored picture anew."""
     return f"{key(action)} computes it"
 
 
 def _titled(title: str, context: PanelContext) -> str:
-    """Return a title, followed by the point if the sweep has several points."""
+    """Return a title, followed by the sweep point if there are several."""
     return ", ".join(filter(None, (title, context.where)))
 
 
 def _reason_and_remedy(lack: Lack) -> str:
-    """Return the reason why a panel does not apply, and the key that changes this."""
+    """Return the reason why a panel does not apply, and the key that makes it apply if there is one."""
     if lack.remedy is None:
         return lack.reason
     return f"{lack.reason} {key('remedy').capitalize()} {lack.remedy.words} and runs again."

@@ -1,4 +1,4 @@
-"""Rows of words above and below the picture, for pictures and for panels."""
+"""Row of picture titles above the picture, and row of tabs below it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.keyboard import key
 
 LEAST = 8
-"""Least width of a cut name."""
+"""Minimum width of a cut name in cells."""
 
 
 class PictureRow(Widget):
-    """Line of titles with the shown one marked; hidden if only one picture exists."""
+    """Line with the titles of the pictures, where the title of the shown picture is marked.
+
+    The line is hidden if only one picture exists.
+    """
 
     DEFAULT_CSS = """
     PictureRow { height: 1; background: $boost; color: $text-muted; link-style: none; display: none; }
@@ -42,10 +45,10 @@ class PictureRow(Widget):
 
 
 def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
-    """Return the names within `width` cells.
+    """Return the names, shortened until they fit into `width` cells.
 
-    Names that fit stay as they are. Otherwise, short names replace all but the chosen name, and are then cut.
-    If the names are many, only the neighbours of the chosen one keep names, and numbers replace the rest.
+    Short names replace all names except the chosen one, and are then cut. If they still do not fit, only the
+    chosen picture and its neighbours keep their names. Numbers replace the names of the other pictures.
     """
     room = width - (len(names) - 1)
     if sum(map(cell_len, names)) <= room:
@@ -60,7 +63,7 @@ def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -
 
 
 def _most(lengths: Sequence[int], room: int) -> int | None:
-    """Return the largest width per name at which all names fit; None if they would be cut too far."""
+    """Return the largest width per name at which all names fit, or None if it is below LEAST."""
     for max_length in range(max([*lengths, LEAST]), LEAST - 1, -1):
         if sum(min(length, max_length) for length in lengths) <= room:
             return max_length
@@ -87,7 +90,7 @@ def _neighbours(names: Sequence[str], short: Sequence[str], chosen: int, width: 
 
 
 def shortened(names: Sequence[str]) -> list[str]:
-    """Return every name without the leading words that it shares with another name."""
+    """Return every name with an ellipsis in place of the leading words that it shares with another name."""
     split = [picture_name.split() for picture_name in names]
     shorter = []
     for at, words in enumerate(split):
@@ -97,7 +100,7 @@ def shortened(names: Sequence[str]) -> list[str]:
 
 
 def _shared(words: Sequence[str], other_words: Sequence[str]) -> int:
-    """Return the number of leading words that are equal."""
+    """Return the number of leading words that are equal in both lists."""
     pairs = zip(words, other_words, strict=False)
     return next(
         (at for at, (word, other) in enumerate(pairs) if word != other), min(len(words), len(other_words))
@@ -110,11 +113,11 @@ def _linked(number: int, picture_name: str, chosen: bool) -> Content:
 
 
 GAP = 2
-"""Blanks between two words."""
+"""Number of blank cells between two tabs."""
 
 
 class Tab(NamedTuple):
-    """Visible tab: its number among all, its word, and the column of the word."""
+    """Visible tab: its number among all tabs, its word, and the column in which the word begins."""
 
     number: int
     word: str
@@ -122,17 +125,17 @@ class Tab(NamedTuple):
 
 
 class Tabs(Widget):
-    """Line of tabs. If some do not fit, the line states their number and the key that opens them."""
+    """Line of tabs. If some tabs do not fit, the line states their number and the key that opens the next."""
 
     DEFAULT_CSS = "Tabs { height: 1; background: $boost; color: $text-muted; link-style: none; }"
 
     names: reactive[tuple[str, ...]] = reactive(())
     chosen: reactive[str] = reactive("")
     words: reactive[Mapping[str, str]] = reactive[Mapping[str, str]](dict)
-    """Words on the tabs, by name."""
+    """Words on the tabs, by the name of the panel."""
 
     dimmed: reactive[frozenset[str]] = reactive(frozenset())
-    """Names of the panels that do not apply."""
+    """Names of the panels that do not apply to the experiment."""
 
     @property
     def in_sight(self) -> list[Tab]:
@@ -171,9 +174,10 @@ def more_words(count: int) -> str:
 
 
 def fitting(lengths: Sequence[int], chosen: int, width: int, dimmed: Collection[int] = ()) -> list[int]:
-    """Return the numbers of the tabs that fit, in order.
+    """Return the positions of the tabs that fit into `width` cells, in order.
 
-    Inapplicable tabs are dropped first, from the right; then a window around the open tab remains.
+    Dimmed tabs are dropped first, from right to left. Then tabs right of the open tab are dropped, and
+    finally tabs left of it.
     """
     shown = list(range(len(lengths)))
 
