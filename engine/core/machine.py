@@ -30,14 +30,12 @@ class MachineSample(msgspec.Struct, frozen=True):
     """Use of the machine by all programs.
 
     Args:
-        time: seconds since 1970.
         load: share of all processors in use since the last sample, 0 to 1.
         used: bytes of main memory that are not available.
         total: bytes of main memory.
         gpus: the GPUs in the order of the driver; empty without NVIDIA's driver.
     """
 
-    time: float
     load: float
     used: int
     total: int
@@ -69,7 +67,7 @@ class Sampler:
             return None
         memory = psutil.virtual_memory()
         used = int(memory.total - memory.available)
-        return MachineSample(time.time(), load, used, int(memory.total), self._of_gpus())
+        return MachineSample(load, used, int(memory.total), self._of_gpus())
 
     def rest(self) -> None:
         """Do not count the time until now: the run was paused."""
