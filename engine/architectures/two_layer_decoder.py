@@ -29,8 +29,8 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
 
     One pass of gradient descent at rate ½ over these rows gives v = W₁ᵀw₂ = (v_ψ, v_m). (v_ψ)_t contains the
     label y_t. (v_m)_t contains a multiple of y_t plus κ y_t y_0 y_1, with κ = ε/√2. Row t + d/2 − 1 is never
-    seen. Its features φ combine (v_ψ)_t and (v_m)_t to the prediction y_t y_0 y_1. So the feature map encodes
-    the multiplication table of the rows, with entries as large as √2/(με).
+    seen. Its features φ combine (v_ψ)_t and (v_m)_t into the prediction y_t y_0 y_1. So the feature map
+    encodes the multiplication table of the rows, with entries as large as √2/(με).
 
     After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). This is less than
     1 − (k+1)/d, the conjectured minimum for any start and any φ. Derived here; no earlier statement is known

@@ -70,7 +70,7 @@ class Backend:
     """
 
     place: ClassVar[int] = 100
-    """Number that orders backends: those with smaller numbers are faster, and are tried first."""
+    """Number by which backends are ordered. Faster backends have smaller numbers, and are tried first."""
 
     words: ClassVar[str] = ""
     """How the backend computes, as words after "computed"; empty for the backend on the data matrix."""
