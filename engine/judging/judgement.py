@@ -40,7 +40,7 @@ The effect is unstable if rounding errors, amplified by the learner, may explain
 
 @dataclass(frozen=True)
 class Judgement:
-    """Invariance of a learner, by its structure and by the certificate, and the bounds that apply to it."""
+    """Invariance of a learner, by its structure and by measurement, and the bounds that apply to it."""
 
     learner: str
     verdict: Verdict
@@ -62,8 +62,7 @@ class Judgement:
     """Whether a replica of the learner diverges, so that rounding errors are not bounded."""
 
     by_rounding: float | None = None
-    """Change of predictions by perturbations of the size of rounding errors; None if rotations do not change
-    predictions."""
+    """Change of predictions by perturbations as small as rounding errors; None if it was not measured."""
 
     @property
     def change(self) -> float | None:
@@ -142,7 +141,7 @@ class Judgement:
 
     @property
     def conflict(self) -> str:
-        """Text on the possible meaning of a disagreement; empty if there is none."""
+        """Text on what a disagreement may mean; empty if structure and measurement agree."""
         if self.agrees:
             return ""
         if self.broken:
@@ -167,7 +166,7 @@ def judgement(
 ) -> Judgement:
     """Return the judgement of a learner of a finished run.
 
-    Each certificate trains the learner three more times, at its best rate.
+    Measuring the change under one group trains the learner three more times, at its best rate.
 
     Args:
         going: called repeatedly with the finished share; its exceptions end the judgement.
@@ -223,7 +222,7 @@ def certificates(
 
 
 def _size(change: float) -> str:
-    """Return the size of a change as text, unless the change grows without bound."""
+    """Return the size of a change as text, or a text that says that the learner diverges."""
     if change > DIVERGED:
         return f"is more than {DIVERGED:.0f}, where it diverges"
     return f"= {change:.2g}"

@@ -59,7 +59,7 @@ MEASURES = {"Hadamard rows": "loss", "sparse Gaussian target": "excess-risk"}
 """Measure of a problem: the loss over all rows, or on fresh rows."""
 
 FITTED = 1e-3
-"""Training loss below which a rate fits the k examples. If a rate is too low, the loss stays near 1."""
+"""Training loss below which a rate fits the k examples. At lower rates, the loss stays near 1."""
 
 ON_BOUND = 3.0
 """Largest distance from the bound, in standard errors, at which a loss counts as on the bound."""
@@ -124,7 +124,7 @@ class RuleJudgement:
     """Losses by problem, at every k."""
 
     refused: Mapping[str, str]
-    """Reasons why problems have no losses."""
+    """Reasons why some problems have no losses, by problem."""
 
     def __str__(self) -> str:
         lines = [self.measured, *self.by_structure, *(symmetry.sentence for symmetry in self.symmetries)]
@@ -180,7 +180,7 @@ class RuleJudgement:
         return next(symmetry for symmetry in self.symmetries if symmetry.group == group)
 
     def at(self, problem: str, k: int) -> LossBesideBound | None:
-        """Return the loss after k examples; None for a problem without losses."""
+        """Return the loss after k examples, or None if the problem has no losses."""
         return next((point for point in self.losses.get(problem, ()) if point.k == k), None)
 
 
@@ -234,7 +234,7 @@ def losses_on(
 
 
 class _LossAtRate(NamedTuple):
-    """Mean losses of a rule at one of its rates; infinite where a replica diverges."""
+    """Mean losses of a rule at one of its rates; infinite if a replica diverges."""
 
     rate: float | None
     loss: float

@@ -37,7 +37,7 @@ class Job(BackgroundWork[Results]):
         self._devices = devices
         self._pacing = Pacing(ROUND_SECONDS)
         self.results: Results | None = None
-        """Growing results; None before the run begins."""
+        """Results, which grow during the run; None before the run begins."""
         super().__init__("engine")
 
     def _compute(self) -> Results:

@@ -86,7 +86,7 @@ WAITING = 4 << 20
 
 
 BEYOND = 64
-"""Number of records, or of updates within records, that a learner may make after its early end."""
+"""Largest number of records, or of updates within records, that a learner makes after its early end."""
 
 
 @dataclass(frozen=True)
@@ -164,16 +164,16 @@ def run(
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records at a time.
 
-    Learners that are ahead wait for the others. A learner that needs several rounds for a record finishes it
-    before the next continues, so that the first results appear early. The division into rounds does not
-    change the curves, not even in the last bit.
+    Learners that are ahead wait for the others. A learner that needs several rounds for a record finishes
+    this record before the next learner continues, so that the first results appear early. The division into
+    rounds does not change the curves, not even in the last bit.
 
     Args:
         gate: returns the number of records of the next round.
         notify: receives events.
         writer: provides curves of earlier runs, and keeps the curves of learners that end.
         turn: seconds after which a learner pauses for the other learners and the gate.
-        data: source of data, which runs with equal data share.
+        data: source of data; runs with equal data share the data.
         is_spread: whether other processes have computed the curves that `writer` provides.
 
     Raises: BadInput for an experiment that cannot be run here, before anything large is allocated. BadInput
@@ -315,7 +315,7 @@ def prepare(
     source: DrawnData | None = None,
     is_spread: bool = False,
 ) -> tuple[Trace, list[LearnerRun]]:
-    """Draw the data, compute theory lines, and put every learner at its start."""
+    """Draw the data, compute theory lines, and begin the training run of every learner."""
     source, experiment = source or DrawnData(), plan.experiment
     device = devices.resolve(experiment.run.device) if plan.needs_torch else "cpu"
     need = needed_bytes(plan) if is_spread else _needed(plan, device, source)
@@ -385,7 +385,7 @@ def _begun(
     streams: Streams,
     writer: Keeper | None,
 ) -> LearnerRun:
-    """Return a learner at its start, or with its curves from an earlier run."""
+    """Return the training run of a learner at its start, or with its curves from an earlier run."""
     curves, shown = _curves(planned)
     training_run = None
     if writer is None or not writer.restore(planned, curves, is_side_run):

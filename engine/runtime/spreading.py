@@ -370,9 +370,9 @@ def _indexed(
 
 
 def cuda_devices() -> list[Begin]:
-    """Return a function that serves each CUDA device that this process sees.
+    """Return one function per CUDA device that this process sees, which serves a connection on the device.
 
-    Raises: BadInput if there is none.
+    Raises: BadInput if there is no device.
     """
     from engine.core.lazy import torch
 

@@ -41,12 +41,12 @@ class Place(NamedTuple):
 class Store:
     """Store of runs in a folder. Processes may share the folder; one process writes each run.
 
-    The key of a learner's curves consists of everything that determines them: the learner, problem, protocol
-    and run settings with all expressions resolved, the code of the engine and of the user's own parts, and
-    the content of data files. The key does not contain titles, pictures, claims, measures, roles, other
-    learners, and names that do not affect random draws. Therefore, a renamed learner finds its curves again.
-    Pictures and claims determine the measures for which a file has the values of every replica. A set-up that
-    needs other values is computed again.
+    The key of a learner's curves consists of everything that determines them. These are the learner, problem,
+    protocol and run settings, with all expressions resolved. They also are the code of the engine and of the
+    user's own parts, and the content of data files. The key does not contain titles, pictures, claims,
+    measures, roles and other learners. It contains names only if random draws depend on them, so that renamed
+    learners find their curves again. Pictures and claims determine the measures for which a file has the
+    values of every replica. A set-up that needs other values is computed again.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
@@ -55,7 +55,7 @@ class Store:
         self._index = RunIndex(folder)
 
     def find(self, key: bytes) -> Iterator[Place]:
-        """Yield the locations of curves with a key, in most recently used runs first."""
+        """Yield the locations of curves with a key; the most recently used runs come first."""
         query = (
             "select file, start from points join runs on run = id where key = ? order by used desc limit ?"
         )
@@ -64,9 +64,9 @@ class Store:
             yield Place(self.folder / file_name, start)
 
     def runs(self, newest: int = -1, details: bool = False) -> list[StoredRun]:
-        """Return the newest `newest` runs, or all runs if it is −1, the newest first.
+        """Return up to `newest` runs, or all runs if `newest` is −1. The newest run comes first.
 
-        The `details` (`run_index.DETAILS`) are not shown in lists. Reading runs without them is much faster.
+        Lists do not show the `details` (`run_index.DETAILS`). Reading runs without them is much faster.
         """
         self._index.catch_up()
         if self._index.is_resting:
@@ -227,7 +227,7 @@ def _age(path: Path, clock: str) -> float:
 
 
 def _has_no_beginning(path: Path) -> bool:
-    """Return whether the writer of a file ended before its first frame was whole."""
+    """Return whether the writer of a file ended before it completed the first frame."""
     if journal.is_written(path):
         return False
     with path.open("rb") as file:

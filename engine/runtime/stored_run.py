@@ -17,7 +17,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
     """Fields of a stored run, for lists of runs.
 
     Args:
-        id: eight letters that name the run.
+        id: eight letters and digits that name the run.
         began, ended: seconds since 1970; `ended` is None for a run that has no end in its file.
         state: "finished", "stopped", "failed", or "running" for a run that has no end in its file.
         document: the experiment as a preset document; empty in lists.
@@ -26,8 +26,8 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
         claims: claims and outcomes, as in JSON; empty in lists.
         headline: the headline of its first picture.
         chart: heights of its first curve, for a small chart.
-        name: name that a person gave the run; empty without one.
-        detached: whether it runs in a process of its own, without a terminal.
+        name: name that a person gave the run; empty if there is none.
+        detached: whether it runs in a separate process without a terminal.
     """
 
     id: str
@@ -70,7 +70,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
     @property
     def fate(self) -> str:
-        """State in a word or two; a run without an end and without a writer was cut off."""
+        """State in a word or two: "cut off" for a run of this machine without an end and without a writer."""
         return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
 
     def receive(self, frame: journal.Frame) -> None:

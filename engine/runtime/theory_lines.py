@@ -94,9 +94,9 @@ def _line(
 def _is_drawn(line: Line, setup: Setup) -> bool:
     """Return whether the values of a theory line are needed.
 
-    The values of a line per learner are not needed if every picture of its measure lists other lines, and no
-    picture divides by the line or has its contour. If every run records the measure, the values are needed,
-    because such measures are also shown without a picture.
+    Two sorts of lines always need values: a line that is the same for all learners, and a line about a
+    measure that every run records, because such a measure is also shown without a picture. Any other line
+    needs values if its measure has no picture, or if a picture shows it, divides by it, or has its contour.
     """
     pictures = getattr(setup, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]

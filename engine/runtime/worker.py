@@ -49,7 +49,7 @@ Event: TypeAlias = RunEvent | Changed | Refused | Failed
 
 
 class Worker:
-    """Runs a sweep in a background thread, and sends events about state changes, but not about single steps.
+    """Background thread that runs a sweep. It sends events about state changes, but not about single steps.
 
     `notify` is called from the thread. A worker runs once; a new run needs a new worker. Among workers with
     the same `turn`, one works at a time, because a stopped worker may still draw data or learn an example
