@@ -1,7 +1,8 @@
-"""Learners, problems and bounds of the Hadamard laboratory: an experiment goes in, a trace comes out.
+"""The engine of the Hadamard laboratory: it runs an experiment and returns a trace.
 
-The engine needs no terminal, and importing it loads no torch. Only `engine.core.lazy` imports torch. The
-names of the Python API, docs/reference/api.md, are loaded when they are used.
+It contains the learners, problems, bounds and measures. It needs no terminal. Importing the engine does not
+import torch; only `engine.core.lazy` does. The names of the Python API are loaded when they are first used;
+see docs/reference/api.md.
 """
 
 from importlib import import_module
@@ -12,7 +13,7 @@ API = (
     *("BadInput", "Experiment", "Judgement", "Preset", "Run", "Trace"),
     *("assert_invariant", "judge", "load", "load_parts", "run", "start", "sweep", "verify"),
 )
-"""Names of `engine.api` that the package offers; __init__.pyi has their types."""
+"""Names of `engine.api` that this package exports. The file __init__.pyi has their types."""
 
 
 def __getattr__(name: str) -> object:

@@ -1,6 +1,6 @@
-"""The Python API: presets are loaded and run, and their traces are tables, figures and pictures.
+"""The Python API: load and run presets, and show their traces as tables, figures and pictures.
 
-`import hadamard_tui as ht` offers these names; docs/reference/api.md has examples.
+The names are available after `import hadamard_tui as ht`. For examples, see docs/reference/api.md.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ __all__ = [
 
 
 class Trace(api.Trace):
-    """Results of a run or of a sweep, which notebooks and rich consoles show as a picture."""
+    """Results of a run or of a sweep. Notebooks and rich consoles show them as pictures."""
 
     def plot(
         self, ax: matplotlib.axes.Axes | None = None, picture: str | int = 0, learner: str | None = None
     ) -> matplotlib.axes.Axes:
-        """Draw a picture, by name or number, and return its axes; `ax.figure` saves it.
+        """Draw a picture with matplotlib, and return its axes. To save it, use `ax.figure.savefig`.
 
         Args:
-            ax: axes to draw on; by default those of a new figure.
-            learner: learner of a heat map, by default the first.
+            ax: axes to draw on; by default, the axes of a new figure.
+            picture: name of the picture, or its index, counted from 0.
+            learner: learner whose heat map is drawn; by default, the first learner.
 
         Raises: BadInput for an unknown picture, or if nothing is computed yet.
         """
@@ -70,7 +71,7 @@ class Trace(api.Trace):
         return ax
 
     def to_svg(self, picture: str | int = 0, learner: str | None = None) -> str:
-        """Return a picture as the app exports it, with legend and headline. Raises: BadInput."""
+        """Return a picture as SVG, with legend and headline, as the app exports it. Raises: BadInput."""
         from hadamard_tui.sharing.exporting import page_of
 
         return page_of(self._shown(picture, learner)).written().decode()
@@ -93,7 +94,7 @@ class Trace(api.Trace):
             yield from claims(self.claims)
 
     def _shown(self, picture: str | int, learner: str | None) -> Shown:
-        """Return the content of an export of a picture. Raises: BadInput."""
+        """Return the content that an export of the picture shows. Raises: BadInput."""
         from hadamard_tui.charts.plots.look import Look
         from hadamard_tui.sharing import exporting
 
@@ -112,15 +113,17 @@ class Trace(api.Trace):
 
 
 class Judgement(RuleJudgement):
-    """Judgement of an update rule, which notebooks and rich consoles show as `hadamard-tui judge` does."""
+    """Judgement of an update rule. Notebooks and rich consoles show it as `hadamard-tui judge` does."""
 
     def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
-        """Draw the losses beside the bound, and return the axes; `ax.figure` saves them.
+        """Draw the losses of the rule and the lower bound with matplotlib, and return the axes.
+
+        To save the figure, use `ax.figure.savefig`.
 
         Args:
-            ax: axes to draw on; by default those of a new figure.
+            ax: axes to draw on; by default, the axes of a new figure.
 
-        Raises: BadInput if no problem has losses.
+        Raises: BadInput if the rule has losses on no problem.
         """
         from hadamard_tui.charts.plots.judgement_plot import chart_of
         from hadamard_tui.colours import palette
@@ -136,7 +139,10 @@ class Judgement(RuleJudgement):
         return ax
 
     def to_svg(self) -> str:
-        """Return the chart with its legend and the symmetries in words. Raises: BadInput without losses."""
+        """Return the chart as SVG, with a legend and a description of the rule's symmetries.
+
+        Raises: BadInput if the rule has losses on no problem.
+        """
         from hadamard_tui.charts.plots.judgement_plot import chart_of
         from hadamard_tui.colours import palette
         from hadamard_tui.sharing.svg import chart
@@ -159,9 +165,12 @@ class Judgement(RuleJudgement):
 
 
 def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> Judgement:
-    """Return the judgement of an update rule: its symmetries, and its losses beside the bound.
+    """Return the judgement of an update rule: its symmetries, and its losses compared with the lower bound.
 
-    The rule is a name as `hadamard-tui judge` takes it, a class of torch optimizers, or a rule of the engine.
+    Args:
+        rule: name that `hadamard-tui judge` accepts, class of torch optimizers, or update rule of the engine.
+        progress: function that is called with the finished share of the work.
+
     Raises: BadInput.
     """
     return Judgement(**vars(api.judge(rule, progress)))

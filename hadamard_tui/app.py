@@ -545,7 +545,7 @@ class HadamardApp(FailingApp):
         ]
 
     def _shown(self) -> Shown:
-        """Return the content on the screen for exports."""
+        """Return the content of the screen in the form that exports need."""
         from engine.spec.experiment import drawn
         from hadamard_tui.sharing.exporting import Pictures, Shown, with_look
 
@@ -609,9 +609,9 @@ class HadamardApp(FailingApp):
         return state_file.write(self.memory)
 
     def fails_by(self, error: Exception) -> bool:
-        """Collect the state for the next start and return True; return False if the app is already ending.
+        """Return whether an error ends the app, and then collect the state for the next start.
 
-        While the app is ending, errors of half-mounted widgets are ignored.
+        While the app is already ending, return False: half-mounted widgets may raise errors then.
         """
         if self._is_ending:
             return False

@@ -12,7 +12,7 @@ from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 
 
 class Motion(msgspec.Struct, frozen=True):
-    """Command by key in lists, tables, heat maps and texts. The configuration refers to it by its `id`."""
+    """Command of a key in lists, tables, heat maps and texts. The configuration refers to it by its `id`."""
 
     id: str
     keys: str

@@ -109,7 +109,7 @@ class Tour:
         return sum(guesses), len(guesses)
 
     def move(self, by: int) -> bool:
-        """Move by `by` stops. Return False beyond either end; an automatic tour wraps around."""
+        """Move by `by` stops. Beyond either end, return False; an automatic tour wraps around instead."""
         place = self.place + by
         if self.alone:
             place %= len(self.stops)

@@ -19,38 +19,38 @@ from engine.core.texts import reason_of
 from engine.problems.instances import Instances
 
 Start = dict[str, NDArray[np.float64]]
-"""Starting values by name; the first dimension of each is the replica.
+"""Initial tensors by name. The first dimension of each is the replica.
 
-Tensors that `layers` does not name are fixed: no update rule sees them.
+Tensors that `layers` does not name are fixed: update rules do not receive them.
 """
 
 
 MOST_SEEDS = 2**31
-"""Number of seeds from which starts of modules are drawn."""
+"""Number of different seeds of the random start of a torch module."""
 
 
 class Signals(NamedTuple):
-    """Distribution of the signals of a fully connected Gaussian net at its start, layer by layer."""
+    """Distribution of the signals in each layer of a fully connected net with a Gaussian start."""
 
     activation: str
     widths: tuple[int, ...]
-    """Units of the hidden layers, [L]."""
+    """Number of units of every hidden layer, [L]."""
 
     cw: tuple[float, ...]
-    """C_w of every layer and the output, the variance of weights times their fan-in, [L + 1]."""
+    """C_w of every layer and of the output, [L + 1]: the variance of weights times their fan-in."""
 
     cb: tuple[float, ...]
-    """C_b, the variance of biases, [L + 1]."""
+    """C_b of every layer and of the output, [L + 1]: the variance of biases."""
 
     unscaled: bool
-    """Whether the trained weights act without a factor."""
+    """Whether trained weights act on their inputs directly, and not multiplied by a fixed factor."""
 
     joint_inputs: int | None = None
-    """Number of successive instances that jointly have this distribution; None for all."""
+    """Number of successive instances whose signals jointly have this distribution; None means all."""
 
 
 class HiddenLayers(NamedTuple):
-    """Layers whose signals `preactivations` returns, input layer first."""
+    """Hidden layers of a net, whose signals `preactivations` returns, input layer first."""
 
     activation: str
     """Transfer function σ of these signals."""
@@ -59,114 +59,122 @@ class HiddenLayers(NamedTuple):
     """C_w of the layer after each hidden layer: the variance of its weights times their fan-in."""
 
     first: tuple[float, float] | None = None
-    """C_w and C_b of the first layer, if its weights and biases start Gaussian; else None."""
+    """C_w and C_b of the first layer if its weights and biases start Gaussian, else None."""
 
 
 class ArchitectureStructure(NamedTuple):
-    """Properties that an architecture declares. With the defaults, no theorem binds its learners."""
+    """Properties of an architecture on which theorems rely. With the defaults, no theorem applies to it."""
 
     learner_kind: LearnerKind | Literal["by-rule"] = "other"
-    """Kind of the learners with this architecture; `by-rule` if the update rule decides."""
+    """Kind of the learners with this architecture. With `by-rule`, the kind is that of the update rule."""
 
     by_inner_products: bool = False
-    """Whether the architecture uses only inner products of instances, under every rule.
+    """Whether predictions depend only on inner products of instances, whatever the update rule.
 
-    No rotation changes these.
+    Rotations of the instances do not change these inner products.
     """
 
     trains_weights: bool = False
     """Whether a prediction is xᵀw, where `w` [B, d] starts at 0 and is the only trained tensor."""
 
     power: int | None = None
-    """L if predictions are xᵀ(u^L − v^L) or xᵀu^L, and u and v [B, d] are the only trained tensors; else
-    None."""
+    """L if predictions are xᵀ(u^L − v^L) or xᵀu^L, and u and v [B, d] are the only trained tensors.
+
+    None for other architectures.
+    """
 
     starts_at_zero: bool = False
-    """Whether the net is one layer with weights 0 at the start; this implies the next two properties."""
+    """Whether the net is one layer with weights 0 at the start, which implies the next two properties."""
 
     starts_alike: bool = False
-    """Whether every trained tensor has a number for each feature, and all features start alike."""
+    """Whether every trained tensor has one number for each feature, equal for all features at the start."""
 
     fixed_input_start: bool = False
-    """Whether the weights of the inputs start the same in every draw, so that no draw favours a feature."""
+    """Whether the start of the input weights is not random, so that chance favours no feature."""
 
     exchanges_on_flips: bool = False
-    """Whether flipping x_i has the same effect as exchanging the entries i of the two tensors [B, d]. The
-    tensors start alike, and a flip also exchanges their gradients.
+    """Whether flipping the sign of x_i has the same effect as exchanging entry i of the two tensors [B, d].
+
+    The two tensors have equal starts, and a flip also exchanges their gradients.
     """
 
     rate_of_weights: float | None = None
     """c if gradient descent with a small rate η multiplies the weights w by about exp(−c η ∂L/∂w).
 
-    All weights start at 1/d. None for other architectures.
+    All weights must start at 1/d. None for other architectures.
     """
 
     valley_start: float | None = None
-    """Start of v if predictions are √(1 + v²) u x₁ with trained u and v, from u = 0; otherwise None."""
+    """Start of v if predictions are √(1 + v²) u x₁ with trained u and v, and u starts at 0; else None."""
 
     perturbation: float | None = None
-    """ε if predictions are xᵀw, w = (Φᵀθ + (ε/2) θᵀΨθ)/√d, of the trained `theta` alone, which starts at 0.
+    """ε if predictions are xᵀw with w = (Φᵀθ + (ε/2) θᵀΨθ)/√d. None for other architectures.
 
-    `Phi` [B, P, d] and `Psi` [B, d, P, P] are fixed, and Ψ is symmetric. None for other architectures.
+    θ is `theta`, the only trained tensor, which starts at 0. `Phi` [B, P, d] and `Psi` [B, d, P, P] are
+    fixed, and Ψ is symmetric.
     """
 
     signals: Signals | None = None
-    """Distribution of the signals at the start, for fully connected Gaussian nets; None for other nets."""
+    """Distribution of the signals at the start of a fully connected Gaussian net; None for other nets."""
 
     hidden_layers: HiddenLayers | None = None
-    """Hidden layers of a fully connected net; None for other architectures."""
+    """Hidden layers of a fully connected net, or None for other architectures."""
 
     affine: bool = False
-    """Whether a prediction is computed by the layers z = Wa + b of `edges` alone."""
+    """Whether predictions are computed only by the layers z = Wa + b that `edges` returns, and by σ."""
 
     layered: bool = False
-    """Whether every trained tensor is the W of a layer z = Wa, as `through` requires."""
+    """Whether every trained tensor is the matrix W of a layer z = Wa, as `through` requires."""
 
     keeps_determinant: bool = False
-    """Whether weights are a product of square matrices, each with a determinant > 0 at the start. Gradient
-    flow keeps the sign of the determinants, because the factors always keep their rank.
+    """Whether weights are a product of square matrices whose determinants are positive at the start.
+
+    Gradient flow keeps the signs of the determinants, because the factors always keep their rank.
     """
 
     is_relu_layer: bool = False
-    """Whether the net is Σ_j a_j relu(w_jᵀx + b_j) + c, all trained, with no penalty on b and c."""
+    """Whether the net is Σ_j a_j relu(w_jᵀx + b_j) + c, with all of a, w, b and c trained.
+
+    An L2 penalty, if any, must not include b and c.
+    """
 
 
 class StructureAt(NamedTuple):
-    """Properties that an architecture declares for d features.
+    """Properties of an architecture for d features, on which theorems rely.
 
-    With the defaults, no theorem binds its learners.
+    With the defaults, no theorem applies to it.
     """
 
     linear_layers: int | None = None
-    """Number of fully connected linear layers whose product predicts; None for other architectures."""
+    """Number of fully connected linear layers if predictions are xᵀw with w their product, else None."""
 
     layers_on_features: int | None = None
-    """Number of linear layers on fixed features φ(x) that differ from x."""
+    """Number of linear layers on fixed features φ(x) if these differ from x, else None."""
 
     kernel_at_start: dict[str, float] | None = None
-    """Factor of xᵀx̃ in the tangent kernel at the start, by trained tensor.
+    """Factors c of the tangent kernel c xᵀx̃ at the start, for the share of each trained tensor.
 
     None if predictions are not 0 at the start, or the kernel is not a multiple of xᵀx̃.
     """
 
 
 class Layout(NamedTuple):
-    """Tensors of an architecture for d features."""
+    """Shapes and constants of the tensors of an architecture for d features."""
 
     shapes: Mapping[str, tuple[int, ...]]
     """Shapes of all tensors, trained or fixed, by name, without the batch dimension."""
 
     rate_factors: Mapping[str, float] = MappingProxyType({})
-    """Factors of the rates of trained tensors; 1 for tensors that are not named."""
+    """Factors by which the rates of trained tensors are multiplied, by name. Missing names have factor 1."""
 
     l2_penalties: Mapping[str, float] = MappingProxyType({})
-    """λ of trained tensors θ, by name: training adds λ/2 ‖θ‖² to the loss; 0 for tensors not named."""
+    """λ by the name of a trained tensor θ: training adds λ/2 ‖θ‖² to the loss. Missing names have λ = 0."""
 
     units: int = 0
-    """Number of hidden units whose signals a prediction holds, per row."""
+    """Number of hidden units whose signals are stored for each row while predictions are computed."""
 
     refusal: str | None = None
-    """Reason why the architecture is not defined for d features; None if it is defined."""
+    """Reason why the architecture is not defined for d features, or None if it is defined."""
 
     @property
     def size(self) -> int:
@@ -175,29 +183,29 @@ class Layout(NamedTuple):
 
     @property
     def l2_penalty(self) -> float:
-        """Largest λ; 0 without a penalty."""
+        """Largest λ of all tensors, or 0 if there is no penalty."""
         return max(self.l2_penalties.values(), default=0.0)
 
 
 class Edges(NamedTuple):
-    """A layer of a net."""
+    """The weights and biases of one layer of a net."""
 
     weights: torch.Tensor
-    """W, [B, units, units below], with all factors; a missing edge is 0."""
+    """W, [B, units, units below], including fixed factors. The weight of a missing edge is 0."""
 
     biases: torch.Tensor | None = None
-    """b, [B, units]; None for 0."""
+    """b, [B, units], or None if there are no biases."""
 
     @property
     def offsets(self) -> torch.Tensor:
-        """b, as a tensor of zeros if there are no biases."""
+        """b, [B, units], which are zeros if there are no biases."""
         return torch.zeros_like(self.weights[..., 0]) if self.biases is None else self.biases
 
 
 class Architecture(Part, frozen=True):
-    """A parametrised function of an instance x ∈ ℝ^d.
+    """Base class of architectures: a parametrised function of an instance x ∈ ℝ^d.
 
-    `params` in its methods are the trained and the fixed tensors.
+    The argument `params` of its methods contains the trained and the fixed tensors.
     """
 
     declares: ClassVar[frozenset[str]] = frozenset(
@@ -219,18 +227,18 @@ class Architecture(Part, frozen=True):
     )
 
     def structure(self) -> ArchitectureStructure:
-        """Return the declared properties. A member replaces fields of `super().structure()`."""
+        """Return properties on which theorems rely. A subclass replaces fields of `super().structure()`."""
         return ArchitectureStructure()
 
     @property
     def outputs(self) -> int:
-        """Number of targets that a set of tensors predicts; they are adjacent in the batch."""
+        """Number of targets that one net predicts. These targets are adjacent in the batch."""
         return 1
 
     def structure_at(self, d: int) -> StructureAt:
-        """Return the declared properties for d features.
+        """Return properties for d features, on which theorems rely.
 
-        A member replaces fields of `super().structure_at(d)`.
+        A subclass replaces fields of `super().structure_at(d)`.
         """
         return StructureAt()
 
@@ -240,7 +248,7 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def start(self, stream: Stream, d: int) -> Start:
-        """Return starting values for d features, one draw per replica."""
+        """Return initial tensors for d features, drawn separately for each replica."""
         raise NotImplementedError
 
     def layout(self, d: int) -> Layout:
@@ -248,15 +256,15 @@ class Architecture(Part, frozen=True):
         raise NotImplementedError
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Return the tensors before the first step, including fixed tensors computed from the instances."""
+        """Return the initial tensors `params`, after computing fixed tensors that depend on the instances."""
         return params
 
     def predict(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return predictions [B, n] of tensors [B/outputs, …]."""
+        """Return the predictions [B, n] of nets with the tensors `params` [B/outputs, …]."""
         raise NotImplementedError
 
     def preactivations(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        """Return the signals [B, h, n] of every hidden layer before σ, input layer first."""
+        """Return the signals [B, h, n] of every hidden layer before σ is applied, input layer first."""
         return []
 
     def weights(self, params: Params) -> torch.Tensor | None:
@@ -264,19 +272,20 @@ class Architecture(Part, frozen=True):
         return None
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:
-        """Return the net as layers of edges, from these inputs up; [] for architectures without edges.
+        """Return the weights and biases of all layers, input layer first.
 
-        Hidden layers are cut to their first `units` units.
+        Only the edges from the selected inputs and the first `units` units of each hidden layer are included.
+        The list is empty for architectures that are not layers of units.
         """
         return []
 
     def gradient(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        """Return gradients of the loss, summed over instances and outputs, by trained tensor.
+        """Return the gradient of the loss with respect to every trained tensor, by name.
 
-        `slope` maps ŷ [B, n] to ∂L/∂ŷ [B, n]. Batch members are independent, so a single backward pass of
-        their sum computes all gradients.
+        `slope` maps ŷ [B, n] to ∂L/∂ŷ [B, n]. Gradients are summed over instances and outputs. Batch members
+        are independent, so one backward pass through the sum of their losses computes all gradients.
         """
         leaves = {layer: params[layer].detach().requires_grad_() for layer in self.layers}
         with torch.enable_grad():
@@ -287,40 +296,40 @@ class Architecture(Part, frozen=True):
     def through(
         self, params: Params, instances: Instances, sent: Callable[[torch.Tensor], torch.Tensor]
     ) -> dict[str, LayerSignals]:
-        """Return, for every trained tensor, the inputs of its layer and the signals sent back to its outputs.
+        """Return the inputs of the layer of every trained tensor, and the signals sent back to its outputs.
 
-        `sent` maps ŷ [B, n] to the signals [B, n] that are sent back from ŷ. Only `layered` architectures
-        have this method.
+        `sent` maps ŷ [B, n] to the signals [B, n] that ŷ sends back. Only architectures with the property
+        `layered` implement this method.
         """
         raise NotImplementedError
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return the counterpart of the start `params` if every instance x becomes U x; `turn` maps w to U w.
+        """Return the initial tensors that correspond to `params` if every instance x becomes U x.
 
-        For a random start with a rotation-invariant distribution, this couples the two starts. A fixed start
-        is returned unchanged.
+        `turn` maps w to U w. If a random start has a rotation-invariant distribution, the result has the same
+        distribution. A start that is not random is returned unchanged.
         """
         return params
 
     def invariance(self, d: int) -> Verdict:
-        """Return whether function and start treat all rotations of instances [d] alike, and the reason."""
+        """Return whether the function and its start do not distinguish rotated instances, and the reason."""
         reason = f"{self.kind} does not declare that it treats rotated instances alike"
         return Verdict(False, reason, undecided=True)
 
 
 class ModuleArchitecture(Architecture, frozen=True):
-    """Base of architectures that a torch module computes, in any of torch's layers.
+    """Base class of architectures that are torch modules, with any of torch's layers.
 
-    A member says by `module` which module it is. Modules are in evaluation mode: dropout is off, and batch
-    normalisation uses its buffers, which are fixed. Learners with the same module run side by side where
-    `torch.func.vmap` can do so, and one after the other elsewhere.
+    A subclass returns the module from `module`. Modules are in evaluation mode: dropout is off, and batch
+    normalisation uses its buffers, which are fixed. If `torch.func.vmap` can run the module, all nets of a
+    batch are computed together. Otherwise, they are computed one after another.
     """
 
     example_d: ClassVar[int] = 16
-    """A number of features for which `module` works; names of tensors are those of this module."""
+    """A number of features for which `module` works. The names of all tensors are taken from this module."""
 
     def module(self, d: int) -> Any:
-        """Return a new `torch.nn.Module`, drawn at random, that maps instances [n, d] to [n] or [n, 1]."""
+        """Return a new `torch.nn.Module` with a random start that maps instances [n, d] to [n] or [n, 1]."""
         raise NotImplementedError
 
     @property
@@ -332,7 +341,7 @@ class ModuleArchitecture(Architecture, frozen=True):
         return {name: np.stack([draw[name] for draw in draws]) for name in draws[0]}
 
     def _drawn(self, d: int, seed: int) -> dict[str, NDArray[np.float64]]:
-        """Return the tensors of a new module whose start torch draws from a seed."""
+        """Return the initial tensors of a new module, which torch draws from `seed`."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             tensors = self.module(d).state_dict()
@@ -383,15 +392,15 @@ _one_by_one: set[ModuleArchitecture] = set()
 
 @cache
 def _template(architecture: ModuleArchitecture, d: int) -> Any:
-    """Return a module for d features in evaluation mode, whose tensors are not used."""
+    """Return a module for d features in evaluation mode; it is called with other tensors than its own."""
     with torch.random.fork_rng(devices=[]):
         return architecture.module(d).eval()
 
 
 class LayerSignals(NamedTuple):
-    """Signals of a layer z = W a with a trained tensor W [B, o, i], on n examples.
+    """Signals of a layer z = W a on n examples, where W [B, o, i] is a trained tensor.
 
-    A vector w [B, i] is a layer with one output.
+    A vector w [B, i] counts as a layer with one output.
     """
 
     inputs: torch.Tensor
@@ -402,7 +411,10 @@ class LayerSignals(NamedTuple):
 
 
 def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Params) -> Params:
-    """Return the gradients, plus those of the layout's L2 penalties at these trained tensors."""
+    """Return the gradients of the loss plus the L2 penalties, from `gradients` of the loss alone.
+
+    `penalties` are the λ of `Layout.l2_penalties`.
+    """
     if not penalties:
         return gradients
     return {
@@ -414,9 +426,10 @@ def with_penalty(penalties: Mapping[str, float], params: Params, gradients: Para
 def vector_jacobian(
     outputs: torch.Tensor, vector: torch.Tensor, inputs: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, ...]:
-    """Return Σ_i v_i ∂y_i/∂x of every input x, for outputs y and a vector v of their shape.
+    """Return Σ_i v_i ∂y_i/∂x for every input x, with the outputs y and a vector v of the same shape.
 
-    Equivalent to `torch.autograd.grad` with `grad_outputs`, whose first call imports sympy (half a second).
+    `torch.autograd.grad` with `grad_outputs` gives the same, but its first call imports sympy, which takes
+    half a second.
     """
     with torch.enable_grad():
         total = (outputs * vector).sum()

@@ -19,11 +19,11 @@ from engine.problems.instances import Instances
 class Conv(Architecture, frozen=True, tag="conv"):
     """A linear circular convolutional net of full width: ŷ = xᵀβ with β = w_1 ⊛ … ⊛ w_L.
 
-    Because (a ⊛ b)_i = Σ_j a_j b_{i−j mod d}, the Fourier coefficients of β are the products of those of the
-    w_l: a spindly net in the Fourier basis. Gradient descent on a loss with an exponential tail prefers a
-    small ‖DFT(β)‖_{2/L}. The w_l start as vectors of independent N(0, s²/d) entries, s = `scale`. With `init`
-    = identity, every w_l starts at (s, 0, …, 0), and a convolution with it multiplies by s. Source:
-    Gunasekar, Lee, Soudry, Srebro 2018; theory/conventions#architectures.
+    Because (a ⊛ b)_i = Σ_j a_j b_{i−j mod d}, each Fourier coefficient of β is the product of those of the
+    w_l. So this is a spindly net in the Fourier basis. Gradient descent on a loss with an exponential tail
+    prefers a small ‖DFT(β)‖_{2/L}. The w_l start as vectors of independent N(0, s²/d) entries, s = `scale`.
+    With `init` = identity, every w_l starts at (s, 0, …, 0), and a convolution with it multiplies by s.
+    Source: Gunasekar, Lee, Soudry, Srebro 2018; theory/conventions#architectures.
     """
 
     depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="filters convolved")] = 2
@@ -56,7 +56,7 @@ class Conv(Architecture, frozen=True, tag="conv"):
         return self._back(self._spectra(params).prod(0), params)
 
     def _spectra(self, params: Params) -> torch.Tensor:
-        """Return Fourier coefficients of the filters, [L, B, d//2 + 1]."""
+        """Return the Fourier coefficients of the filters, [L, B, d//2 + 1]."""
         spectra: torch.Tensor = torch.fft.rfft(torch.stack([params[layer] for layer in self.layers]))
         return spectra
 

@@ -39,55 +39,58 @@ OfLayers = Meta(min_length=1, max_length=MOST_LAYERS + 1)
 
 
 class Scaling(NamedTuple):
-    """Factors of a layer in a parametrisation, relative to the standard one."""
+    """Factors of a layer in a parametrisation, relative to the standard parametrisation."""
 
     start: float = 1.0
-    """Factor of the size of the starting weights, as they act on the inputs."""
+    """Factor of the size of the initial effective weights m W."""
 
     forward: float = 1.0
-    """Factor m by which the trained tensor acts on its inputs, stored as a fixed tensor unless it is 1."""
+    """Factor m: the layer multiplies its inputs by m W. It is stored as a fixed tensor unless it is 1."""
 
     rate: float = 1.0
-    """Factor r of the rate of the trained tensor."""
+    """Factor r by which the rate of the trained tensor is multiplied."""
 
     bias_rate: float = 1.0
-    """Factor of the rate of the biases."""
+    """Factor by which the rate of the biases is multiplied."""
 
 
 class Dense(Architecture, frozen=True, tag="dense"):
     """A fully connected neural net: ŷ = W_L σ(… σ(W_1 x)), any depth and width, with or without biases.
 
-    `widths` lists the number of units of each hidden layer; alternatively `depth` and `width` give the number
-    of layers and their common width.
+    `widths` lists the number of units of each hidden layer. Alternatively, `depth` and `width` give the
+    number of hidden layers and their common width.
 
-    The start has s² = C_w. Set either `scale` = s or `cw` = C_w, as one number or one for each layer
-    including the output. `init` selects the distribution. `gaussian`: every weight of layer l is N(0,
-    C_w/fan-in). `zero`: like `gaussian`, but the first layer starts at 0. `orthogonal`: every layer is a
-    uniformly random semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`. `identity`: every
-    hidden matrix is s·I and every output weight s. `diagonal`: every hidden matrix is diagonal with N(0, s²)
-    entries; the output is Gaussian. The last two are not rotation invariant; the others are invariant in
-    distribution. With `output_signs`, the output weights start as ±s/√fan-in by fair coins (not for
-    `identity`). With `balanced_signs`, half of them are positive, rounded up.
+    The size of the initial weights is s = √C_w. Set either `scale` = s or `cw` = C_w. C_w is one number, or
+    one number for each layer including the output. `init` selects the distribution. `gaussian`: every weight
+    of layer l is N(0, C_w/fan-in). `zero`: like `gaussian`, but the first layer starts at 0. `orthogonal`:
+    every layer is a uniformly random semi-orthogonal matrix times s √(fan-out/fan-in), the start of `agd`.
+    `identity`: every hidden matrix is s·I, and every output weight is s. `diagonal`: every hidden matrix is
+    diagonal with N(0, s²) entries, and the output is Gaussian. The last two starts are not rotation
+    invariant. The distributions of the others are invariant. With `output_signs`, each output weight starts
+    at ±s/√fan-in with a random sign (not for `identity`). With `balanced_signs`, half of these signs are
+    positive, rounded up.
 
-    With `biases`, or C_b = `cb` > 0, layers have trained biases b_l that start as N(0, C_b); C_b is one
-    number or one for each layer. A bias is the weight of an input that is always 1, and depends on no
-    coordinates. With `alternating_biases`, their sizes are uniform on [0, √(3C_b)] and their signs alternate
-    from unit to unit, starting with +. `output_bias = false` removes the bias of the output.
+    With `biases`, or C_b = `cb` > 0, layers have trained biases b_l, which start as N(0, C_b). C_b is one
+    number, or one number for each layer. A bias is the weight of an input that is always 1, so rotations of
+    the instances do not change it. With `alternating_biases`, the sizes of biases are uniform on
+    [0, √(3C_b)], and their signs alternate from unit to unit, starting with +. `output_bias = false` removes
+    the bias of the output.
 
     With `outputs = "m"`, one net predicts all m targets: the hidden layers are shared, and each target has
-    its own weights in the last layer. Training uses the sum of the outputs' losses, and measures use their
-    mean; cross-entropy is one loss of all outputs. `l2_penalty` λ adds λ/2 ‖θ‖² to the training loss, where θ
-    are all trained parameters including biases. Gradients and Hessians include the penalty; measured losses
-    do not.
+    separate weights in the last layer. Training uses the sum of the outputs' losses, and measures use their
+    mean. Cross-entropy is one loss of all outputs. `l2_penalty` λ adds λ/2 ‖θ‖² to the training loss, where θ
+    are all trained parameters, including biases. Gradients and Hessians include the penalty, but measured
+    losses do not.
 
-    `parametrisation`: layer l of n_l units acts as m_l W_l, and W_l has the rate r_l η, for plain gradient
-    descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}), the trained numbers start as N(0, 1), r = 1
-    (Jacot, Gabriel, Hongler 2018). `mean-field`, for one hidden layer of n units: the output has m = 1/n and
-    starts as N(0, C_w), and r = n for all tensors except its bias (Mei, Montanari, Nguyen 2018). `mup`: m =
-    1, the output starts as N(0, C_w/n_L²); r = n_1 at the input, n_l/n_{l−1} between hidden layers, 1/n_L at
-    the output, n_l for hidden biases, 1 for that of the output (Yang, Hu 2021); for one hidden layer it is
-    equivalent to mean-field. Other starts are scaled in the same way. Source: WKA21 Thm 2; Bernstein et al.
-    2023; theory/conventions#architectures, theory/symmetry#rotation-invariance,
+    With a `parametrisation`, layer l of n_l units multiplies its inputs by m_l W_l, and W_l has the rate
+    r_l η under plain gradient descent. `standard`: m = r = 1. `ntk`: m_l = √(C_w/n_{l−1}) and r = 1, and the
+    trained numbers start as N(0, 1) (Jacot, Gabriel, Hongler 2018). `mean-field` is for one hidden layer of
+    n units. The output has m = 1/n and starts as N(0, C_w). All tensors have r = n, except the bias of the
+    output (Mei, Montanari, Nguyen 2018). `mup`: m = 1, and the output starts as N(0, C_w/n_L²). r is n_1 at
+    the input, n_l/n_{l−1} between hidden layers, and 1/n_L at the output. It is n_l for hidden biases, and 1
+    for the bias of the output (Yang, Hu 2021). For one hidden layer, `mup` is equivalent to `mean-field`.
+    Starts other than `gaussian` are scaled in the same way. Source: WKA21 Thm 2; Bernstein et al. 2023;
+    theory/conventions#architectures, theory/symmetry#rotation-invariance,
     theory/automatic-descent#majoriser; theory/wide-nets#conventions-of-the-lectures,
     theory/wide-nets#criticality, theory/wide-nets#mean-field.
     """
@@ -188,7 +191,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def hidden(self) -> tuple[int, ...]:
-        """Units of every hidden layer, from the input up."""
+        """Number of units of every hidden layer, input layer first."""
         if self.depth is not None and self.width is not None:
             return (self.width,) * self.depth
         return self.widths or DEFAULT_WIDTHS
@@ -222,11 +225,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _numbers(self) -> range:
-        """Numbers of the layers; the last is the output."""
+        """Numbers of the layers, counted from 1; the last layer is the output."""
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:
-        """Return the setting `values` as a list with a value for every layer."""
+        """Return a setting as a tuple with one value for every layer."""
         return value if isinstance(value, tuple) else (value,) * len(self._numbers)
 
     def _sizes(self) -> list[float]:
@@ -240,7 +243,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [(fan_out, fan_in) for fan_in, fan_out in pairwise((d, *self.hidden, self.outputs))]
 
     def _scalings(self, d: int) -> list[Scaling]:
-        """Return the scalings of every layer by the parametrisation."""
+        """Return the scaling of every layer in the parametrisation."""
         if self.parametrisation == "standard":
             return [Scaling()] * len(self._numbers)
         return [
@@ -282,7 +285,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _first_at_start(self) -> tuple[float, float] | None:
-        """C_w and C_b of the first layer, if it starts Gaussian."""
+        """C_w and C_b of the first layer if it starts Gaussian, else None."""
         if self.init != "gaussian" or self.alternating_biases:
             return None
         return self._sizes()[0] ** 2, self._each(self.cb)[0] if 1 in self._biased else 0.0
@@ -331,7 +334,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _layer(
         self, stream: Stream, number: int, fan_out: int, fan_in: int, size: float
     ) -> NDArray[np.float64]:
-        """Return starting weights [R, fan-out, fan-in] of a layer in the standard parametrisation."""
+        """Return the initial weights [R, fan-out, fan-in] of a layer in the standard parametrisation."""
         output = number == len(self._numbers)
         if self.init == "identity":
             matrix = np.ones((fan_out, fan_in)) if output else np.eye(fan_out, fan_in)
@@ -381,15 +384,16 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return [signal for _, signal in self._layers(params, instances)][:-1]
 
     def first(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the signals of the first layer before σ, [B, h, n]."""
+        """Return W₁x, the signals of the first layer without its factor and biases, [B, h, n]."""
         return instances.inner(params["W1"])
 
     def _layers(
         self, params: Params, instances: Instances
     ) -> Iterator[tuple[torch.Tensor | None, torch.Tensor]]:
-        """Yield inputs [B, n_{l−1}, n] and signals before σ [B, n_l, n] of every layer, from the input up.
+        """Yield the inputs [B, n_{l−1}, n] and the signals before σ [B, n_l, n] of every layer in order.
 
-        The inputs of the first layer are the instances, given as None. The last signals are the predictions.
+        The inputs of the first layer are the instances, for which None is yielded. The signals of the last
+        layer are the predictions.
         """
         inputs, signal = None, self.first(params, instances)
         for number in self._numbers:
@@ -417,7 +421,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Params:
-        """Return ∂L/∂θ from `slopes` ∂L/∂ŷ and the layers that `_layers` yields."""
+        """Return ∂L/∂θ from `slopes`, which are ∂L/∂ŷ, and from the layers that `_layers` yields."""
         gradients, biased = {}, self._biased
         for number, inputs, back in self._back(params, layers, slopes.view_as(layers[-1][1])):
             if number in biased:
@@ -428,7 +432,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def _by_first(self, params: Params, back: torch.Tensor, instances: Instances) -> torch.Tensor:
-        """Return ∂L/∂W₁ [B, h, d] from ∂L/∂z [B, h, n] for the signals z of `first`."""
+        """Return ∂L/∂W₁ [B, h, d] from `back` = ∂L/∂z [B, h, n], where z are the signals of `first`."""
         return instances.combine(back.flatten(0, 1)).view(len(back), -1, instances.d)
 
     def _back(
@@ -437,9 +441,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
         slopes: torch.Tensor,
     ) -> Iterator[tuple[int, torch.Tensor | None, torch.Tensor]]:
-        """Yield the number of every layer, its inputs, and ∂L/∂z [B, n_l, n], from the output down.
+        """Yield the number of every layer, its inputs, and ∂L/∂z [B, n_l, n], last layer first.
 
-        z are the signals of the layer before σ; `slopes` has ∂L/∂z of the last layer.
+        z are the signals of a layer before σ is applied. `slopes` are ∂L/∂z of the last layer.
         """
         for number in reversed(self._numbers):
             inputs, _ = layers[number - 1]
@@ -452,9 +456,9 @@ class Dense(Architecture, frozen=True, tag="dense"):
     def _gradient_of_product(
         self, params: Params, instances: Instances, slope: Callable[[torch.Tensor], torch.Tensor]
     ) -> Params:
-        """Return gradients for predictions xᵀw, w = W_L … W_1: (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ for W_l.
+        """Return the gradients for linear predictions xᵀw with w = W_L … W_1 times all factors m_l.
 
-        G is ∂L/∂w [B, m, d] times all factors m_l, which multiply w.
+        The gradient for W_l is (W_L … W_{l+1})ᵀ G (W_{l−1} … W_1)ᵀ. G [B, m, d] is ∂L/∂w times all m_l.
         """
         slopes = slope(self.predict(params, instances))
         right = instances.combine(slopes).view(len(params["W1"]), -1, instances.d)
@@ -500,7 +504,10 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return layers
 
     def _product(self, params: Params) -> torch.Tensor:
-        """Return m_L W_L … m_1 W_1 [B, m, d]; from the output down, partial products have only m rows."""
+        """Return m_L W_L … m_1 W_1 [B, m, d].
+
+        It is computed from the output down, so that partial products have only m rows.
+        """
         *below, rows = (params[name] for name in self.layers)
         for layer in reversed(below):
             rows = rows @ layer
@@ -524,30 +531,33 @@ class Dense(Architecture, frozen=True, tag="dense"):
         return Verdict(True, f"the input layer is fully connected and its {law} start favours no direction")
 
     def _units_start_alike(self, d: int) -> bool:
-        """Return whether permuting the inputs only permutes hidden units, because units start alike."""
+        """Return whether permuting the inputs of the start has the same effect as permuting hidden units."""
         drawn = self.init != "identity" or self.has_drawn_biases
         return not drawn and min(self.hidden) >= d
 
 
 def _halves(stream: Stream, rows: int, columns: int) -> NDArray[np.int64]:
-    """Return signs [R, rows, columns] in random order; half of the signs in every row, rounded up, are +."""
+    """Return signs [R, rows, columns]: in every row, half of them, rounded up, are + in random order."""
     orders = np.stack([stream.permutation(columns) for _ in range(rows)], 1)
     return np.where(orders < (columns + 1) // 2, 1, -1)
 
 
 def _alternating(stream: Stream, units: int, columns: int) -> NDArray[np.float64]:
-    """Return numbers [R, units, columns] of sizes U(0, √3), mean square 1, with signs +, −, … along units."""
+    """Return numbers [R, units, columns] with signs +, −, +, … along units and sizes from U(0, √3).
+
+    Their mean square is 1.
+    """
     signs = np.where(np.arange(units) % 2 == 0, 1, -1)[:, None]
     alternating: NDArray[np.float64] = math.sqrt(3) * signs * stream.uniform(units, columns)
     return alternating
 
 
 def _semi_orthogonal(stream: Stream, rows: int, columns: int) -> NDArray[np.float64]:
-    """Return matrices [R, rows, columns] with orthonormal rows, or columns if these are fewer.
+    """Return random matrices [R, rows, columns] with orthonormal rows, or columns if there are fewer columns.
 
-    They are Q of a Gaussian matrix G = QR, with a positive diagonal of R. Rotating G does not change its
-    distribution, so Q is uniform, even after multiplication by any orthogonal matrix from the right. Source:
-    Mezzadri 2007.
+    Each is the Q of a Gaussian matrix G = QR, where R has a positive diagonal. Rotating G does not change its
+    distribution. So Q is uniformly distributed, also after multiplication by any orthogonal matrix from the
+    right. Source: Mezzadri 2007.
     """
     tall, wide = max(rows, columns), min(rows, columns)
     gaussian = stream.normal(tall, wide)

@@ -1,4 +1,4 @@
-"""The spindly network on a trained fully connected layer."""
+"""A spindly network on top of a trained fully connected layer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from engine.problems.instances import Instances
 
 
 class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
-    """A fully connected layer, trained, and a spindly net on top: ŷ = Σ_j (W₁x)_j (u_j^L − v_j^L).
+    """A trained fully connected layer with a spindly net on top: ŷ = Σ_j (W₁x)_j (u_j^L − v_j^L).
 
     The v_j exist only if `signed`. By default, W₁ [h, d] starts with independent N(0, s²/d) weights, s =
-    `scale`. This start is rotation invariant, so the spindly part does not help. With `init` = identity, W₁
-    starts at s·I, which is not rotation invariant. The top starts at u^L = w₀, by default 1/h; if `signed`,
-    at u^L = v^L = w₀, by default 1/(2h). Source: WKA21 Thm 2; the talk; theory/conventions#architectures.
+    `scale`. This start is rotation invariant, so the spindly net on top does not help. With `init` =
+    identity, W₁ starts at s·I, which is not rotation invariant. The spindly net starts at u^L = w₀, by
+    default 1/h. If `signed`, it starts at u^L = v^L = w₀, by default 1/(2h). Source: WKA21 Thm 2; the talk;
+    theory/conventions#architectures.
     """
 
     width: Annotated[Count | None, Meta(title="width h", description="units; none: as many as inputs")] = None

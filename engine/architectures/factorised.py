@@ -20,13 +20,13 @@ from engine.problems.instances import Instances
 class Factorised(Architecture, frozen=True, tag="factorised"):
     """xᵀWz on instances x zᵀ, where W = A₁ᵀ A₂ ⋯ A_L is a product of L matrices with `width` hidden units.
 
-    `factors` gives the lengths of x (rows of W) and z (columns of W). The starts, with s = `scale`, are as
-    follows. `gaussian`: all entries are independent N(0, s²), so that separate rotations of x and of z leave
-    the distribution unchanged. `orthogonal`: A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ and s I between, so that W = 0 and
-    its tangent kernel for L = 2 is 2s² I; it requires at least as many hidden units as W has rows and columns
-    together. `identity`: all are s I, so that W = s^L I. From a small start, gradient descent prefers
-    matrices of low rank. Source: Gunasekar et al. 2017; Razin, Cohen 2020; theory/hadamard#factors;
-    theory/implicit-bias#matrix-completion.
+    `factors` gives the lengths of x (rows of W) and z (columns of W). `init` selects the start, and
+    s = `scale` its size. `gaussian`: all entries are independent N(0, s²), so that separate rotations of x
+    and of z leave the distribution unchanged. `orthogonal`: A₁ = s [I 0]ᵀ, A_L = s [0 I]ᵀ, and all other
+    factors are s I. Then W = 0, and the tangent kernel for L = 2 is 2s² I. This start requires at least as
+    many hidden units as W has rows and columns together. `identity`: all factors are s I, so that
+    W = s^L I. From a small start, gradient descent prefers matrices of low rank. Source: Gunasekar et al.
+    2017; Razin, Cohen 2020; theory/hadamard#factors; theory/implicit-bias#matrix-completion.
     """
 
     factors: Pair = None
@@ -45,7 +45,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     scale: Annotated[Positive, Meta(title="scale s", description="of the start")] = 0.01
 
     def _refusal(self, d: int) -> str | None:
-        """Return the reason why d entries do not form a product of these factors; None if they do."""
+        """Return the reason why W cannot have d entries or this start, or None if it can."""
         if (why := no_pair(self.factors, d)) is not None:
             return why
         if (
@@ -118,7 +118,8 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     ) -> Params:
         before, factors = self._before(params), self._factors(params)
         w = before[-1]
-        rest = instances.combine(slope(instances.products(w.flatten(1)))).view_as(w)  # ∂L/∂W, then times Qᵀ
+        # ∂L/∂W. In the loop, it is multiplied by the transposes of the factors on the right.
+        rest = instances.combine(slope(instances.products(w.flatten(1)))).view_as(w)
         gradients: Params = {}
         for number in range(self.depth - 1, 0, -1):
             gradients[self.layers[number]] = before[number - 1].mT @ rest
@@ -127,7 +128,10 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         return {layer: gradients[layer] for layer in self.layers}
 
     def rotated(self, params: Params, turn: Callable[[torch.Tensor], torch.Tensor]) -> Params:
-        """Return the start for instances U x (V z)ᵀ; `turn` maps a matrix W, as a vector, to U W Vᵀ."""
+        """Return the start that corresponds to `params` for instances U x (V z)ᵀ.
+
+        `turn` maps a matrix W, flattened to a vector, to U W Vᵀ.
+        """
         if self.init == "identity":
             return params
         first, last = params["A1"], params[self.layers[-1]]

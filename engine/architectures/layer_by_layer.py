@@ -1,4 +1,4 @@
-"""The distribution of a fully connected net at its start on a few instances, drawn layer by layer."""
+"""The signals of a fully connected net at its start, drawn from their distribution layer by layer."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 MOST_INPUTS = 8
-"""Largest number of inputs that are drawn jointly; the root of their K takes one step for each."""
+"""Largest number of inputs that are drawn jointly, because the root of K takes one step for each input."""
 
 DEPENDENT = 64
-"""Units of rounding: an input depends on earlier ones if its residual variance is at most this many units."""
+"""Limit below which an input counts as dependent on earlier inputs.
+
+It limits the residual variance divided by the variance, in units of the machine epsilon.
+"""
 
 
 class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
     """A dense net at its start, on k instances: each unit of a layer draws its k signals from N(0, K).
 
-    K_ab = C_b + C_w mean σ(z_a)σ(z_b) over the units below; in the first layer, x_aᵀx_b/d replaces the mean.
-    The draws are √K g with g ~ N(0, I), and the g are the tensors g_l. For k instances, this is exactly the
-    law of a fully connected net with Gaussian weights, with kn numbers per layer instead of n². More
-    instances are drawn in groups of k: each group has this law, but all groups share the g_l. Training
-    changes the g_l, which are not weights of a net. Source: theory/wide-nets#conventions-of-the-lectures.
+    K_ab is C_b plus C_w times the mean of σ(z_a)σ(z_b) over the units below. In the first layer, x_aᵀx_b/d
+    replaces the mean. The signals are √K g with g ~ N(0, I), and the g of layer l are the tensor g_l. For k
+    instances, this is exactly the distribution of a fully connected net with Gaussian weights. It needs kn
+    numbers per layer instead of n². More instances are drawn in groups of k. Each group has this
+    distribution, but all groups share the g_l. Training changes the g_l, which are not weights of a net.
+    Source: theory/wide-nets#conventions-of-the-lectures.
     """
 
     depth: Annotated[int, Meta(ge=1, le=MOST_LAYERS, title="depth L", description="hidden layers")] = 3
@@ -90,7 +94,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
         return list(self._signals(params, instances))[:-1]
 
     def _signals(self, params: Params, instances: Instances) -> Iterator[torch.Tensor]:
-        """Yield the signals before σ of every layer, [B, n_l, n], input first; the last are predictions."""
+        """Yield the signals of every layer before σ is applied, [B, n_l, n], input layer first.
+
+        The signals of the last layer are the predictions.
+        """
         rows = instances.rows
         n = rows.shape[1]
         rows = rows.repeat_interleave(len(params["g1"]) // len(rows), 0)
@@ -102,7 +109,10 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             products = self._products(transfer(self.activation, signals)) / signals.shape[1]
 
     def _products(self, sent: torch.Tensor) -> torch.Tensor:
-        """Return inner products [B, ⌈n/k⌉, k, k] of the columns of `sent` [B, units, n], in groups of k."""
+        """Return the inner products of the columns of `sent` [B, units, n] within groups of k columns.
+
+        Their shape is [B, ⌈n/k⌉, k, k].
+        """
         missing = -sent.shape[2] % self.inputs
         padded = torch.nn.functional.pad(sent, (0, missing))
         groups = padded.view(*sent.shape[:2], -1, self.inputs)
@@ -116,8 +126,8 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
 
 
 def _root(kernel: torch.Tensor) -> torch.Tensor:
-    """Return a lower triangular L with L Lᵀ = K [..., k, k], even if inputs have merged."""
-    least = torch.finfo(kernel.dtype).tiny  # keeps √ away from 0, where it has no slope
+    """Return a lower triangular L with L Lᵀ = K [..., k, k], also if different inputs have equal signals."""
+    least = torch.finfo(kernel.dtype).tiny  # keeps the argument of √ above 0, where its slope is infinite
     rest, columns = kernel, []
     for number in range(kernel.shape[-1]):
         pivot = rest[..., number, number]

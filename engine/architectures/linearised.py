@@ -20,10 +20,10 @@ from engine.problems.instances import Instances
 class Linearised(Dense, frozen=True, tag="linearised"):
     """A dense net to first order in its parameters: ŷ(x; θ₀) + ∂ŷ(x; θ₀)/∂θ (θ − θ₀), with the start θ₀.
 
-    It starts like the dense net with the same fields, and keeps the initial tangent kernel throughout. Under
-    gradient descent with rate η on square loss, the residual in the direction of a left singular vector of
-    the Jacobian, with singular value λ, is multiplied by 1 − 2ηλ²/n at every step. Any difference from the
-    net itself is due to the change of its features. Source: Jacot, Gabriel, Hongler 2018;
+    It starts like the dense net with the same fields, and keeps the initial tangent kernel during training.
+    Consider gradient descent with rate η on square loss, and a left singular vector of the Jacobian with
+    singular value λ. The residual in its direction is multiplied by 1 − 2ηλ²/n at every step. Any difference
+    from the dense net is due to the change of that net's features. Source: Jacot, Gabriel, Hongler 2018;
     theory/parities-and-noise#fitting-anything, theory/parities-and-noise#nuisance-space.
     """
 
@@ -55,14 +55,14 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         instances: Instances,
         layers: list[tuple[torch.Tensor | None, torch.Tensor]],
     ) -> torch.Tensor:
-        """Return the predictions, from the inputs and signals of the layers at the start."""
+        """Return the predictions; `layers` has the inputs and signals of every layer at the start."""
         start = self._started(params)
         moved = {layer: params[layer] - start[layer] for layer in self.layers}
         change = self.first(moved, instances)
         for number, (inputs, _) in zip(self._numbers, layers, strict=True):
             layer = f"W{number}"
             if inputs is not None:
-                change = sent_back(self.activation, change, layers[number - 2][1], inputs)  # times slopes
+                change = sent_back(self.activation, change, layers[number - 2][1], inputs)  # times σ′
                 change = moved[layer] @ inputs + start[layer] @ change
             if (forward := params.get(f"m{number}")) is not None:
                 change = forward * change
@@ -99,12 +99,12 @@ class Linearised(Dense, frozen=True, tag="linearised"):
         return super().invariance(d)
 
     def _started(self, params: Params) -> Params:
-        """Return the tensors with the trained ones replaced by their starting values."""
+        """Return all tensors, with trained tensors replaced by their initial values."""
         started = {layer: params[_at_start(layer)] for layer in self.layers}
         started["W1"] = started["W1"][..., : params["W1"].shape[-1]]  # a narrowed net has fewer inputs
         return {**params, **started}
 
 
 def _at_start(name: str) -> str:
-    """Return the name of the fixed copy of a trained tensor."""
+    """Return the name of the fixed tensor that stores the initial values of a trained tensor."""
     return f"start {name}"

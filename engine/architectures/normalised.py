@@ -1,4 +1,4 @@
-"""The fully connected network behind a normalisation of its input."""
+"""The fully connected network on inputs that are first normalised."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ EPSILON = 1e-5
 """Constant that LayerNorm adds to the variance of the entries of an instance."""
 
 CONSTANT = 8
-"""Units of rounding up to which the deviation of a feature counts as 0."""
+"""Multiple of the rounding error of a feature's values up to which its deviation counts as 0."""
 
 
 class Normalised(Dense, frozen=True, tag="normalised"):
     """A dense net on normalised inputs (x − mean)/deviation, by feature over all rows, or by instance.
 
-    `of = "features"` standardises each feature by its mean and deviation over all rows of the problem; a
-    constant feature becomes 0. `of = "instances"` is LayerNorm without gains: it standardises the entries
-    within each instance. Both are part of the learner, computed from the instances that it sees. Both treat
-    the coordinate axes differently from other directions. Source: theory/symmetry#habits.
+    `of = "features"` standardises each feature by its mean and deviation over all rows of the problem. A
+    constant feature becomes 0. `of = "instances"` is LayerNorm without gains: it standardises the entries of
+    each instance by their mean and deviation. Either normalisation is part of the learner, so it is computed
+    from the instances that the learner receives. Either treats the coordinate axes differently from other
+    directions. Source: theory/symmetry#habits.
     """
 
     of: Annotated[
@@ -80,9 +81,9 @@ class Normalised(Dense, frozen=True, tag="normalised"):
         return (instances.inner(weights) - weights.sum(-1, keepdim=True) * mean) / deviation
 
     def _moments(self, params: Params, instances: Instances) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return mean and deviation [B, 1, n] of the entries of every instance."""
+        """Return the mean and the deviation [B, 1, n] of the entries of every instance."""
         d = params["centre"].shape[-1]
-        mean = instances.rows.sum(-1) / d  # [R, n]; what is left out of the entries is 0
+        mean = instances.rows.sum(-1) / d  # [R, n]; rows may omit entries, all of which are 0
         deviation = (instances.rows.square().sum(-1) / d - mean.square() + EPSILON).sqrt()
         nets = len(params["W1"]) // len(mean)
         return mean.repeat_interleave(nets, 0)[:, None], deviation.repeat_interleave(nets, 0)[:, None]

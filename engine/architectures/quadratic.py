@@ -1,4 +1,4 @@
-"""A model that is quadratic in its parameters: a linear one and a small perturbation."""
+"""A model that is quadratic in its parameters: a linear model plus a small perturbation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from engine.problems.instances import Instances
 
 
 class Quadratic(Architecture, frozen=True, tag="quadratic"):
-    """ŷ = (Φ(x)ᵀθ + (ε/2) θᵀΨ(x)θ)/√d of P trained numbers θ, which start at 0.
+    """ŷ = (Φ(x)ᵀθ + (ε/2) θᵀΨ(x)θ)/√d with P trained numbers θ, which start at 0.
 
     Φ(x) = Σ_j x_j Φ_j and Ψ(x) = Σ_j x_j Ψ_j. Φ_j ∈ ℝ^P has independent entries N(0, 1/P), and Ψ_j = (A_j +
-    A_jᵀ)/2 for matrices A_j of such entries, in this order of draws. Both stay fixed. For ε = 0, it is a
-    linear model; for ε > 0 its features Φ(x) + εΨ(x)θ move, and so do the nets u² − v², with Φ = 0 and ε = 2.
-    Source: Roberts, Yaida, Hanin 2022; theory/curvature#quadratic-models.
+    A_jᵀ)/2 for matrices A_j of such entries. Φ is drawn first, and both stay fixed. For ε = 0, this is a
+    linear model. For ε > 0, its features Φ(x) + εΨ(x)θ change during training. The nets u² − v² are of the
+    same form, with Φ = 0 and ε = 2. Source: Roberts, Yaida, Hanin 2022; theory/curvature#quadratic-models.
     """
 
     epsilon: Annotated[
@@ -72,7 +72,7 @@ class Quadratic(Architecture, frozen=True, tag="quadratic"):
         return (linear + self.epsilon / 2 * squares) / math.sqrt(features.shape[2])
 
     def _features_moved(self, params: Params) -> torch.Tensor:
-        """Return 2Ψ_jθ for every feature j and its symmetric Ψ_j, [B, d, P]."""
+        """Return 2Ψ_jθ for every feature j, [B, d, P]; the Ψ_j are symmetric."""
         matrices = params["Psi"]
-        # One product with all rows of all matrices: torch multiplies many small matrices one by one.
+        # One product with all rows of all matrices, because torch would multiply small matrices one by one.
         return 2 * (matrices.flatten(1, 2) @ params["theta"][:, :, None]).view(matrices.shape[:3])

@@ -1,4 +1,4 @@
-"""One hidden layer of rectified units, whose kinks start scattered over the instances."""
+"""A net with one hidden layer of rectified units, whose kinks are spread over the inputs at the start."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from engine.problems.instances import Instances
 class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
     """A net of one hidden layer of rectified units, all trained: f(x) = Σ_j a_j relu(w_jᵀx + b_j) + c.
 
-    It starts with ‖w_j‖ = |a_j| = `scale` s, w_j in uniformly random directions, a_j of random sign, c = 0,
-    and b_j = −s t_j with t_j uniform between −`reach` and `reach`. So unit j bends f at the distance t_j from
-    the origin. `l2_penalty` λ adds λ/2 Σ_j (a_j² + ‖w_j‖²) to the training loss; b and c are not penalised.
-    For a function f of one number, the minimum of ½ Σ_j (a_j² + w_j²) over all units that represent f is
-    max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19; theory/implicit-bias#relu-interpolation.
+    The net starts with ‖w_j‖ = |a_j| = `scale` s and c = 0. The directions of the w_j are uniformly random,
+    and so are the signs of the a_j. b_j is −s t_j, with t_j uniform between −`reach` and `reach`. So unit j
+    bends f at the distance t_j from the origin. `l2_penalty` λ adds λ/2 Σ_j (a_j² + ‖w_j‖²) to the training
+    loss. b and c are not penalised. For a function f of one number, consider all nets that represent f. The
+    minimum of ½ Σ_j (a_j² + w_j²) over them is max(∫|f″|, |f′(−∞) + f′(∞)|). Source: SESS19;
+    theory/implicit-bias#relu-interpolation.
     """
 
     width: Annotated[Count, Meta(title="width n", description="hidden units")] = 100
@@ -70,7 +71,7 @@ class ReluLayer(Architecture, frozen=True, tag="relu-layer"):
         return [self._signals(params, instances)]
 
     def _signals(self, params: Params, instances: Instances) -> torch.Tensor:
-        """Return the signals of the units before relu, [B, n units, n]."""
+        """Return the signals of the units before relu is applied, [B, number of units, n]."""
         return instances.inner(params["W1"]) + params["b1"]
 
     def gradient(

@@ -1,4 +1,4 @@
-"""The two-layer network with hidden units that see a few inputs each."""
+"""The two-layer network in which each hidden unit has edges from a few inputs only."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from engine.problems.instances import Instances
 class SparseInput(Architecture, frozen=True, tag="sparse-input"):
     """A two-layer net with a random sparse input layer: ŷ = Σ_j a_j σ(Σ_{i ∈ S_j} W_ji x_i).
 
-    Every hidden unit j sees a random set S_j of c inputs, c = `connectivity`, drawn once and then fixed;
-    absent edges have no gradient. W_ji starts as N(0, s²/c) and a_j as N(0, s²/h), s = `scale`. It ranges
-    from one edge per unit (c = 1) to all edges (c ≥ d). With c ≥ d, it equals `dense` and is rotation
-    invariant; with c < d, it is not. Source: WKA21 Thm 2; theory/conventions#architectures,
+    Every hidden unit j has edges from a random set S_j of c inputs, c = `connectivity`. The sets are drawn
+    once, and missing edges have no gradient. W_ji starts as N(0, s²/c) and a_j as N(0, s²/h), s = `scale`.
+    The net ranges from one edge per unit (c = 1) to all edges (c ≥ d). With c ≥ d, it equals `dense` and is
+    rotation invariant. With c < d, it is not. Source: WKA21 Thm 2; theory/conventions#architectures,
     theory/symmetry#rotation-invariance.
     """
 
@@ -73,7 +73,10 @@ class SparseInput(Architecture, frozen=True, tag="sparse-input"):
         return self._product(params)[:, 0] if self.activation == "identity" else None
 
     def _first(self, params: Params) -> torch.Tensor:
-        """Return the input layer [B, h, d] with missing edges reset to 0; update rules may change them."""
+        """Return the input layer [B, h, d], with missing edges set to 0.
+
+        Update rules may have changed the weights of missing edges.
+        """
         return params["W1"] * params["edges"] if "edges" in params else params["W1"]
 
     def edges(self, params: Params, inputs: torch.Tensor | slice, units: int) -> list[Edges]:

@@ -1,4 +1,4 @@
-"""A deep net that starts as a tent map, composed with itself."""
+"""A deep net that starts as a tent map, composed with itself several times."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ TENT = (
     (np.array([[1.0], [1.0]]), np.array([0.0, -0.5])),
     (np.array([[2.0, -4.0]]), np.array([0.0])),
 )
-"""Weights and biases of the two layers of f(x) = σ(2σ(x) − 4σ(x − ½))."""
+"""Weights and biases of the two layers of the tent map f(x) = σ(2σ(x) − 4σ(x − ½))."""
 
 
 class Tent(Architecture, frozen=True, tag="tent"):
-    """f ∘ f ∘ … ∘ f of the first entry of an instance, f(x) = σ(2σ(x) − 4σ(x − ½)), σ = relu, L times.
+    """f ∘ f ∘ … ∘ f (L times) of the first entry of an instance, with f(x) = σ(2σ(x) − 4σ(x − ½)), σ = relu.
 
-    f rises from 0 to 1 and falls back on [0, 1], so that its L-fold composition has 2^L linear pieces there,
-    and 2^L + 2 on ℝ, with 3L units in 2L hidden layers and an output that copies the last. This is the start;
-    all weights and biases are trained. Source: Telgarsky 2016; theory/regions-and-random-matrices#regions.
+    On [0, 1], f rises from 0 to 1 and falls back to 0. So its L-fold composition has 2^L linear pieces on
+    [0, 1], and 2^L + 2 on ℝ. The net has 3L units in 2L hidden layers, and an output that copies the last
+    unit. This is the start; all weights and biases are trained. Source: Telgarsky 2016;
+    theory/regions-and-random-matrices#regions.
     """
 
     times: Annotated[
@@ -58,7 +59,7 @@ class Tent(Architecture, frozen=True, tag="tent"):
         }
 
     def _tensors(self, d: int) -> Start:
-        """Return the starting values of a single net."""
+        """Return the initial tensors of a single net."""
         output = np.ones((1, 1)), np.zeros(1)
         (first, biases), *above = [*TENT * self.times, output]
         inputs = np.zeros((len(first), d))
@@ -75,7 +76,7 @@ class Tent(Architecture, frozen=True, tag="tent"):
         return self._signals(params, instances)[:-1]
 
     def _signals(self, params: Params, instances: Instances) -> list[torch.Tensor]:
-        """Return the signals of all layers before relu, [B, units, n] each."""
+        """Return the signals of all layers before relu is applied, [B, units, n] each."""
         signals = [instances.inner(params["W1"]) + params["b1"]]
         for number in range(2, 2 * self.times + 2):
             signals.append(params[f"W{number}"] @ torch.relu(signals[-1]) + params[f"b{number}"])

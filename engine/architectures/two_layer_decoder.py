@@ -1,4 +1,4 @@
-"""Two linear layers whose start and feature map match each other."""
+"""Two linear layers on a feature map that is constructed for their start."""
 
 from __future__ import annotations
 
@@ -17,21 +17,24 @@ from engine.core.streams import Stream
 from engine.problems.instances import Instances
 
 LEAST, MOST = 1e-9, 1e9
-"""Range of the sizes for which the feature map, with entries up to √2 d/(εμL²), does not overflow."""
+"""Range of ε, μ and L in which the entries of the feature map, up to √2 d/(εμL²), do not overflow."""
 
 
 class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
     """ŷ = w₂ᵀW₁φ(x), two fully connected linear layers, for d rows in the order of `ordered-hadamard`.
 
-    There are h = d/2 + 1 hidden units, and the start is W₁ = [L·I, 0], w₂ = 0. φ = (ψ, m) ∈ ℝ^2h uses unit
-    vectors e_0, e_1, … of ℝ^h. The first row has Lψ = e_0, m = μe_0; the second has Lψ = √½(√(1−ε²) e_1 + ε
-    e_0), m = √½ e_1; and row t of the next d/2 − 1 has Lψ = e_t, m = μe_t. After one pass of gradient descent
-    at rate ½, v = W₁ᵀw₂ contains the label y_t in (v_ψ)_t, and a multiple of it plus κ y_t y_0 y_1, κ = ε/√2,
-    in (v_m)_t. φ of row t + d/2 − 1, which is never seen, is the functional of v that recovers y_t y_0 y_1
-    from both. So the feature map encodes the multiplication table of the rows, with entries as large as
-    √2/(με). After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)), which is
-    less than 1 − (k+1)/d, the conjectured minimum for any start and any φ. Derived here; no earlier statement
-    is known to us. Source: theory/hadamard#two-layers.
+    There are h = d/2 + 1 hidden units. The start is W₁ = [L·I, 0] and w₂ = 0. The features φ = (ψ, m) ∈ ℝ^2h
+    are multiples of the unit vectors e_0, e_1, … of ℝ^h. Row 0 has Lψ = e_0 and m = μe_0. Row 1 has
+    Lψ = √½(√(1−ε²) e_1 + ε e_0) and m = √½ e_1. Each row t from 2 to d/2 has Lψ = e_t and m = μe_t.
+
+    One pass of gradient descent at rate ½ over these rows gives v = W₁ᵀw₂ = (v_ψ, v_m). (v_ψ)_t contains the
+    label y_t. (v_m)_t contains a multiple of y_t plus κ y_t y_0 y_1, with κ = ε/√2. Row t + d/2 − 1 is never
+    seen. Its features φ combine (v_ψ)_t and (v_m)_t into the prediction y_t y_0 y_1. So the feature map
+    encodes the multiplication table of the rows, with entries as large as √2/(με).
+
+    After k ≤ d/2 + 1 examples, the loss is 1 − max(k, 2(k−1))/d up to O(ε + d(μ² + L⁻²)). This is less than
+    1 − (k+1)/d, the conjectured minimum for any start and any φ. Derived here; no earlier statement is known
+    to us. Source: theory/hadamard#two-layers.
     """
 
     eps: Annotated[
@@ -68,7 +71,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
         }
 
     def fitted(self, params: Params, instances: Instances) -> Params:
-        """Add the linear map from orthogonal rows of length √d to their features."""
+        """Return `params` with the linear map from orthogonal rows of length √d to their features φ."""
         count = min(instances.n, instances.d)
         features = torch.from_numpy(self.features(instances.d)[:count]).to(instances.device, instances.dtype)
         rows = instances.at(slice(0, count)).rows
@@ -84,7 +87,7 @@ class TwoLayerDecoder(Architecture, frozen=True, tag="two-layer-decoder"):
             m[1, 1] = math.sqrt(0.5)
         kappa = eps / math.sqrt(2)
         for t in range(2, h):
-            c = 1.5 - 0.75 * eps**2 + (t - 2)  # times y_t, what stands beside κ y_t y_0 y_1
+            c = 1.5 - 0.75 * eps**2 + (t - 2)  # factor of y_t in the sum with κ y_t y_0 y_1
             unseen = t + h - 2
             psi[unseen, t] = -c / (kappa * gain)
             m[unseen, t] = (1 / mu + c / (mu * gain**2)) / kappa

@@ -1,4 +1,4 @@
-"""A neuron whose loss is a valley that becomes wider along its floor."""
+"""A neuron whose loss is a valley with the same height, but different curvature, along its floor."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from engine.problems.instances import Instances
 
 
 class Valley(Architecture, frozen=True, tag="valley"):
-    """ŷ = √(1 + v²) u x₁, which depends only on the first entry of an instance, from u = 0 and a given v.
+    """ŷ = √(1 + v²) u x₁, a function of the first entry of an instance only; it starts at u = 0, v = `v0`.
 
-    On x₁ = ±1 with noise as labels, the mean square loss is λ(v) u² plus a constant, with the curvature λ(v)
-    = 1 + v² across the floor u = 0. The loss is the same everywhere on the floor. Gradient descent on the
-    mean loss does not move along the floor, but with noise it does. Source: Wei, Schwab 2019;
-    theory/noise-of-sgd#valleys.
+    For x₁ = ±1 and labels that are pure noise, the mean square loss is λ(v) u² plus a constant. The line
+    u = 0 is the floor of a valley, along which the loss is constant. λ(v) = 1 + v² is the curvature across
+    it. Gradient descent on the mean loss does not move along the floor, but gradient descent with noise does.
+    Source: Wei, Schwab 2019; theory/noise-of-sgd#valleys.
     """
 
     v0: Annotated[

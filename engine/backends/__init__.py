@@ -30,7 +30,10 @@ WIDE = 8 << 20
 """Total bytes of a learner's weight vectors from which on the C library scatters them in memory."""
 
 LONG = 4 << 20
-"""Size in bytes of a weight vector from which on the run returns free memory to the system regularly."""
+"""Size in bytes of a weight vector from which on free memory is returned to the system again and again.
+
+The run returns it before every call of `advance`.
+"""
 
 HOLES = 2
 """Measured ratio of used memory to data size, for a large batch of vectors shorter than LONG."""
@@ -70,7 +73,7 @@ class Backend:
     """
 
     place: ClassVar[int] = 100
-    """Number that orders backends: those with smaller numbers are faster, and are tried first."""
+    """Number by which backends are ordered. Faster backends have smaller numbers, and are tried first."""
 
     words: ClassVar[str] = ""
     """How the backend computes, as words after "computed"; empty for the backend on the data matrix."""

@@ -288,7 +288,7 @@ def block_steps(inner: torch.Tensor, errors: torch.Tensor, rates: torch.Tensor |
     """Return the factors η c_j [R, V, T, b] in b successive steps w ← w − η c_j x_j for square loss.
 
     The predictions are ŷ_j = x_jᵀw₀ − η Σ_(i<j) c_i x_iᵀx_j. So the slopes c_j = 2(ŷ_j − y_j) solve the
-    linear system c (I + 2η U) = 2(Xw₀ − y), where U is the part of XXᵀ above the diagonal.
+    linear system c (I + 2η U) = 2(Xw₀ − y). U is the part of XXᵀ above the diagonal.
 
     Args:
         inner: the inner products XXᵀ of the instances of every replica, [R, b, b].

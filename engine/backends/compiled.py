@@ -96,7 +96,7 @@ class Compiled(Backend):
         }
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
-        from engine.backends.passes.compiled_pass import CompiledLearner  # which needs numba
+        from engine.backends.passes.compiled_pass import CompiledLearner  # it imports numba
 
         return experiment.protocol.training_run(inputs, CompiledLearner)
 

@@ -83,7 +83,7 @@ class Preactivations(Backend):
         }
 
     def training_run(self, inputs: TrainingInputs, experiment: Experiment) -> TrainingRun:
-        from engine.backends.nets.trained_group import TrainedGroup  # which needs numba
+        from engine.backends.nets.trained_group import TrainedGroup  # it imports numba
 
         return experiment.protocol.training_run(rotated(inputs), TrainedGroup)
 

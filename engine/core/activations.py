@@ -26,7 +26,7 @@ TABLE: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "tanh": lambda z: torch.tanh(z),
     "erf": lambda z: torch.erf(z),
 }
-"""σ by name, with torch's defaults: leaky_relu has slope 0.01 below 0, and gelu is exact.
+"""σ by name, with torch's defaults: leaky_relu has slope 0.01 below 0, and gelu is not approximated.
 
 sqrt2_relu is √2 relu: the mean square of its outputs equals that of its Gaussian inputs.
 """

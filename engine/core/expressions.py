@@ -42,7 +42,7 @@ Up to this number of digits, different decimal numbers have different floats.
 """
 
 SIMPLE = 10**6
-"""Largest denominator of a fraction that a float with more than DECIMAL_DIGITS digits is read as."""
+"""Largest denominator of a fraction for which a float can stand that has more than DECIMAL_DIGITS digits."""
 
 Number = Fraction | float
 """Value of an expression: a fraction while all operations are rational, else a float."""

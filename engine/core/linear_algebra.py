@@ -103,10 +103,9 @@ def _by_onednn() -> bool:
 
 
 DENSE_RECORDS = 6
-"""Exponent of the number of first records at which expensive measures are computed.
+"""Expensive measures are computed at all of the first 2^DENSE_RECORDS records.
 
-They are computed at all of the first 2^DENSE_RECORDS records. After that, they are computed at half as many
-records per octave, equally spaced.
+After these, they are computed at half as many records in each octave, equally spaced.
 """
 
 

@@ -1,4 +1,4 @@
-"""The machine beside a run: load and memory of its processors and GPUs, sampled at most once a second."""
+"""Load and memory of the machine's processors and GPUs during a run, sampled at most once a second."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class GpuSample(msgspec.Struct, frozen=True):
     """Use of a GPU.
 
     Args:
-        load: share of the last moments in which it computed, 0 to 1; None if its driver does not say.
-        used: bytes of its memory in use.
-        total: bytes of its memory.
+        load: share of recent time in which the GPU computed, 0 to 1; None if the driver does not report it.
+        used: bytes of GPU memory in use.
+        total: total bytes of GPU memory.
     """
 
     load: float | None
@@ -30,14 +30,12 @@ class MachineSample(msgspec.Struct, frozen=True):
     """Use of the machine by all programs.
 
     Args:
-        time: seconds since 1970.
-        load: share of all processors in use since the last sample, 0 to 1.
+        load: share of the processors' time in use since the last sample, 0 to 1.
         used: bytes of main memory that are not available.
-        total: bytes of main memory.
-        gpus: the GPUs in the order of the driver; empty without NVIDIA's driver.
+        total: total bytes of main memory.
+        gpus: the use of every GPU, in the order of the driver; empty if NVIDIA's driver is missing.
     """
 
-    time: float
     load: float
     used: int
     total: int
@@ -45,20 +43,23 @@ class MachineSample(msgspec.Struct, frozen=True):
 
 
 class Sampler:
-    """Samples of the machine while a run works.
+    """Sampler of the machine's use during a run.
 
-    A load is a mean between two times, so that the first sample comes after two seconds. A run of less than a
-    second loads neither psutil nor pynvml.
+    A load is a mean between two readings, so the first sample is available after two seconds. A run of less
+    than a second imports neither psutil nor pynvml.
     """
 
     def __init__(self) -> None:
         self._looked = time.monotonic()
         self._has_begun = False
         self._gpus: list[Any] | None = None
-        """NVML's handles of the GPUs; None before the first sample."""
+        """NVML's handles of the GPUs, or None before the first sample."""
 
     def sample(self) -> MachineSample | None:
-        """Return a sample; None less than a second after the last."""
+        """Return a sample of the machine's use, or None if the last reading is less than a second old.
+
+        The first reading gives no sample either.
+        """
         if time.monotonic() - self._looked < SECONDS:
             return None
         import psutil
@@ -69,15 +70,15 @@ class Sampler:
             return None
         memory = psutil.virtual_memory()
         used = int(memory.total - memory.available)
-        return MachineSample(time.time(), load, used, int(memory.total), self._of_gpus())
+        return MachineSample(load, used, int(memory.total), self._of_gpus())
 
     def rest(self) -> None:
-        """Do not count the time until now: the run was paused."""
+        """Start again from now, so that loads do not include the time in which the run was paused."""
         self._looked = time.monotonic()
         self._has_begun = False
 
     def _of_gpus(self) -> tuple[GpuSample, ...]:
-        """Return the use of every GPU; a GPU that fails is left out."""
+        """Return the use of every GPU, except GPUs that NVML cannot read."""
         import pynvml
 
         if self._gpus is None:
@@ -90,7 +91,7 @@ class Sampler:
         for gpu in self._gpus:
             with suppress(pynvml.NVMLError):
                 memory, load = pynvml.nvmlDeviceGetMemoryInfo(gpu), None
-                with suppress(pynvml.NVMLError):  # a part of a GPU has a memory of its own and no load
+                with suppress(pynvml.NVMLError):  # a partition of a GPU has separate memory, but no load
                     load = pynvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100
                 samples.append(GpuSample(load, int(memory.used), int(memory.total)))
         return tuple(samples)

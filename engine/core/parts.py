@@ -148,7 +148,7 @@ class Finding(NamedTuple):
 class Verdict(NamedTuple):
     """Whether a learner is rotation invariant, and the reason in one sentence.
 
-    It is if ŷ(Ux | XUᵀ, y) = ŷ(x | X, y) for every orthogonal U.
+    A learner is rotation invariant if ŷ(Ux | XUᵀ, y) = ŷ(x | X, y) for every orthogonal U.
     """
 
     invariant: Literal[True, False, "on this data"]
@@ -212,10 +212,11 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     """
 
     def __init_subclass__(cls) -> None:
-        """Reset the inherited properties in `declares` if a subclass replaces what they may depend on.
+        """Reset the inherited properties in `declares` if a subclass replaces code they may depend on.
 
-        That is any method or constant of a base class other than a default of a field or one of these
-        properties. Properties that the subclass sets itself stay. All others get the family's default.
+        They may depend on any method or constant of a base class. Replacing a default of a field, or one of
+        these properties, resets nothing. Properties that the subclass sets itself stay. All others get the
+        default of the family.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]
@@ -250,9 +251,9 @@ def kind_of(part: type[Part]) -> str:
 
 
 def is_member(part: type[Part]) -> bool:
-    """Return whether a class is a member of a family, with a tag, rather than an abstract base class.
+    """Return whether a class is a member of a family rather than an abstract base class.
 
-    An abstract class has no tag of its own; msgspec then uses the name of the class.
+    A member sets a tag. An abstract class sets none, and msgspec then uses the name of the class.
     """
     return part.__struct_config__.tag != part.__name__
 
@@ -326,7 +327,7 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return the reason why a matrix with these rows and columns has not d entries; None if it has."""
+    """Return the reason why a matrix W cannot have these rows and columns and d entries; None if it can."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

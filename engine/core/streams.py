@@ -15,7 +15,7 @@ from engine.core.stopping import go_on
 Floats = NDArray[np.float64]
 
 GENERATORS = 2 * 1400
-"""Bytes of the random generators of a replica, because few streams exist at the same time."""
+"""Bytes of the random generators of a replica, of which few exist at the same time."""
 
 DRAWN = ("matrix", "target", "labels", "noise")
 """Names of the streams that draw data: rows, labels and noise."""

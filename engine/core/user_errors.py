@@ -1,4 +1,4 @@
-"""Errors that a user's code raises, in words: type, message, file and line."""
+"""Errors that a user's code raises, as text: type, message, file and line."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from engine.core.texts import reason_of
 
 
 def place_of(error: BaseException, file: str) -> str:
-    """Return a file and the line in it at which an error was raised.
+    """Return `file`, followed by the line in it at which an error was raised, if the traceback shows one.
 
-    If the traceback has several lines of the file, return the last one.
+    If the traceback has several lines of this file, the last one is taken.
     """
     if isinstance(error, SyntaxError) and error.filename == file:
         return f"{file}:{error.lineno}"
@@ -28,5 +28,5 @@ def typed(error: BaseException) -> str:
 
 
 def located(error: BaseException, method: Callable[..., Any]) -> str:
-    """Return the type and the message of an error that `method` raised, and the file and line."""
+    """Return the type and the message of an error that `method` raised, with the file and the line."""
     return f"{typed(error)}, at {place_of(error, inspect.unwrap(method).__code__.co_filename)}"

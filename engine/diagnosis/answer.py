@@ -1,4 +1,4 @@
-"""Answers of a diagnosis: in words, and as data."""
+"""Answers of a diagnosis, as sentences and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.diagnosis.verdict import Interval, PairVerdict
 
 NAMED_FEATURES = 5
 LEAST_IMPORTANCE = 0.05
-"""Least share of a feature that an answer names."""
+"""Least share of the importance with which a feature is named in an answer."""
 
 LONGEST_FEATURE = 30
 
@@ -64,8 +64,9 @@ def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> fl
 def span_bound(features: Floats) -> Floats:
     """Return Σ_{i>k} s_i²/Σ s_i² of the standardised columns, for k = 0 … d.
 
-    If the label were one of the d columns, a learner whose weights stay in the span of the k rows seen would
-    have at least this loss, averaged over rows and columns, in units of their variance. Source: WV05.
+    Suppose that the label is one of the d columns, and that the weights of a learner stay in the span of the
+    k rows seen. Its loss, averaged over rows and columns, is then at least this bound, in units of the
+    variance. Source: WV05.
     """
     (columns,) = standardised(features, [])
     squares = np.maximum(np.linalg.eigvalsh(columns.T @ columns)[::-1], 0)
@@ -74,7 +75,7 @@ def span_bound(features: Floats) -> Floats:
 
 
 def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Return the diagnosis as JSON; None stands for a number that is not there."""
+    """Return the diagnosis as values for JSON, with None for numbers that are not finite."""
     plan, table = diagnosis.plan, diagnosis.table
     return {
         "schema": 1,
@@ -165,7 +166,7 @@ def _factor(interval: Interval) -> str:
 
 
 def _saving(diagnosis: Diagnosis, winner: str, other: str, place: int) -> str:
-    """Return how many examples the better bias saves."""
+    """Return a sentence that says how many examples the better bias saves."""
     sizes = diagnosis.plan.sizes
     target = float(diagnosis.mean(winner)[place])
     needed = examples_to_reach(sizes, diagnosis.mean(other), target)
@@ -192,7 +193,7 @@ def _features(diagnosis: Diagnosis, learner: str) -> str:
 
 
 def _about_span(diagnosis: Diagnosis) -> str:
-    """Return what the singular values say about learners in the span of their examples."""
+    """Return a sentence on the least loss of learners whose weights stay in the span of their examples."""
     bound = span_bound(diagnosis.table.features)
     k = len(bound) // 4 or 1
     return (

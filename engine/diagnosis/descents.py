@@ -1,7 +1,7 @@
-"""Learners of the diagnosis that train by gradients: linear neurons by GD and EGU±, dense and spindly nets.
+"""Gradient-trained learners of the diagnosis: linear neurons by GD and EGU±, dense and spindly nets.
 
-All splits train side by side. Rate and number of steps are those of the least loss on 30 % of the training
-rows, which are held out.
+All splits train side by side. The loss on 30 % of the training rows, which are held out, selects the rate and
+the number of steps.
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ Array = NDArray[np.floating]
 Parameters = dict[str, Array]
 
 STEPS, LOOKED_AT = 200, 5
-"""Number of steps, and of steps between two looks at the held-out loss."""
+"""Number of steps, and number of steps between two evaluations of the held-out loss."""
 
 RATES = (1.0, 0.25)
-"""Rates that are tried, as multiples of the rate of the learner."""
+"""Rates that are tried, as multiples of `Rule.rate`."""
 
 EGU_RATE = 0.2
 HIDDEN = 32
 
 
 class Batch(NamedTuple):
-    """Rows of all splits."""
+    """Training rows, held-out rows and test rows of J splits."""
 
     fitted: Array
-    """[J, m, d]."""
+    """Training rows [J, m, d], without the held-out rows."""
 
     fitted_labels: Array
     """Labels [J, m, c]: numbers, or one-hot classes."""
 
     chosen_by: Array
-    """Held-out rows [J, h, d]."""
+    """Held-out rows [J, h, d], which select the rate and the number of steps."""
 
     chosen_by_labels: Array
     tested: Array
-    """[J, t, d]."""
+    """Test rows [J, t, d]."""
 
     are_classes: bool
 
 
 class Rule(NamedTuple):
-    """A model of scores and its gradient steps."""
+    """Model that computes scores, with the functions that train it by gradient descent."""
 
     start: Callable[[Batch, int], Parameters]
-    """Function of the rows and the number of rates: parameters [rates · J, …]."""
+    """Function of the rows and the number of rates. It returns the starting parameters [rates · J, …]."""
 
     scores: Callable[[Parameters, Array], Array]
-    """Function of parameters and rows: scores [rates · J, rows, c]."""
+    """Function of parameters and rows. It returns the scores [rates · J, rows, c]."""
 
     gradients: Callable[[Parameters, Array, Array], Parameters]
-    """Function of parameters, rows, and the derivative of the loss by the scores."""
+    """Function of parameters, rows, and the derivative of the loss by the scores. It returns gradients."""
 
     rate: Callable[[Batch], Array]
-    """Rate of each split [J]."""
+    """Function of the rows. It returns a learning rate for each split [J]."""
 
 
 def trained_scores(rule: Rule, batch: Batch) -> Array:
-    """Return the scores of the tested rows [J, t, c] at the best rate and step of each split."""
+    """Train at all rates, and return the scores of test rows [J, t, c] at each split's best rate and step."""
     splits, rates = len(batch.fitted), len(RATES)
     parameters = rule.start(batch, rates)
     rate = np.outer(RATES, rule.rate(batch)).ravel().astype(batch.fitted.dtype)
@@ -137,7 +137,7 @@ GD = Rule(
     },
     lambda batch: 1 / np.maximum(1.0, _largest_curvature(batch)),
 )
-"""Linear neurons from 0 by gradient descent; the rate is 1/λ₁ of the rows."""
+"""Linear neurons, trained from 0 by gradient descent at the rate 1/max(1, λ₁) of `_largest_curvature`."""
 
 EGU = Rule(
     lambda batch, rates: _zeros(batch, rates, "exponents"),
@@ -148,7 +148,10 @@ EGU = Rule(
     },
     lambda batch: np.full(len(batch.fitted), EGU_RATE),
 )
-"""EGU± on linear neurons: weights sinh(v)/d, and v moves by the gradient; the start is w⁺ = w⁻ = 1/2d."""
+"""EGU± on linear neurons: the weights are sinh(v)/d, and a step subtracts their gradient from v.
+
+The start v = 0 corresponds to w⁺ = w⁻ = 1/2d.
+"""
 
 
 def _egu_weights(parameters: Parameters) -> Array:
@@ -212,9 +215,12 @@ def _net_rate(batch: Batch) -> Array:
 DENSE_NET = Rule(
     lambda batch, rates: _net_start(batch, rates, is_spindly=False), _net_scores, _net_gradients, _net_rate
 )
-"""Net of 32 ReLUs by gradient descent, s = aᵀ relu(Wᵀx + t)/√32 + b, from W ~ N(0, 2/d), a ~ N(0, 1)."""
+"""Net of 32 ReLUs with scores aᵀ relu(Wᵀx + t)/√32 + b, trained by gradient descent.
+
+At the start, W ~ N(0, 2/d), a ~ N(0, 1), and t = b = 0.
+"""
 
 SPINDLY_NET = Rule(
     lambda batch, rates: _net_start(batch, rates, is_spindly=True), _net_scores, _net_gradients, _net_rate
 )
-"""The same net with W = U ∘ V by gradient descent on U and V, from |U| = |V| and the same W."""
+"""The same net with W = U ∘ V, trained by gradient descent on U and V. It starts at the same W, |U| = |V|."""

@@ -1,4 +1,4 @@
-"""The measurement: paired learning curves on repeated splits, before and after a rotation."""
+"""Measurement of a diagnosis: paired learning curves on repeated splits, before and after a rotation."""
 
 from __future__ import annotations
 
@@ -41,17 +41,18 @@ class Diagnosis:
     table: LabelledTable
     plan: Plan
     losses: dict[str, Floats]
-    """Loss of every learner [2, sizes, J]: before and after the rotation.
+    """Losses on test rows by learner: [2 (before and after the rotation), sizes, J].
 
-    Mean squared error in units of the labels' variance, or share of wrong classes with half an error added.
-    NaN where it did not learn. `constant` is the loss of the best constant of the training labels.
+    The loss is the mean squared error in units of the labels' variance, or the share of wrong classes with
+    half an error added. It is NaN if the learner was not trained. The learner `constant` predicts the best
+    constant of the training labels.
     """
 
     importances: dict[str, Floats]
-    """Importance of every feature [d] at the deciding size, averaged over splits; of L1 and trees."""
+    """Importance of every feature [d] for L1 and extra trees, at the deciding size, averaged over splits."""
 
     chosen: Floats
-    """Share of the splits in which L1 gives a feature a weight, at the deciding size, [d]."""
+    """Share of the splits in which L1 gives a feature a nonzero weight, at the deciding size, [d]."""
 
     verdicts: dict[str, PairVerdict] = field(default_factory=dict)
 
@@ -77,8 +78,9 @@ def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     measured = _Measurement(table, plan, progress)
-    # Limits hold for libraries that are loaded, and that of OpenMP only in the thread that sets it. Boosted
-    # trees would otherwise start a thread for every core in each worker, and these threads wait by spinning.
+    # Limits apply only to libraries that are already loaded. The limit of OpenMP applies only to the thread
+    # that sets it, so each worker sets it. Otherwise boosted trees would start a thread for every core in
+    # each worker, and these threads would use the cores while they wait.
     one_thread_each = partial(threadpool_limits, 1, user_api="openmp")
     with (
         _without_warnings_of_libraries(),
@@ -102,8 +104,9 @@ def diagnose(table: LabelledTable, plan: Plan, progress: Progress = lambda share
 def _without_warnings_of_libraries() -> Iterator[None]:
     """Drop the warnings of installed libraries inside the block, in all threads.
 
-    scikit-learn warns of single penalties that have not converged. It empties and refills the filters of the
-    process from both workers, so that no filter lasts. It leaves the function that shows warnings alone.
+    scikit-learn warns about single penalties that have not converged. A warning filter would not last,
+    because scikit-learn resets the filters of the process from both workers. Therefore, this context replaces
+    the function that shows warnings.
     """
     with warnings.catch_warnings():
         show = warnings.showwarning
@@ -117,23 +120,23 @@ def _without_warnings_of_libraries() -> Iterator[None]:
 
 
 class Split(NamedTuple):
-    """Rows and rotation of a split."""
+    """Split of the rows into training and test rows, with a random rotation of the features."""
 
     number: int
     order: Indices
-    """All rows; the first learn."""
+    """Indices of all rows; the first rows are for training."""
 
     tested: Indices
     rotation: Floats
-    """[d, d]."""
+    """Rotation matrix [d, d]."""
 
 
 Sides = tuple[tuple[Floats, Floats], tuple[Floats, Floats]]
-"""Training rows and tested rows, before and after the rotation."""
+"""Pairs of training rows and test rows, before and after the rotation."""
 
 
 class _Measurement:
-    """Losses that grow while splits are fitted."""
+    """Losses and importances, which are filled in while learners are fitted."""
 
     def __init__(self, table: LabelledTable, plan: Plan, progress: Progress) -> None:
         self._table, self._plan, self._progress = table, plan, progress
@@ -148,7 +151,7 @@ class _Measurement:
         )
 
     def works(self) -> Iterator[Callable[[], None]]:
-        """Yield the pieces of work."""
+        """Yield functions that each do one piece of the work."""
         if any(is_descent(learner) for learner in self._plan.learners):
             for first in range(0, self._plan.splits, STEP_SPLITS):
                 yield partial(self._descend, range(first, min(first + STEP_SPLITS, self._plan.splits)))
@@ -175,20 +178,20 @@ class _Measurement:
         )
 
     def _drawn(self, split: int) -> Split:
-        """Return the rows and the rotation of a split."""
+        """Draw the rows and the rotation of a split."""
         generator = np.random.default_rng([self._plan.seed, split])
         order = balanced_order(self._table, generator)
         rotation = haar(generator.standard_normal((self._plan.features, self._plan.features)))
         return Split(split, order, order[self._plan.rows - self._plan.tested :], rotation)
 
     def _sides(self, split: Split, size: int) -> Sides:
-        """Return training rows and tested rows, standardised by the former: before and after the rotation."""
+        """Return training and test rows before and after the rotation, standardised by the training rows."""
         train, asked = self._table.rows_of(split.order[:size], split.tested)
         rows, tested = standardised(train, [asked])
         return (rows, tested), (rows @ split.rotation.T, tested @ split.rotation.T)
 
     def _fit_split(self, split: int) -> None:
-        """Fit the learners of scikit-learn at every size of one split."""
+        """Fit scikit-learn's learners to one split at every size, before and after the rotation."""
         plan, table = self._plan, self._table
         drawn = self._drawn(split)
         for place, size in enumerate(plan.sizes):
@@ -213,7 +216,7 @@ class _Measurement:
                 self._advance(_work(learner, size, plan))
 
     def _descend(self, splits: range) -> None:
-        """Train the learners of descents on several splits side by side, at every size, before and after."""
+        """Train the gradient-trained learners on several splits at every size, before and after rotation."""
         drawn = [self._drawn(split) for split in splits]
         for size in self._plan.shown_sizes:
             batches = self._batches(drawn, size)
@@ -224,7 +227,7 @@ class _Measurement:
                     self._advance(len(splits) * _work(learner, size, self._plan))
 
     def _batches(self, drawn: Sequence[Split], size: int) -> list[Batch]:
-        """Return the rows of several splits before and after the rotation, in float32."""
+        """Return the rows of several splits in float32: one batch before and one after the rotation."""
         plan, table = self._plan, self._table
         parts: list[list[tuple[Floats, ...]]] = [[], []]
         for split in drawn:
@@ -243,7 +246,7 @@ class _Measurement:
         return batches
 
     def _train(self, learner: Learner, batch: Batch, drawn: Sequence[Split], size: int, side: int) -> None:
-        """Train a learner on one side of several splits, and store its losses."""
+        """Train a learner on several splits, before (side 0) or after (1) the rotation. Store its losses."""
         table, place = self._table, self._plan.sizes.index(size)
         scores = trained_scores(DESCENTS[learner.name], batch).astype(np.float64)
         for split, of_split in zip(drawn, scores, strict=True):
@@ -257,7 +260,7 @@ class _Measurement:
             self._losses[learner.name][side, place, split.number] = loss
 
     def _scores(self, labels: Floats) -> tuple[Floats, float, float]:
-        """Return one-hot classes, or labels of mean 0 and deviation 1, with mean and deviation."""
+        """Return standardised labels with their mean and deviation, or one-hot classes with 0 and 1."""
         if self._table.is_classified:
             return (labels[:, None] == np.arange(self._plan.scores)).astype(np.float64), 0.0, 1.0
         mean, deviation = float(labels.mean()), float(labels.std()) or 1.0
@@ -275,17 +278,17 @@ class _Measurement:
 
 
 def _constant(labels: Floats, are_classes: bool) -> float:
-    """Return the mean, or the most frequent class."""
+    """Return the best constant prediction: the mean label, or the most frequent class."""
     return float(np.bincount(labels.astype(np.int64)).argmax() if are_classes else labels.mean())
 
 
 def _work(learner: Learner, size: int, plan: Plan) -> float:
-    """Return the time of all fits of a learner on one split, in some unit."""
+    """Return an estimate of the time of a learner's fits to one split, in an arbitrary unit."""
     return learner.work * (1 + plan.rotated_at(learner, size)) * (500 + size * plan.features)
 
 
 class DiagnosisJob(BackgroundWork[Diagnosis]):
-    """A diagnosis in a thread of its own; stopped, it raises Stopped."""
+    """Diagnosis that runs in a background thread. After a stop, `finish` raises Stopped."""
 
     def __init__(self, table: LabelledTable, plan: Plan) -> None:
         self._table, self._plan = table, plan

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 MOST_FEATURES = 4096
-"""Largest number of features: each split has a rotation of this many rows and columns."""
+"""Largest number of features: each split has a rotation matrix with this many rows and columns."""
 
 MOST_CLASSES = 100
 """Largest number of classes: linear classifiers fit one weight vector per class."""
@@ -30,22 +30,22 @@ class LabelledTable:
     """Name of the label."""
 
     features: Floats
-    """[n, d]."""
+    """Features of all rows [n, d]."""
 
     labels: Floats
-    """Numbers [n], or indices of `classes`."""
+    """Labels of all rows [n]: numbers, or indices into `classes`."""
 
     feature_names: tuple[str, ...]
     classes: tuple[str, ...] = ()
-    """Names of the classes; empty for numbers."""
+    """Names of the classes; empty if labels are numbers."""
 
     notes: tuple[str, ...] = ()
     """How the columns of the file became features, one sentence per column or file."""
 
     encode: Callable[[Indices, Indices], tuple[Floats, Floats]] | None = None
-    """Function of training rows and tested rows that returns their features, learned from the former alone.
+    """Function from the indices of training and test rows to their features; it uses training rows to encode.
 
-    None if features are numbers as they are.
+    None if the features need no encoding.
     """
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class LabelledTable:
             raise BadInput(self.label, "all labels are equal, so that nothing can be learned")
 
     def rows_of(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        """Return the features of training rows and of tested rows, before standardisation."""
+        """Return the features of training rows and of test rows, before standardisation."""
         if self.encode is None:
             return self.features[train], self.features[tested]
         return self.encode(train, tested)
@@ -76,7 +76,7 @@ class LabelledTable:
 
 
 def balanced_order(table: LabelledTable, generator: np.random.Generator) -> Indices:
-    """Return a random order of all rows. Of classes, every prefix has about the shares of the table."""
+    """Return a random order of all rows. Each class has about the same share in every prefix of the order."""
     order = generator.permutation(len(table.labels))
     if not table.is_classified:
         return order
@@ -84,7 +84,10 @@ def balanced_order(table: LabelledTable, generator: np.random.Generator) -> Indi
 
 
 def _spread(classes: Indices, generator: np.random.Generator) -> Indices:
-    """Return the order in which row i of the c rows of a class comes at about (i + u)/c, u uniform."""
+    """Return an order that spreads every class evenly: row i of a class of c rows is at about (i + u)/c.
+
+    Here u is uniform in [0, 1), and the position is a share of the whole order.
+    """
     positions = np.empty(len(classes))
     for number in np.unique(classes):
         rows = np.flatnonzero(classes == number)
@@ -93,20 +96,20 @@ def _spread(classes: Indices, generator: np.random.Generator) -> Indices:
 
 
 def held_out(labels: Floats, are_classes: bool, seed: int, share: float = 0.3) -> tuple[Indices, Indices]:
-    """Return the positions of rows to fit, and of a `share` of the rows to choose hyperparameters by."""
+    """Return the positions of rows to fit, and of a held-out `share` of rows that selects hyperparameters."""
     generator = np.random.default_rng([seed, len(labels)])
     order = generator.permutation(len(labels))
     if are_classes:
         order = order[_spread(labels[order].astype(np.int64), generator)]
     count = max(1, round(share * len(labels)))
-    # Rows of classes are spread evenly over the order, so that the end of the order has all of them.
+    # Every class is spread evenly over the order, so that the end of the order includes all classes.
     return order[:-count], order[-count:]
 
 
 def standardised(train: Floats, tested: Sequence[Floats]) -> list[Floats]:
-    """Return features with mean 0 and standard deviation 1 on the rows of `train`, of `train` and others.
+    """Return `train` and the arrays in `tested`, standardised by the means and deviations of `train`.
 
-    A column that is constant on these rows becomes 0.
+    A column that is constant in `train` becomes 0 there.
     """
     mean, scale = moments(train)
     return [(rows - mean) * scale for rows in (train, *tested)]

@@ -1,4 +1,4 @@
-"""Learners of the diagnosis that scikit-learn fits."""
+"""Learners of the diagnosis that are fitted by scikit-learn."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ from engine.diagnosis.labelled_table import Floats, held_out
 
 RIDGE_PENALTIES = np.logspace(0, 4, 17)
 LASSO_PENALTIES, SMALLEST_SHARE, FOLDS = 25, 0.01, 4
-"""Number of penalties of the lasso, the least as a share of the largest, and the folds that choose one."""
+"""For the lasso: number of penalties, least penalty relative to the largest, and cross-validation folds."""
 
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """Inverse penalties C of logistic regression."""
 
 PATIENCE, EXCESS = 2, 1.1
-"""Number of C in a row whose held-out loss exceeds the least by this factor; then no larger C is tried.
-Fits of a large C take a hundred times as long, and the loss has one minimum."""
+"""Values of C are tried in increasing order. The search ends if the held-out loss exceeds the least loss by
+the factor EXCESS for PATIENCE values in a row: the loss has one minimum, and fits with a large C take a
+hundred times as long."""
 
 BIAS_SCALE = 10.0
-"""Constant feature of the bias in liblinear, which penalises its weight: the bias costs a hundredth."""
+"""Value of the constant feature whose weight is the bias in liblinear.
+
+liblinear penalises this weight, too. The value 10 reduces an L2 penalty on the bias to a hundredth.
+"""
 
 TREES = 40
 LEAST_LEAF = 5
-"""Least number of rows of a leaf of boosted trees."""
+"""Least number of rows in a leaf of boosted trees."""
 
 REGRESSION_C, CLASSIFICATION_C = 1.0, 3.0
 SPLINE_KNOTS = 5
@@ -39,18 +43,21 @@ class Fit(NamedTuple):
     """Predictions of a fitted learner."""
 
     predictions: Floats
-    """Numbers or classes of the tested rows, [n]."""
+    """Predicted numbers or classes of the test rows, [n]."""
 
     importances: Importances = None
-    """Non-negative weight of every feature [d], with sum 1 unless all are 0; None if it has none."""
+    """Importance of every feature [d], non-negative with sum 1 or 0; None if the learner defines none."""
 
 
 Fitting = Callable[[Floats, Floats, Floats, bool, int], Fit]
-"""Function of training rows, their labels, tested rows, whether labels are classes, and a seed."""
+"""Function of training rows, their labels, test rows, whether labels are classes, and a seed."""
 
 
 def with_standard_labels(fit: Fitting) -> Fitting:
-    """Return the learner for labels of mean 0 and deviation 1, and for classes of which one may be absent."""
+    """Return a fitting function that standardises numeric labels before `fit`, and rescales predictions.
+
+    If all training labels are equal, it predicts this label without a fit.
+    """
 
     def fitted(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
         if (labels == labels[0]).all():
@@ -66,7 +73,7 @@ def with_standard_labels(fit: Fitting) -> Fitting:
 
 @with_standard_labels
 def l2(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
-    """Ridge by leave-one-out, or L2-logistic regression by hold-out."""
+    """Ridge regression with leave-one-out selection, or L2-logistic regression selected on held-out rows."""
     from sklearn.linear_model import RidgeCV  # type: ignore[import-untyped]
 
     if are_classes:
@@ -76,7 +83,7 @@ def l2(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: i
 
 @with_standard_labels
 def l1(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
-    """Lasso by cross-validation, or L1-logistic regression by hold-out."""
+    """Lasso selected by cross-validation, or L1-logistic regression selected on held-out rows."""
     from sklearn.linear_model import LassoCV
 
     if are_classes:
@@ -96,7 +103,7 @@ def _shares(weights: Floats) -> Floats:
 
 
 def _logistic(train: Floats, labels: Floats, tested: Floats, l1_ratio: float, seed: int) -> Fit:
-    """Return the fit with the C of least log-loss on held-out rows, fitted anew to all rows."""
+    """Choose the C with the least log-loss on held-out rows, and return the fit to all rows with this C."""
     fitted_rows, chosen_by = held_out(labels, True, seed)
     classes = np.unique(labels)
     if len(np.unique(labels[fitted_rows])) < len(classes):
@@ -150,7 +157,7 @@ def extra_trees(train: Floats, labels: Floats, tested: Floats, are_classes: bool
 
 @with_standard_labels
 def rbf(train: Floats, labels: Floats, tested: Floats, are_classes: bool, seed: int) -> Fit:
-    """Support vector machine with the kernel exp(−‖x − z‖²/(d σ²))."""
+    """Support vector machine with the kernel exp(−‖x − z‖²/(d σ²)), σ² the variance of training features."""
     from sklearn.svm import SVC, SVR  # type: ignore[import-untyped]
 
     model = SVC(C=CLASSIFICATION_C) if are_classes else SVR(C=REGRESSION_C)
@@ -167,7 +174,7 @@ def additive(train: Floats, labels: Floats, tested: Floats, are_classes: bool, s
     features = splines.fit_transform(train)
     mean = features.mean(0)
     features = features - mean
-    size = (features**2).sum(1).mean() or 1.0  # the kernel has mean 1 on the diagonal, as that of `rbf` has
+    size = (features**2).sum(1).mean() or 1.0  # mean of the kernel's diagonal, scaled to 1 as in `rbf`
     among, between = features @ features.T / size, (splines.transform(tested) - mean) @ features.T / size
     cls, strength = (SVC, CLASSIFICATION_C) if are_classes else (SVR, REGRESSION_C)
     model = cls(kernel="precomputed", C=strength).fit(among, labels)

@@ -14,10 +14,10 @@ from engine.core.texts import cut, reason_of
 from engine.diagnosis.labelled_table import Floats, Indices, LabelledTable
 
 FEW_CLASSES = 10
-"""Largest number of different whole numbers that are classes unless the user says otherwise."""
+"""Largest number of distinct whole numbers that count as classes by default."""
 
 WORDS = 40
-"""Number of different words of a column from which on they are encoded as strings."""
+"""Number of distinct words in a column from which on the column is encoded by its strings."""
 
 LONGEST_NAME = 40
 TREATMENT = {
@@ -26,15 +26,15 @@ TREATMENT = {
     "high_cardinality": "30 columns of its strings",
     "datetime": "year, month, day and time",
 }
-"""What skrub does with columns, by its names of their kinds."""
+"""Encoding of a column, by skrub's name for the kind of column."""
 
 
 def read_mixed(path: Path, label: str, kind: str | None) -> LabelledTable:
     """Return the table of a text file or Parquet file whose columns hold numbers, words or dates.
 
-    Features are made of all columns but the label, which is not looked at. The whole table decides the kinds
-    of columns and the names of features. Medians and encodings of strings are learned from the training rows
-    of each split alone. Rows without a label are left out.
+    Features are made of all columns except the label, and do not depend on the label. All rows together
+    determine the kinds of columns and the names of features. Medians and encodings of strings are learned
+    from the training rows of each split alone. Rows without a label are left out.
 
     Raises: BadInput for a file that pandas cannot read, a missing label, or a missing skrub.
     """
@@ -75,7 +75,11 @@ class MixedColumns:
     """Columns of words, dates and numbers, encoded anew for each set of training rows."""
 
     def __init__(self, frame: Any, fitted: Any, names: tuple[str, ...]) -> None:
-        """Store a frame of pandas, and a vectorizer that was fitted to all of its rows."""
+        """Store a pandas frame, and the kinds of its columns from a vectorizer fitted to all rows.
+
+        Args:
+            names: names of the features.
+        """
         from skrub import to_datetime  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
         kinds = fitted.column_to_kind_
@@ -83,14 +87,15 @@ class MixedColumns:
         self._outputs = fitted.input_to_outputs_
         self._strings = [name for name in frame.columns if kinds.get(name) == "high_cardinality"]
         self._others = [name for name in frame.columns if name in kinds and name not in self._strings]
-        # Dates are parsed here: a few rows alone could leave open which number is the day.
+        # Dates are parsed in all rows together, because a few rows may not show which number is the day.
         dates = [name for name in self._others if kinds[name] == "datetime"]
         self._frame = frame.assign(**{name: to_datetime(frame[name]) for name in dates})
 
     def encode(self, train: Indices, tested: Indices) -> tuple[Floats, Floats]:
-        """Return the features [n, d] of training rows and of tested rows, learned from the former.
+        """Return the features [n, d] of training rows and of test rows; training rows determine the encoding.
 
-        Features of words that no training row has are 0. Missing numbers become the median of training rows.
+        Features of words that occur in no training row are 0. Missing numbers become the median of the
+        training rows.
         """
         rows = self._encoded(self._others, sys.maxsize, train, tested)
         if self._strings:
@@ -103,12 +108,16 @@ class MixedColumns:
     def _encoded(
         self, columns: list[str], threshold: int, train: Indices, tested: Indices
     ) -> tuple[Any, Any]:
-        """Return frames of the encoded columns: a column per word where there are fewer than `threshold`."""
+        """Return training and test rows with encoded columns.
+
+        A column with fewer than `threshold` distinct words becomes one column per word.
+        """
         vectorizer = _vectorizer(threshold)
         chosen = self._frame[columns]
         fitted = vectorizer.fit_transform(chosen.iloc[train])
         asked = vectorizer.transform(chosen.iloc[tested])
-        # Encodings of strings are named by their number, with as many digits as the largest has.
+        # skrub numbers the columns of encoded strings with as many digits as the largest number has. A fit to
+        # few rows may have fewer columns, and so other names than the fit to all rows.
         renamed = {
             output: name
             for column in columns
@@ -121,7 +130,7 @@ class MixedColumns:
 
 
 def _vectorizer(threshold: int = WORDS) -> Any:
-    """Return an unfitted vectorizer whose random projections of strings are the same each time."""
+    """Return an unfitted vectorizer that encodes strings with a fixed random seed."""
     from skrub import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
         StringEncoder,
         TableVectorizer,
@@ -142,7 +151,7 @@ def _frame(path: Path) -> Any:
 
 
 def _label_column(frame: Any, label: str) -> str:
-    """Return the column of a name or of a position."""
+    """Return the name of the column that `label` gives by name or position."""
     frame.columns = [str(name) for name in frame.columns]
     if label in frame.columns:
         return label
@@ -153,7 +162,7 @@ def _label_column(frame: Any, label: str) -> str:
 
 
 def _labels(column: Any, kind: str | None) -> tuple[Any, tuple[str, ...]]:
-    """Return the labels as numbers, and the names of their classes."""
+    """Return the labels as numbers, and the names of their classes if they are classes."""
     import pandas as pd
 
     is_numeric = pd.api.types.is_numeric_dtype(column)
@@ -167,7 +176,7 @@ def _labels(column: Any, kind: str | None) -> tuple[Any, tuple[str, ...]]:
 
 
 def _treatments(vectorizer: Any, features: Any) -> Iterator[str]:
-    """Yield one sentence per column of the file on what became of it."""
+    """Yield one sentence per column of the file, which says how the column is encoded."""
     for name in features.columns:
         kind = vectorizer.column_to_kind_.get(name)
         outputs = len(vectorizer.input_to_outputs_.get(name, ()))

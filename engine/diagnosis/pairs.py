@@ -21,10 +21,10 @@ class Learner(NamedTuple):
     """Whether a rotation of the features changes its predictions."""
 
     judged: bool
-    """Whether it belongs to a pair that decides."""
+    """Whether the learner belongs to a pair that gets a verdict."""
 
     work: float
-    """Time of a fit, relative to the others, for the remaining time."""
+    """Time of a fit relative to other learners, for the estimate of the remaining time."""
 
 
 LEARNERS = (
@@ -60,7 +60,7 @@ DESCENTS: Mapping[str, Rule] = {
 
 
 class Pair(NamedTuple):
-    """A learner that sees axes, and its partner that sees them less or not at all."""
+    """A learner that depends on the feature axes, and a partner that depends on them less or not at all."""
 
     name: str
     axes: str
@@ -86,5 +86,5 @@ PAIRS = (
 
 
 def learner_called(name: str) -> Learner:
-    """Return the learner of a name."""
+    """Return the learner with this name."""
     return next(learner for learner in LEARNERS if learner.name == name)

@@ -13,29 +13,31 @@ from engine.diagnosis.pairs import DESCENTS, LEARNERS, PAIRS, Learner
 
 SPLITS = 12
 TEST_SHARE, MOST_TESTED = 0.3, 2000
-"""Share of the rows that are tested, and their largest number."""
+"""Share of the rows that are test rows, and largest number of test rows."""
 
 LEAST_ROWS = 40
 """Least number of rows of a table: 28 to learn from."""
 
 LEAST_EXAMPLES, MOST_EXAMPLES = 20, 2000
 DECIDED_FROM = 40
-"""Least number of examples at which the rule decides; otherwise the number of features."""
+"""Least number of examples at which the rule decides; with more features, it is the number of features."""
 
 JUDGED_CELLS, SHOWN_CELLS = 1 << 19, 1 << 18
-"""Largest number of cells of the training rows, for judged pairs and for pairs that are only shown."""
+"""Largest number of cells (rows · columns) to train on, for judged pairs and pairs that are only shown."""
 
 NEAR_THE_LAST = 0.75
-"""Share of the largest size above which another size is left out, or the largest itself."""
+"""Share of the largest size above which further sizes are left out. If the size at which the rule decides is
+above it, the largest size is left out instead."""
 
 STEP_SPLITS = 4
-"""Number of splits on which the learners of descents train side by side."""
+"""Number of splits on which gradient-trained learners train side by side."""
 
 MOST_BINS, MOST_LEAVES, BYTES_OF_BIN = 256, 32, 24
-"""Bins of a feature, leaves of a boosted tree and the split one, and bytes of a bin in scikit-learn."""
+"""Largest number of bins per feature, largest number of leaves of a boosted tree (with the leaf that is
+split), and bytes per bin in scikit-learn."""
 
 WORKERS = 2
-"""Splits that are fitted at the same time."""
+"""Number of threads; each fits one split, or trains on STEP_SPLITS splits."""
 
 
 class Plan(NamedTuple):
@@ -45,7 +47,7 @@ class Plan(NamedTuple):
     """Numbers of examples to learn from, increasing."""
 
     shown_sizes: tuple[int, ...]
-    """Sizes at which the pairs that are not judged learn."""
+    """Sizes at which pairs that are only shown learn."""
 
     decided_at: int
     """Number of examples at which the rule decides."""
@@ -55,20 +57,20 @@ class Plan(NamedTuple):
     rows: int
     features: int
     scores: int
-    """Number of classes; 1 for numbers."""
+    """Number of classes, or 1 if labels are numbers."""
 
     seed: int
     shows_all: bool
-    """Whether the pairs that are not judged learn."""
+    """Whether pairs that are only shown learn, too."""
 
     @property
     def remaining(self) -> int:
-        """Rows that are not tested."""
+        """Number of rows that are not test rows."""
         return self.rows - self.tested
 
     @property
     def learners(self) -> tuple[Learner, ...]:
-        """Learners of the pairs that run."""
+        """Learners of all pairs in this plan."""
         names = {name for pair in PAIRS for name in pair.names if pair.judged or self.shows_all}
         return tuple(learner for learner in LEARNERS if learner.name in names)
 
@@ -77,12 +79,15 @@ class Plan(NamedTuple):
         return self.sizes if learner.judged else self.shown_sizes
 
     def rotated_at(self, learner: Learner, size: int) -> bool:
-        """Return whether a learner also learns from rotated features; an invariant one only as a control."""
+        """Return whether a learner also learns from rotated features.
+
+        An invariant learner does so only as a control, at the size at which the rule decides.
+        """
         return learner.sees_axes or size == self.decided_at
 
     @property
     def memory(self) -> int:
-        """Bytes that a diagnosis holds at most, beyond the table."""
+        """Largest number of bytes that a diagnosis holds, besides the table."""
         d, largest = self.features, max(self.sizes)
         rows = largest + self.tested
         split = 8 * (3 * rows * d + 3 * d**2 + 4 * largest * rows)
@@ -98,7 +103,7 @@ class Plan(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Announcement of the plan."""
+        """Summary of the plan for the user."""
         sizes = ", ".join(map(str, self.sizes))
         fits = sum(
             1 + self.rotated_at(learner, size) for learner in self.learners for size in self.sizes_of(learner)
@@ -150,5 +155,5 @@ def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all
 
 
 def is_descent(learner: Learner) -> bool:
-    """Return whether a learner trains on all splits side by side."""
+    """Return whether a learner is trained by gradients, on several splits side by side."""
     return learner.name in DESCENTS

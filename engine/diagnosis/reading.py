@@ -1,4 +1,4 @@
-"""Tables to diagnose: files of the user, and the sets that come with scikit-learn."""
+"""Tables to diagnose: files of the user, and data sets that come with scikit-learn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BUNDLED = {
     "diabetes": "load_diabetes",
     "iris": "load_iris",
 }
-"""Functions of scikit-learn that return its sets, by the names of the sets."""
+"""Names of the functions of scikit-learn that load its data sets, by the name of the data set."""
 
 Kind = Literal["classes", "numbers"]
 
@@ -29,13 +29,13 @@ Kind = Literal["classes", "numbers"]
 def read_table(
     source: str, label: str | None, kind: Kind | None = None, settings: TableSettings | None = None
 ) -> LabelledTable:
-    """Return the table of a file, or a set of scikit-learn.
+    """Return the table in a file, or a data set of scikit-learn.
 
     Args:
-        label: name or position of the column of labels; None for sets and for formats with labels.
-        kind: what the labels are; None: words, and up to FEW_CLASSES whole numbers, are classes.
-
-        settings: how a file of numbers is read; None: its content decides.
+        label: name or position of the label column; None for data sets of scikit-learn, and for file formats
+            that mark the labels.
+        kind: what the labels are. With None, words and up to FEW_CLASSES distinct whole numbers are classes.
+        settings: how to read a file of numbers. With None, the content of the file decides.
 
     Raises: BadInput for an unusable file or label.
     """

@@ -1,4 +1,4 @@
-"""The rule: whether an axis-aligned bias pays, from the losses of two learners on repeated splits."""
+"""Rule that decides whether an axis-aligned bias pays, from two learners' losses on repeated splits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Interval(NamedTuple):
 def corrected_interval(ratios: Floats, tested: int, remaining: int) -> Interval:
     """Return the mean of log-ratios [J] over J splits, ± t · s · √(1/J + t_e/(n − t_e)).
 
-    Splits share rows, so their ratios are correlated. The second term under the root corrects for that.
+    Here s is the standard deviation of the ratios, and t a quantile of Student's distribution. Splits share
+    rows, so their ratios are correlated. The second term under the root corrects for this correlation.
 
     Args:
         tested: rows of each test set, t_e.
@@ -55,7 +56,7 @@ class PairLosses(NamedTuple):
     """Losses of a pair of learners on J splits at one number of examples, each [J]."""
 
     axes: Floats
-    """Loss of the learner that sees axes."""
+    """Loss of the learner that depends on the feature axes."""
 
     axes_rotated: Floats
     invariant: Floats
@@ -69,10 +70,10 @@ class PairVerdict(NamedTuple):
 
     word: Word
     rotation: Interval
-    """ln(loss of A after rotation / loss of A): what the axes are worth to A, which sees them."""
+    """ln(loss of A after rotation / loss of A): how much rotation harms A, which depends on the axes."""
 
     gap: Interval
-    """ln(loss of B / loss of A): how far A is ahead of B, which is invariant."""
+    """ln(loss of B / loss of A): how much better A is than B, which is rotation invariant."""
 
     control: Interval
     """ln(loss of B after rotation / loss of B), which must be 0 up to rounding."""
@@ -84,9 +85,9 @@ class PairVerdict(NamedTuple):
 def judge_pair(losses: PairLosses, tested: int, remaining: int) -> PairVerdict:
     """Return the verdict of a pair.
 
-    The axes pay if the intervals of both `rotation` and `gap` are above 0: A loses by rotation, and A is
-    better than B. Invariance pays if that of `gap` is below 0. Either needs a learner that is better than a
-    constant: on labels without a signal, the learner that overfits less would seem to pay.
+    The axes pay if both intervals `rotation` and `gap` are above 0: rotation harms A, and A is better than B.
+    Invariance pays if the interval `gap` is below 0. Both verdicts require that the better learner beats a
+    constant prediction. Otherwise, on labels without a signal, the learner that overfits less would win.
     """
     rotation, gap, control = (
         corrected_interval(np.log(above / below), tested, remaining)

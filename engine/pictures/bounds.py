@@ -1,4 +1,4 @@
-"""Bounds on a curve of a view, and whether the curve respects them."""
+"""Bounds on the curves of a view, and whether a curve respects them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,23 @@ import numpy as np
 from engine.pictures.view import FROM_BELOW, ZERO, CurveView, Floats, LineView, View
 
 EXACTNESS = ("exact", "asymptotic", "upper", "reference")
-"""Directions of lines other than lower bounds, most informative first."""
+"""Directions of theory lines other than lower bounds, most informative first."""
 
 
 def bounds_on(view: View, curve: CurveView) -> list[LineView]:
-    """Return the lower bounds that bind a curve; if there are none, the bounds that it may beat."""
+    """Return the lower bounds that apply to the learner of a curve.
+
+    If there are none, return all lower bounds that are shown for the curve; the curve may beat them.
+    """
     about = [line for line in view.lines if line.direction in FROM_BELOW and line.says(curve)]
     return [line for line in about if line.binds(curve)] or about
 
 
 def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the bound of `bounds_on` that is highest at x; among equal ones, that of the largest mean."""
+    """Return the bound of `bounds_on` that is highest at x, or None if no bound has a value there.
+
+    Of equally high bounds, return the one with the largest mean.
+    """
     heights = [(height, line) for line in bounds_on(view, curve) if not np.isnan(height := line.at(x))]
     top = max((height for height, _ in heights), default=np.nan)
     highest = [line for height, line in heights if height == top]
@@ -27,9 +33,9 @@ def strongest_bound(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
-    """Return the strongest bound at x, or otherwise the most informative line of the curve, by EXACTNESS.
+    """Return the strongest lower bound at x, or otherwise the most informative theory line of the curve.
 
-    The edges of a band do not count.
+    EXACTNESS orders the lines. The two edges of a band do not count. The result is None if there is no line.
     """
     if (bound := strongest_bound(view, curve, x)) is not None:
         return bound
@@ -40,54 +46,66 @@ def line_for(view: View, curve: CurveView, x: float) -> LineView | None:
 
 
 def bound_heights(view: View, curve: CurveView, x: Floats) -> Floats:
-    """Return the height of the strongest bound at every x; 0 where it is missing or 0 up to rounding."""
+    """Return the value of the strongest lower bound at every x [N].
+
+    The value is 0 where there is no bound, and where the bound is 0 up to rounding.
+    """
     heights = np.zeros_like(x)
     for line in bounds_on(view, curve):
-        # fmax, not maximum: a bound without a value at a place leaves the others.
+        # fmax ignores NaN, which marks places where a bound has no value; maximum would return NaN.
         np.fmax(heights, np.interp(x, line.x, line.y), out=heights)
     return np.where(heights > ZERO, heights, 0.0)
 
 
 ENOUGH = 10
-"""Least number of replicas for which a mean below a bound on the expectation is evidence."""
+"""Least number of replicas whose mean can break a bound on the expectation."""
 
 UNLIKELY = 3.2e-5
-"""Probability of a deviation that counts as a broken bound: that of four standard errors of a normal
-distribution."""
+"""Probability below which a deviation counts as a broken bound.
+
+A normal distribution deviates by more than four standard errors, to one side, with this probability.
+"""
 
 
 class Respect(NamedTuple):
-    """Whether a curve respects a bound; None if the run is too small to decide."""
+    """Result of the comparison of a curve with a bound."""
 
     bound: str
     """Kind of the bound."""
 
     called: str
-    """Name of the bound as text."""
+    """Name of the bound in charts and captions."""
 
     holds: bool | None
+    """Whether the curve respects the bound; None if the run is too small to decide."""
+
     detail: str
+    """Text with the distance from the bound, or with the reason why there is none."""
+
     exact: bool = False
     """Whether the curve equals the bound up to rounding."""
 
     beyond: float = 0.0
-    """Largest distance beyond the bound; 0 up to rounding."""
+    """Largest distance by which the curve lies beyond the bound; 0 if it does not, up to rounding."""
 
     at: float = 0.0
-    """Place on x of the largest distance."""
+    """Position on the x-axis of the largest distance."""
 
     @property
     def word(self) -> str:
-        """Outcome in words."""
+        """Result in words."""
         return "? not decided" if self.holds is None else "✓ respected" if self.holds else "✗ broken"
 
 
 def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
-    """Return whether a curve respects a bound that binds its learner, before its first divergence.
+    """Return whether a curve respects a bound that applies to its learner.
 
-    A bound on every run is broken by a distance above `rounding`, relative to the first value. A bound on the
-    expectation is broken by a mean of at least ENOUGH replicas if its distance in standard errors is UNLIKELY
-    by Student's law, unless rare replicas may explain it: see `unseen`.
+    Only the places before any replica diverges count.
+
+    A bound on every run is broken if the curve lies beyond it by more than `rounding` times its first value.
+    A bound on the expectation is broken if the mean of at least ENOUGH replicas lies beyond it, and Student's
+    t distribution gives this deviation a probability below UNLIKELY. If rare replicas may explain the
+    deviation, the result is undecided; see `unseen`.
     """
     places = np.flatnonzero(curve.ends.sound & np.isfinite(curve.y))
     if not len(places):
@@ -134,13 +152,18 @@ def respect(curve: CurveView, line: LineView, rounding: float) -> Respect:
 
 
 def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
-    """Return the probability that all replicas lack the rare values that close the gap [N] to a bound.
+    """Return the probability [N] that no replica has the rare values that would explain the gap to a bound.
 
-    Student's law assumes that replicas are about normal, and that the sample shows their spread. If rare
-    large values dominate the expectation, most samples lack them, and have little spread and a mean below the
-    expectation. Let D = `largest` be the largest distance of a replica beyond the mean at any place, toward
-    the bound. Values of this size with probability p = missing/D would explain the gap, and R replicas lack
-    them with probability (1 − p)^R.
+    Student's t distribution assumes that replicas are approximately normal, and that the sample shows their
+    spread. Rare large values may dominate the expectation. Most samples then lack these values: they have a
+    small spread, and a mean below the expectation.
+
+    Let D = `largest` be the largest distance of any replica from the mean, toward the bound. Values at
+    distance D would explain the gap if they had probability p = missing/D. R replicas lack them with
+    probability (1 − p)^R.
+
+    Args:
+        missing: distance [N] by which the mean lies beyond the bound.
     """
     missing = np.maximum(missing, 0.0)
     shares = np.divide(missing, largest, out=np.ones_like(missing), where=missing < largest)
@@ -148,22 +171,26 @@ def unseen(missing: Floats, largest: float, replicas: int) -> Floats:
 
 
 def allowed_errors(replicas: int) -> float:
-    """Return the standard errors that Student's law exceeds with probability UNLIKELY."""
+    """Return the number of standard errors that Student's t exceeds with probability UNLIKELY."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     return float(stdtrit(replicas - 1, 1 - UNLIKELY))
 
 
 def _closest(x: Floats, line: LineView, gap: Floats) -> int:
-    """Return the place where a curve is closest to a positive bound, after the first example."""
+    """Return the index of the place at which a curve is closest to a bound.
+
+    Only places with x > 0 and a positive bound count, if there are such places.
+    """
     matters = (x > 0) & (np.interp(x, line.x, line.y) > ZERO)
     return int(np.where(matters, gap, np.inf).argmin() if matters.any() else gap.argmin())
 
 
 def standing(curve: CurveView, line: LineView, place: int, rounding: float) -> str:
-    """Return a curve's distance from a bound at a place as text, with standard errors if it has any.
+    """Return the distance of a curve from a bound at one place, as text.
 
-    Distances up to `rounding` are 0, without an error.
+    The text also gives the distance in standard errors, if the curve has standard errors. A distance up to
+    `rounding` is shown as 0.
     """
     x = float(curve.x[place])
     gap = float(curve.y[place]) - float(np.interp(x, line.x, line.y))

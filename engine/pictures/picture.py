@@ -1,4 +1,4 @@
-"""Pictures: the presentation of results, as a preset describes it."""
+"""Pictures: descriptions in presets of how results are shown."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from engine.pictures.summaries import SPREADS, Summary
 from engine.protocols import Until
 
 MOST_MARKS = 20
-"""Largest number of marks, and of contours, of a picture: each has its line in the legend."""
+"""Largest number of marks, and of contours, in a picture. Each takes one line of the legend."""
 
 RATE = "rate"
-"""Name in pictures for the rates that learners try side by side, unless an axis has that name."""
+"""Name in pictures of the rates that a learner tries side by side, unless a sweep axis has this name."""
 
 MOST_TEXT = 200
 """Largest number of characters of an expression or a title."""
@@ -32,21 +32,26 @@ Taken = Literal["last", "first", "max", "min", "mean"]
 
 Extreme = Literal["max", "min", "gap"]
 PLACES: dict[Extreme, str] = {"max": "largest", "min": "least", "gap": "largest gap of"}
-"""Names of the places of extreme values."""
+"""Words for the extreme values whose places a reading can find."""
 
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A reading along a dimension, which turns the dimension into one number.
 
-    `over` is `record` (progress of training), an axis, an index of the measure, or the `rate` if a learner
-    tries several; `take = "min"` then reads the best rate. `first_below` and `first_above` are the first
-    place at which the measure passes a threshold, for every replica or, with `of = "mean"`, for their mean.
-    This is a measured place. With `between`, it is the crossing of the threshold by a line from the previous
-    place, which is straight (linear), or straight in the logarithms of place and measure (log). If a
-    logarithm is undefined, it is the measured place. `place_of` is the first place of the largest or least
-    value, or the place before the largest gap: the greatest ratio, up or down, of neighbouring values.
+    `over` names the dimension: `record` (the progress of training), a sweep axis, an index of the measure, or
+    the `rate` if a learner tries several rates. Over rates, `take = "min"` reads the best rate. A place is a
+    coordinate along this dimension.
+
+    `take` reads a value. `first_below` and `first_above` read the first place at which the measure passes a
+    threshold. Each replica has its own place; with `of = "mean"`, the mean over replicas has one. The reading
+    is a place with a measurement, unless `between` is given. With `between`, the crossing of the threshold is
+    interpolated from the previous place, linearly (`linear`) or linearly in the logarithms of place and
+    measure (`log`). If a logarithm is undefined, the place is not interpolated. `place_of` reads the first
+    place of the largest or least value, or the place before the largest gap. A gap is the ratio, up or down,
+    of neighbouring values.
+
     `until` ends the records of every replica where a clock or another measure first passes a value. The
-    measure keeps its value from there on; a replica that never passes the value has no reading.
+    measure keeps its value from there on. A replica that never passes the value has no reading.
     """
 
     over: Text = "record"
@@ -69,16 +74,24 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_place(self) -> bool:
-        """Whether the reading is a place along the dimension, not a value of the measure."""
+        """Whether the reading is a place along the dimension, and not a value of the measure."""
         return self.take is None
 
     @property
     def is_threshold(self) -> bool:
-        """Whether the reading is the first place below or above a number; later places cannot change it."""
+        """Whether the reading is the first place below or above a threshold.
+
+        Later places cannot change such a reading.
+        """
         return self.first_below is not None or self.first_above is not None
 
     def in_words(self, label: str, over: str) -> str:
-        """Return the name of a place read along `over`, of a measure with this label."""
+        """Return the label of an axis that shows the places of this reading.
+
+        Args:
+            label: label of the measure.
+            over: label of the dimension.
+        """
         if self.place_of is not None:
             return f"{over} of the {PLACES[self.place_of]} {label}"
         sign, threshold = ("<", self.first_below) if self.first_above is None else (">", self.first_above)
@@ -86,9 +99,9 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Share of the replicas whose value is below a number, above a number, or between two.
+    """Share of the replicas whose value is below a number, above a number, or between two numbers.
 
-    Diverged replicas do not satisfy the condition. With two bounds, both must hold.
+    If both `below` and `above` are given, both conditions must hold. Diverged replicas satisfy neither.
     """
 
     below: Number | None = None
@@ -103,7 +116,7 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("below", f"no value is below {self.below:g} and above {self.above:g}")
 
     def in_words(self, label: str) -> str:
-        """Return the condition as text, for a measure with this label."""
+        """Return the share as text, for a measure with the given label."""
         if self.below is None:
             return f"share of replicas with {label} > {self.above:g}"
         above = "" if self.above is None else f"{self.above:g} < "
@@ -113,20 +126,20 @@ class ReplicaShare(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A place that a picture marks by a straight line, at x or at y.
 
-    An expression may use the axes that split curves, which gives a line for each of their values. It may also
-    use the axes in x (for a mark at y) or in y (for a mark at x of a heat map), which gives a line along
-    them, such as y = "2/eta".
+    If x or y is an expression of the sweep axes that split curves, there is one line for each of their
+    values. A mark at y may also use the sweep axes in the picture's x, as in y = "2/eta"; it is then a curve
+    along x. In the same way, a mark at x of a heat map may use the sweep axes in the picture's y.
     """
 
     name: Text | None = None
-    """Name in the legend; None: the place of the mark."""
+    """Name in the legend; None to show the place of the mark."""
 
     x: Number | None = None
     y: Number | None = None
 
     @property
     def title(self) -> str:
-        """Name of the mark."""
+        """Name of the mark, or its place if it has no name."""
         return self.name or (f"y = {self.y:g}" if self.x is None else f"x = {self.x:g}")
 
     def __post_init__(self) -> None:
@@ -135,7 +148,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Marked(NamedTuple):
-    """A line to draw: straight at one x or one y, or through points (x, y)."""
+    """A mark to draw: a straight line at one x or at one y, or a line through points (x, y)."""
 
     name: str
     x: tuple[float, ...] = ()
@@ -144,45 +157,59 @@ class Marked(NamedTuple):
     """Name without the values of the axes that split curves."""
 
     apart: tuple[int, ...] | None = None
-    """Values of the axes that split curves, by index; None if the mark is the same for all."""
+    """Values of the axes that split curves, by index; None if the mark is the same for all curves."""
 
     def between(self, x: Iterable[float], y: Iterable[float]) -> tuple[tuple[float, ...], ...]:
-        """Return x and y of the mark's points; a straight line has one at each end of the given range."""
+        """Return the x and y coordinates of the mark's points.
+
+        A straight line has one point at each end of its range.
+
+        Args:
+            x: both ends of the x-axis.
+            y: both ends of the y-axis.
+        """
         if not self.x:
             return tuple(x), self.y * 2
         return self.x * (1 if self.y else 2), self.y or tuple(y)
 
 
 class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Contour at which a theory line has a level, over the places of a heat map.
+    """Contour in a heat map, along which a theory line has a given value, the level.
 
-    The line may be about another measure with the dimensions x and y of the picture. It is taken at the
-    record that the picture shows; factors and readings apply only to the measure.
+    The theory line may describe another measure, if this has the dimensions x and y of the picture. Its
+    values belong to the record that the picture shows. The picture's factor and reading do not apply to it.
     """
 
     line: Text
+    """Kind of the theory line."""
+
     level: Number
     name: Text | None = None
-    """Name in the picture; None for the line and its level."""
+    """Name in the picture; None to show the theory line and the level."""
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A measure along a dimension: curves, or with `y` a heat map. Claims refer to it by name.
+    """A measure along a dimension: curves, or a heat map if `y` is given. Claims refer to it by its name.
 
-    `x` is a clock (k, step, time …), an axis, an index of the measure, the `rate` if a learner tries several,
-    a measure that is a number (loss, functional_margin …: its mean over replicas), or an expression of these.
-    Every learner has a curve, and `curves` may name axes that split the curves. `at` sets other dimensions,
-    or `read` reads them off; along the records, the default is the end. The steps are, in this order: `at`;
-    `running` along the records; `times` a factor; `read`; `relative` to a learner's curve or to a theory
-    line; and over replicas the `summary`, or the `share` that satisfies a condition. Theory lines of the
-    measure (all, or those that `lines` names) take the same steps; they do not apply to shares and to places
-    of extremes. The summary `relative-variance` is the variance over the squared mean, and `log-variance`
-    that of logarithms; both need two replicas. `marks` are places of interest, drawn as straight lines.
-    `contours` of a heat map are the places where a theory line has a level. With `points = "train"`, a
-    function over inputs is shown with the examples from which it was learned, those of the first replica.
-    With `draw = "bars"`, every place of x has a bar; x may be an axis of words, whose values are at 1, 2, 3,
-    …. `beneath` names another picture with the same x and curves; the two are shown as one, each with its own
-    y-axis, lines and claims.
+    `x` is one of the following, or an expression of them: a clock (k, step, time …), a sweep axis, an index
+    of the measure, the `rate` if a learner tries several rates, or a measure that is a number (loss,
+    functional_margin …), by its mean over replicas. Every learner has a curve. `curves` may name sweep axes;
+    there is then one curve for each of their values. Other dimensions are set to a value by `at`, or reduced
+    to one number by `read`. If neither concerns the records, the last record is shown.
+
+    The steps are, in this order: `at`; `running`, a statistic of all records so far; multiplication by the
+    factor `times`; `read`; division by the learner's curve or theory line that `relative` names; and over
+    replicas the `summary`, or the `share` of replicas that satisfy a condition. The summary
+    `relative-variance` is the variance divided by the squared mean, and `log-variance` is the variance of the
+    logarithms. Both need at least two replicas. Theory lines of the measure go through the same steps. All of
+    them are shown, or only the lines that `lines` names. They do not apply to shares and to places of
+    extremes.
+
+    `marks` are places of interest, drawn as straight lines. `contours` show where a theory line has a given
+    value in a heat map. With `points = "train"`, a function of the inputs is shown together with the training
+    examples of the first replica. With `draw = "bars"`, there is a bar for every value of x; x may be a sweep
+    axis of words, whose values are at 1, 2, 3, …. `beneath` names another picture with the same x and curves.
+    Both are then shown as one picture, each with its own y-axis, theory lines and claims.
     """
 
     name: Annotated[
@@ -305,24 +332,24 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def split_by(self) -> tuple[str, ...]:
-        """Axes that split the curves, besides the learner."""
+        """Names of the sweep axes that split the curves, besides the learner."""
         named = (self.curves,) if isinstance(self.curves, str) else self.curves
         return tuple(axis_name for axis_name in named if axis_name != "learner")
 
     @property
     def read_by_replica(self) -> tuple[str, ...]:
-        """Names of the measures for which the reductions read the values of every replica."""
+        """Names of the measures whose values of every single replica the picture needs."""
         until = None if self.reading is None else self.reading.until
         ends = () if until is None or until.measure is None else (until.measure,)
         return (self.measure.name, *ends)
 
     @property
     def reads_places(self) -> bool:
-        """Whether the picture shows the record at which a threshold was passed."""
+        """Whether the picture shows the place at which a measure first passed a threshold during training."""
         how = self.reading
         return how is not None and how.is_threshold and how.over == "record"
 
     @property
     def reading(self) -> Read | None:
-        """The reading, with all its fields."""
+        """The reading, also if `read` is only a word such as "last"; None if the picture has no reading."""
         return Read(take=self.read) if isinstance(self.read, str) else self.read

@@ -13,23 +13,30 @@ from engine.pictures.summaries import SPREADS
 Floats = NDArray[np.float64]
 
 RESAMPLES = 200
-"""Number of bootstrap draws, or of groups of replicas, for standard errors that are accurate to a
-twentieth."""
+"""Number of bootstrap draws, or of groups of replicas, from which a standard error is computed.
+
+Standard errors then have a relative accuracy of about 1/20.
+"""
 
 MOST_OMITTED = 1000
-"""Largest number of replicas that a jackknife omits one by one, with one estimate each."""
+"""Largest number of replicas for which the jackknife omits each replica separately."""
 
 
 def running(how: str, values: Floats, axis: int) -> Floats:
-    """Return the mean, least, largest or sum of all values up to every place of a dimension.
+    """Return a running statistic: the mean, minimum, maximum or sum of all values up to every place.
 
-    The result is NaN where the value is NaN, because a diverged replica has no value.
+    The result is NaN where the value itself is NaN, because a diverged replica has no value.
+
+    Args:
+        how: "mean", "min", "max" or "sum".
+        values: array with NaN for missing values.
+        axis: dimension along which the statistic runs.
     """
     is_present = ~np.isnan(values)
     if how in ("mean", "sum"):
         reduced = np.add.accumulate(np.where(is_present, values, 0.0), axis)
         if how == "mean":
-            # At least 1: before the first value the sum is 0 and stays NaN below.
+            # At least 1, to avoid 0/0 before the first value. These entries become NaN below.
             reduced = reduced / np.maximum(np.add.accumulate(is_present, axis), 1)
     else:
         reduced = {"min": np.fmin.accumulate, "max": np.fmax.accumulate}[how](values, axis)
@@ -37,9 +44,14 @@ def running(how: str, values: Floats, axis: int) -> Floats:
 
 
 def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
-    """Return the reading along a dimension with coordinates `places`.
+    """Return the reading of values along a dimension.
 
-    A place that is never reached is infinite, or NaN if missing values could hide it.
+    If a threshold is never reached, the reading is infinite, or NaN if missing values could hide the place.
+
+    Args:
+        how: the kind of reading.
+        places: coordinates along the dimension.
+        axis: the dimension.
     """
     if how.take is not None:
         return selected(how.take, values, axis)
@@ -60,7 +72,10 @@ def read(how: Read, values: Floats, places: Floats, axis: int) -> Floats:
 
 
 def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
-    """Return the first place of the largest or least value, or before the largest gap; NaN without any."""
+    """Return the first place of the largest or least value, or the place before the largest gap.
+
+    The result is NaN if there are no values.
+    """
     along = np.moveaxis(values, axis, 0)
     if how == "gap":
         pair = np.abs(along[:-1]), np.abs(along[1:])
@@ -75,9 +90,10 @@ def _place_of(how: str, values: Floats, places: Floats, axis: int) -> Floats:
 
 
 def holds(share: ReplicaShare, values: Floats) -> Floats:
-    """Return 1 where values [R, …] satisfy a share's condition, else 0; NaN if no replica has a value.
+    """Return 1 where values [R, …] satisfy the condition of a share, and 0 where they do not.
 
-    A replica without a value, such as a diverged one, does not satisfy it.
+    A replica without a value, such as a diverged replica, does not satisfy the condition. The result is NaN
+    where no replica has a value.
     """
     holding = np.ones(values.shape, bool)
     if share.below is not None:
@@ -88,9 +104,9 @@ def holds(share: ReplicaShare, values: Floats) -> Floats:
 
 
 def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
-    """Return values [R, S, …], held constant from the first record that `passed` marks [R or 1, S].
+    """Return values [R, S, …], held constant from the first record at which `passed` [R or 1, S] is true.
 
-    Replicas without such a record have NaN.
+    Replicas without such a record have NaN at all records.
     """
     first = np.broadcast_to(passed.argmax(1), len(values))
     records = np.minimum(np.arange(values.shape[1]), first[:, None])  # [R, S]
@@ -103,10 +119,11 @@ def held(values: Floats, passed: NDArray[np.bool_]) -> Floats:
 def _crossing(
     log: bool, threshold: float, values: Floats, places: Floats, first: NDArray[np.intp], axis: int
 ) -> Floats:
-    """Return the crossing of a threshold by the line from the previous place to the first place beyond it.
+    """Return the place at which values cross a threshold, interpolated between two places.
 
-    The line is straight or, with `log`, straight in logarithms. If the crossing is undefined, return the
-    first place itself.
+    These are the first place beyond the threshold, with index `first`, and the place before it. Interpolation
+    is linear or, with `log`, linear in the logarithms of place and value. If the crossing is undefined, the
+    result is the first place beyond the threshold.
     """
 
     def at(numbers: NDArray[np.intp]) -> Floats:
@@ -124,9 +141,13 @@ def _crossing(
 
 
 def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
-    """Return values [R, N] at increasing places of each replica [R, N], interpolated at common places x [N].
+    """Return the values of each replica, interpolated linearly at common places x [N].
 
-    Interpolation is linear; values beyond the places are NaN.
+    Values beyond the first and the last place of a replica are NaN.
+
+    Args:
+        values: values [R, N] at the places of each replica.
+        own_places: increasing places [R, N] of each replica.
     """
     new_values = np.full_like(values, np.nan)
     for replica, (y, places) in enumerate(zip(values, own_places, strict=True)):
@@ -137,14 +158,21 @@ def resampled(values: Floats, own_places: Floats, x: Floats) -> Floats:
 
 
 def selected(how: str, values: Floats, axis: int) -> Floats:
-    """Return the first, last, largest or least of the present values, or their mean."""
+    """Return the first or last value along a dimension, or the largest, least or mean of the present values.
+
+    Args:
+        how: "first", "last", "max", "min" or "mean".
+    """
     if how in ("first", "last"):
         return np.asarray(values.take(0 if how == "first" else -1, axis))
     return summary(how, np.moveaxis(values, axis, 0))
 
 
 def summary(how: str, values: Floats) -> Floats:
-    """Return one number for the values along the first dimension that are not NaN; NaN for none."""
+    """Return the summary `how` of the values along the first dimension, ignoring NaN.
+
+    The result is NaN where all values are NaN. The summary "first" is the first value itself.
+    """
     if how == "first":
         first: Floats = values[0]
         return first
@@ -153,7 +181,7 @@ def summary(how: str, values: Floats) -> Floats:
     if how in SPREADS:
         return _spread(how, values)
     none = np.isnan(values).all(0)
-    # nanmean and nanmedian warn of columns without a value: these are computed on zeros and then set to NaN.
+    # nanmean and nanmedian warn if a column is all NaN. Such columns are set to 0 here, and to NaN below.
     defined = np.where(none, 0.0, values)
     with np.errstate(invalid="ignore", divide="ignore"):  # infinite places, and logarithms of 0
         if how == "geometric":
@@ -164,7 +192,10 @@ def summary(how: str, values: Floats) -> Floats:
 
 
 def _spread(how: str, samples: Floats) -> Floats:
-    """Return the relative variance, or the variance of logarithms; NaN for fewer than two values."""
+    """Return the relative variance, or the variance of the logarithms, along the first dimension.
+
+    The result is NaN where there are fewer than two values.
+    """
     is_present = ~np.isnan(samples)
     count = is_present.sum(0)
     with np.errstate(invalid="ignore", divide="ignore"):  # infinite places, and logarithms of 0
@@ -176,19 +207,25 @@ def _spread(how: str, samples: Floats) -> Floats:
 
 
 def has_error(how: str, count: int) -> bool:
-    """Return whether a summary of `count` replicas has a standard error."""
+    """Return whether the summary `how` of `count` replicas has a standard error."""
     return count > 1 and how in ("mean", "median", "geometric", *SPREADS)
 
 
 def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Floats]) -> Floats | None:
     """Return the standard error of an estimate from `count` replicas with the summary `how`.
 
-    It is that of the delete-one jackknife, √((R − 1)/R · Σ(θ_r − θ̄)²) for the estimates θ_r without replica
-    r. With more than MOST_OMITTED replicas, R = RESAMPLES groups are omitted instead of single replicas. For
-    a median, the jackknife does not converge; the error is then the standard deviation of estimates from
-    RESAMPLES draws of R replicas with replacement. None for a single replica, and for summaries by the first,
-    least or greatest replica, whose error the replicas do not determine. Source: Efron, Tibshirani 1993 ch.
-    10–11.
+    It is computed by the delete-one jackknife, as √((R − 1)/R · Σ(θ_r − θ̄)²). Here, θ_r is the estimate
+    without replica r. With more than MOST_OMITTED replicas, R = RESAMPLES groups of replicas are omitted
+    instead of single replicas. The jackknife does not converge for a median. Its error is the standard
+    deviation of the estimates from RESAMPLES bootstrap draws of `count` replicas with replacement.
+
+    The result is None for a single replica. It is also None for summaries by the first, least or greatest
+    replica, because the replicas do not determine their errors.
+
+    Args:
+        estimate: function that returns the estimate from a subset of the replicas.
+
+    Source: Efron, Tibshirani 1993 ch. 10–11.
     """
     if not has_error(how, count):
         return None
@@ -198,7 +235,7 @@ def standard_error(how: str, count: int, estimate: Callable[[Sequence[int]], Flo
             [estimate(np.delete(replicas, group).tolist()) for group in np.array_split(replicas, groups)]
         )
     else:
-        # A fixed seed: the same results have the same error each time they are drawn.
+        # The seed is fixed, so that the same results always have the same standard error.
         drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
         estimates = np.stack([estimate(draw.tolist()) for draw in drawn])
     factor = (groups - 1) / groups if how != "median" else 1 / (RESAMPLES - 1)

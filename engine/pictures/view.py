@@ -1,6 +1,6 @@
-"""Views: a picture of results as arrays, the only input of charts, tables, files and claims.
+"""Views: pictures of results as arrays. They are the only input of charts, tables, files and claims.
 
-The module also has the places of a picture's curves among those of the same kind of learner.
+The module also numbers the curves of a picture whose learners are of the same kind.
 """
 
 from __future__ import annotations
@@ -24,15 +24,22 @@ if TYPE_CHECKING:
 
 
 class KindPlace(NamedTuple):
-    """Kind of the learner of a curve, and the place of the curve among all of this kind."""
+    """Kind of a curve's learner, and the position of the curve among the curves of this kind."""
 
     kind: LearnerKind = "other"
     place: int = 0
+    """Index of the curve among the curves of this kind."""
+
     total: int = 1
+    """Number of curves of this kind."""
 
 
 def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
-    """Return the kind of each curve with the curve's place in this kind, from the kinds in order."""
+    """Return the kind of every curve, with the curve's position among the curves of this kind.
+
+    Args:
+        kinds: kind of each curve's learner, in the order of the curves.
+    """
     counts, passed = Counter(kinds), Counter[LearnerKind]()
     places = []
     for kind in kinds:
@@ -42,7 +49,7 @@ def kind_places(kinds: Sequence[LearnerKind]) -> list[KindPlace]:
 
 
 FROM_BELOW = ("lower", "conjecture")
-"""Directions of lines that bound from below, proved or not."""
+"""Directions of theory lines that are lower bounds: proved bounds and conjectures."""
 
 DIVERGED, LOST_ACCURACY = "diverged", "lost accuracy"
 
@@ -50,11 +57,16 @@ WHY_INACCURATE = (
     "beyond this place, other tolerances change the weights by more than 0.2 %, so the curve ends: "
     "take a smaller rtol, another method or an earlier end"
 )
-"""Meaning of a loss of accuracy, with remedies."""
+"""Explanation of a loss of accuracy, with remedies."""
 
 
 def fate(lost: int, inaccurate: int) -> str:
-    """Return the fate of `lost` replicas that ended early, as a verb; `inaccurate` of them lost accuracy."""
+    """Return a verb that says how replicas ended early: they diverged, lost accuracy, or either.
+
+    Args:
+        lost: number of replicas that ended early.
+        inaccurate: number of those replicas that lost accuracy.
+    """
     if not inaccurate:
         return DIVERGED
     return LOST_ACCURACY if inaccurate == lost else f"{DIVERGED} or {LOST_ACCURACY}"
@@ -64,98 +76,101 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 Apart = tuple[int, ...]
-"""Index of the value of each axis that splits curves."""
+"""Values of the sweep axes that split curves, each as its index on the axis."""
 
 ROUNDING = {"float32": 1e-5, "float64": 1e-11}
-"""Change of a loss by rounding alone, relative to the initial loss."""
+"""Largest change of a loss by rounding, relative to the initial loss, for each number type."""
 
 QUIET = 1e-11
-"""Level below which a whole curve is 0 up to rounding."""
+"""Largest value up to which a whole curve counts as 0, because of rounding."""
 
 ZERO = 1e-12
-"""Level below which a bound counts as 0, so that nothing is a multiple of it."""
+"""Value up to which a bound counts as 0, so that no loss is stated as a multiple of it."""
 
 NEAR = 1e-9
-"""Relative distance below which places are equal."""
+"""Relative distance up to which two x positions count as equal."""
 
 
 def _place(places: Floats, x: float) -> int | None:
-    """Return the index of the first place at x; None without one."""
+    """Return the index of the first place that equals x, or None if no place does."""
     matches = np.flatnonzero(np.abs(places - x) <= NEAR * abs(x))
     return int(matches[0]) if len(matches) else None
 
 
 class Places(msgspec.Struct, frozen=True, eq=False):
-    """Places of a curve on x."""
+    """Properties of the x positions of a curve, which are called places."""
 
     planned: int = 0
     """Planned number of places."""
 
     clock: Floats | None = None
-    """Clock of its run at every place [N] if x is along records, otherwise None."""
+    """Clock of the run at every place [N]; None if x does not follow the records of a run."""
 
     is_ordered: bool = False
     """Whether x is known to increase, as clocks do."""
 
     is_passed: bool = False
-    """Whether x is measured, so that the place for a value is the first record beyond this value."""
+    """Whether x is measured. The place of a given x is then the first record at which x has passed it."""
 
 
 class Training(msgspec.Struct, frozen=True, eq=False):
-    """Training runs of a curve."""
+    """Properties of the training runs from which a curve was measured."""
 
     verdict: Verdict | None = None
     """Verdict on the learner's rotation invariance."""
 
     is_bound: bool = False
-    """Whether a proved lower bound binds the learner."""
+    """Whether a proved lower bound applies to the learner."""
 
     backend: str | None = None
-    """Name of the backend; None if several computed the curve."""
+    """Name of the backend; None if the runs of the curve have different backends."""
 
     rate: float | None = None
-    """Rate, if it is one of several rates or the best, and is constant along the curve."""
+    """Rate of the curve, if its learner tries several rates; None for a curve of several sweep points."""
 
     grid: Mapping[float, float] = msgspec.field(default_factory=dict)
-    """Mean of the curve of every tried rate, if the rate of this curve is the best of them."""
+    """Mean along the curve for every tried rate, if this curve has the best of these rates."""
 
     oracle_tuned: bool = False
-    """Whether the curve appears only once the best of several rates is known."""
+    """Whether the curve shows the best of several rates, and appears once this rate is known."""
 
     point: int | None = None
-    """Index of the point of the axes; None for a curve of several points."""
+    """Index of the sweep point; None for a curve that covers several sweep points."""
 
     is_reference: bool = False
     """Whether the learner is a reference, which is drawn like a theory line."""
 
 
 class Ends(msgspec.Struct, frozen=True, eq=False):
-    """Progress of the runs of a curve, and replicas that ended early."""
+    """Progress of the runs of a curve, and the replicas that ended early."""
 
     lost: Counts
-    """Number of diverged replicas at every place, so that y is over the others [N]."""
+    """Number of diverged replicas at every place [N]. They do not count in the summary y."""
 
     diverged: int = 0
-    """Number of replicas that diverged by the end, anywhere on the axes."""
+    """Number of replicas that diverged in the run.
+
+    If x does not follow a run, it is the least number of diverged replicas at any place.
+    """
 
     diverged_at: float | None = None
-    """First place at which a replica diverged; it may lie beyond the last of x."""
+    """x position at which the first replica diverged. It may lie beyond the last x of the curve."""
 
     divergences: Floats = msgspec.field(default_factory=lambda: np.empty(0))
-    """Sorted places of divergence on the clock of the run; empty if x does not follow a run."""
+    """Sorted values of the run's clock at which replicas diverged; empty if x does not follow a run."""
 
     fate: str = DIVERGED
-    """Verb for the replicas that ended early."""
+    """Verb that says how replicas ended early."""
 
     ended: bool = False
-    """Whether all runs so far have ended."""
+    """Whether all runs that have begun have ended."""
 
     complete: bool = False
-    """Whether all places are there, and no replica was lost."""
+    """Whether the curve has all planned values. A curve along records must also have lost no replica."""
 
     @property
     def sound(self) -> NDArray[np.bool_]:
-        """Whether the summary is over all replicas, at every place [N]."""
+        """Whether the summary covers all replicas, at every place [N]."""
         return np.asarray(self.lost == 0)
 
 
@@ -163,84 +178,92 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """A curve of a picture."""
 
     name: str
-    """Name of the learner, possibly with a rate, and the values of the axes that split curves."""
+    """Name of the learner, possibly with a rate, followed by the values of the axes that split curves."""
 
     number: int = 0
-    """Index among all curves; later curves do not change it."""
+    """Index among all curves of the picture, including curves that have no values yet."""
 
     learner: str
     kind_place: KindPlace | None = KindPlace()
-    """Kind of its learner, and its place among the curves of this kind; None for a reference."""
+    """Kind of the learner, and position among the curves of this kind; None for a reference."""
 
     apart: Apart = ()
     chosen: bool = True
-    """Whether the curve represents its learner; with several rates, only the best curve so far does."""
+    """Whether the curve represents its learner. If a learner has several rates, only its best curve does."""
 
     x: Floats
     y: Floats
-    """Summary over replicas [N], NaN without a value."""
+    """Summary over replicas [N]; NaN where there is no value."""
 
     stderr: Floats | None
-    """Standard error over replicas [N]; None for a single replica, and for summaries without one."""
+    """Standard error of the summary [N]; None for a single replica, and for summaries that have none."""
 
     replicas: int
     summary: str = "mean"
-    """Summary of the replicas."""
+    """Name of the summary over replicas."""
 
     over: Callable[[Sequence[int]], Floats]
-    """Function that returns the curve over a subset of the replicas [N]."""
+    """Function that returns y [N] over a subset of the replicas."""
 
     places: Places = Places()
     training: Training = Training()
     ends: Ends
 
     def place(self, x: float) -> int | None:
-        """Return the index of the place at x, or of the first place that has passed x; None without one."""
+        """Return the index of the place at x, or None if there is no such place.
+
+        If the x of the curve is measured, return the index of the first place that has reached or passed x.
+        """
         if self.places.is_passed:
             sides = np.sign(self.x - x)
-            passed = np.flatnonzero(sides != sides[:1])  # where x starts beyond it nothing passes
+            passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first place
             return int(passed[0]) if len(passed) else None
         return _place(self.x, x)
 
 
 def increases(curve: CurveView) -> bool:
-    """Return whether x increases from place to place."""
+    """Return whether the x positions of a curve never decrease."""
     return curve.places.is_ordered or bool((np.diff(curve.x) >= 0).all())
 
 
 class ContourView(msgspec.Struct, frozen=True, eq=False):
-    """Theory line over a heat map, drawn as the contour of a level."""
+    """Theory line over a heat map, drawn as the contour at which it has the value `level`."""
 
     name: str
     kind: str
+    """Kind of the theory line."""
+
     direction: str
     level: float
     values: Floats
-    """Line at every place of the map [M, N], NaN without a value."""
+    """Values of the theory line at every place of the map [M, N]; NaN where it has no value."""
 
 
 class HeatView(msgspec.Struct, frozen=True, eq=False):
-    """A learner over two dimensions."""
+    """Heat map of a learner: the values of a measure over two dimensions."""
 
     learner: str
     x: Floats
-    """Increasing, [N]."""
+    """Increasing x positions [N]."""
 
     y: Floats
-    """Increasing, [M]."""
+    """Increasing y positions [M]."""
 
     z: Floats
-    """Summary over replicas [M, N], NaN without a value."""
+    """Summary over replicas [M, N]; NaN where there is no value."""
 
     stderr: Floats | None
-    """Standard error; None for a single replica."""
+    """Standard error of the summary [M, N]; None for a single replica, and for summaries that have none."""
 
     contours: tuple[ContourView, ...] = ()
     kind_place: KindPlace | None = KindPlace()
-    """Kind of the learner, and its place among learners of this kind; None for a reference."""
+    """Kind of the learner, and position among the curves of this kind; None for a reference."""
 
     def contour(self, kind: str) -> ContourView:
-        """Return the contour of this name or kind of line. Raises: KeyError."""
+        """Return the contour called `kind`, or the contour of the theory line of this kind.
+
+        Raises: KeyError.
+        """
         for contour in self.contours:
             if kind in (contour.name, contour.kind):
                 return contour
@@ -251,41 +274,46 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """Theory line in a picture, after the same steps as the curves."""
 
     name: str
-    """Name in presets: kind, owner, and values of axes."""
+    """Name in presets: the kind, the curve that the line belongs to, and the values of sweep axes."""
 
     kind: str
     title: str = ""
-    """Name in charts and captions; empty: its kind."""
+    """Name in charts and captions; if empty, the kind is shown."""
 
     values: str = ""
-    """End of its name: the values of the axes that split curves."""
+    """End of the name: the values of the axes that split curves."""
 
     apart: Apart = ()
     curve: str = ""
-    """Name of its curve; empty for a line that all curves share."""
+    """Name of the curve that the line belongs to; empty for a line that all curves share."""
 
     direction: str
     formula: str
     limit: str = ""
-    """Limit of an asymptotic line, in words."""
+    """Limit that an asymptotic line assumes, in words."""
 
     group: Group | None = None
-    """Group whose invariant learners the line binds; None for a line that binds by other conditions."""
+    """Symmetry group under which a learner must be invariant for the line to apply to it.
+
+    It is None for a line with other conditions.
+    """
 
     in_expectation: bool = True
     """Whether the line is about the expectation, so that single runs deviate from it."""
 
     summary: str | None = "mean"
-    """Summary over replicas that the line is about; None if it is about every summary."""
+    """Summary over replicas that the line describes; None for a line that describes every summary."""
 
     applies_to: tuple[str, ...]
+    """Names of the learners that the line applies to; or the name of its curve, if it belongs to one."""
+
     x: Floats
     y: Floats
     grows: bool = False
-    """Whether the line is computed from measured values, so that it ends where the runs are."""
+    """Whether the line is computed from measured values, so that it grows with the runs."""
 
     of_some: Callable[[Sequence[int]], Floats] | None = None
-    """Function that returns the line over a subset of the replicas; None if replicas share the line."""
+    """Function that returns y over a subset of the replicas; None if all replicas share the line."""
 
     @property
     def plain_name(self) -> str:
@@ -294,92 +322,95 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @property
     def called(self) -> str:
-        """Name in words."""
+        """Name in charts and captions."""
         return self.title or self.kind
 
     def place(self, x: float) -> int | None:
-        """Return the index of the place at x; None without one."""
+        """Return the index of the place at x, or None if there is no such place."""
         return _place(self.x, x)
 
     def over(self, replicas: Sequence[int]) -> Floats:
-        """Return the line over a subset of the replicas."""
+        """Return y [N] over a subset of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the line, where it is finite."""
+        """Mean of the finite values of the line; NaN if there are none."""
         finite = self.y[np.isfinite(self.y)]
         return float(finite.mean()) if len(finite) else np.nan
 
     def at(self, x: float) -> float:
-        """Return the line at x, interpolated linearly; NaN beyond its points."""
+        """Return the value of the line at x, interpolated linearly; NaN beyond the ends of the line."""
         return float(np.interp(x, self.x, self.y, left=np.nan, right=np.nan)) if len(self.x) else np.nan
 
     def is_about(self, curve: CurveView) -> bool:
-        """Return whether the line is shown for a curve, which it binds or which may beat it."""
+        """Return whether the line is shown for a curve.
+
+        The line may not apply to the curve's learner; the curve may then beat it.
+        """
         is_of_curve = not self.curve or curve.name == self.curve or curve.name.startswith(f"{self.curve}, ")
         return is_of_curve and self.apart == curve.apart
 
     def says(self, curve: CurveView) -> bool:
-        """Return whether the line applies to a curve.
+        """Return whether the line is shown for a curve and is about the curve's summary over replicas.
 
-        Lines about means do not apply to medians, or vice versa.
+        For example, a line about means is not about medians. With a single replica, all summaries agree.
         """
         return self.is_about(curve) and (curve.replicas == 1 or summaries_agree(self.summary, curve.summary))
 
     def binds(self, curve: CurveView) -> bool:
-        """Return whether the line binds a curve that it is shown for."""
+        """Return whether the line applies to the learner of a curve for which it is shown."""
         return bool(self.curve) or curve.learner in self.applies_to
 
 
 class ViewAxes(msgspec.Struct, frozen=True, eq=False):
-    """Axes of a view: labels, scales, and lines at places."""
+    """Axes of a view: labels, scales and marks."""
 
     x_label: str
     y_label: str
     x_log: bool = False
     y_log: bool = False
     rows_log: bool = False
-    """Whether the y of a heat map is a logarithmic axis."""
+    """Whether the y-axis of a heat map is logarithmic."""
 
     words: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Names of axes and measures in charts, if they differ from their own."""
+    """Names or symbols for charts, by the name of the sweep axis or measure."""
 
     names: Mapping[float, str] = msgspec.field(default_factory=dict)
-    """Names of places on x, if they have names."""
+    """Names of x positions, for positions that have a name."""
 
     marks: Sequence[Marked] = ()
-    """Marks of the picture; a mark may follow axes."""
+    """Marks of the picture."""
 
     clock: str = ""
-    """Clock of the protocol."""
+    """Name of the protocol's clock."""
 
 
 class Quantity(msgspec.Struct, frozen=True, eq=False):
-    """Quantity on y."""
+    """Properties of the quantity on the y-axis, or of the values of a heat map."""
 
     rounding: float
     """Largest change of a value that counts as rounding, relative to the first value of its curve."""
 
     as_measured: bool = True
-    """Whether y is the measure itself."""
+    """Whether the quantity is the measure itself, not changed by a step of the picture."""
 
     divisor: str = ""
-    """Text for the divisor of y; empty without a divisor."""
+    """Name or formula by which values are divided; empty if they are not divided."""
 
 
 class Absences(msgspec.Struct, frozen=True, eq=False):
-    """Lines and learners that are not in a view, with the reasons."""
+    """Theory lines and learners that are not in a view, with the reasons."""
 
     lines: dict[str, str] = msgspec.field(default_factory=dict)
-    """Reasons why theory lines are absent, by kind."""
+    """Reasons why theory lines are absent, by kind of line."""
 
     learners: dict[str, str] = msgspec.field(default_factory=dict)
-    """Learners without a curve, with the condition that they do not meet: "the learner …"."""
+    """Condition that a learner without a curve does not meet, by learner name."""
 
 
 class View(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """A picture with all results so far."""
+    """A picture with all results so far: its curves and theory lines, or its heat maps."""
 
     picture: Picture
     axes: ViewAxes
@@ -388,25 +419,34 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     curves: list[CurveView] = msgspec.field(default_factory=list)
     lines: list[LineView] = msgspec.field(default_factory=list)
     heats: list[HeatView] = msgspec.field(default_factory=list)
-    """Heat maps, one per learner, if the picture has a y."""
+    """Heat maps, one for each learner, if the picture has a y."""
 
     points: tuple[Floats, Floats] | None = None
-    """Examples shown beside the curves, x and label; None without any."""
+    """Inputs and labels of the examples that are shown beside the curves; None if none are shown."""
 
     places_of: Callable[[View], Floats] = lambda view: view.known_places
-    """Function that returns all places on x of a view, present and planned."""
+    """Function that returns all x positions of a view, of present and of planned values."""
 
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
-    """Function that returns the x of a run at a reading of its clock; None if x does not follow a clock."""
+    """Function that returns the x position of a run at a value of its clock, or None if it has none.
+
+    The arguments are the index of the sweep point and the value of the clock.
+    """
 
     beneath_of: Callable[[], View | None] = lambda: None
-    """Function that returns the view that the picture shows beneath it; None for most pictures."""
+    """Function that returns the view to show beneath this one, or None if there is none."""
 
     y_of: Callable[[int], float | None] = lambda point: None
-    """Function that returns the y of a point on a heat map; None for other pictures."""
+    """Function that returns the y position of a sweep point on a heat map, or None if it has none.
+
+    The argument is the index of the sweep point.
+    """
 
     def curve(self, name: str) -> CurveView:
-        """Return the curve called `name`, or the curve of the learner called `name`. Raises: KeyError."""
+        """Return the curve called `name`, or the chosen curve of the learner called `name`.
+
+        Raises: KeyError.
+        """
         candidates = [candidate for candidate in self.curves if candidate.learner == name]
         for curve in (*(candidate for candidate in self.curves if candidate.name == name), *candidates):
             if curve.name == name or curve.chosen:
@@ -414,9 +454,13 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         raise KeyError(name)
 
     def line(self, kind: str, curve: str) -> LineView:
-        """Return the theory line of this name or kind that is about a curve. Raises: KeyError.
+        """Return the theory line called `kind`, or the theory line of this kind that is shown for a curve.
 
-        The line has the curve's values of the axes that split curves.
+        Args:
+            kind: name or kind of the theory line.
+            curve: name of the curve.
+
+        Raises: KeyError.
         """
         about = next((candidate for candidate in self.curves if candidate.name == curve), None)
         for line in self.lines:
@@ -426,7 +470,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def known_places(self) -> Floats:
-        """Places on x with a value, increasing."""
+        """Positions on the x-axis that have a value, in increasing order."""
         parts = [curve.x[~np.isnan(curve.y)] for curve in self.curves]
         parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in self.heats]
         places = np.unique(np.concatenate([*parts, np.empty(0)]))
@@ -434,17 +478,17 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def beneath(self) -> View | None:
-        """View of the picture beneath, computed when it is first drawn."""
+        """View to show beneath this one, or None. It is computed when it is first needed."""
         return self.beneath_of()
 
     @cached_property
     def places(self) -> Floats:
-        """Places on x, present and planned, increasing."""
+        """Positions on the x-axis of present and of planned values, in increasing order."""
         return self.places_of(self)
 
 
 def at_values(view: View, apart: Apart) -> View:
-    """Return the view with only the curves and lines at the values `apart` of the splitting axes."""
+    """Return the view with only the curves and theory lines at these values of the axes that split curves."""
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]
     return msgspec.structs.replace(view, curves=curves, lines=lines)
@@ -459,9 +503,10 @@ def heat_of(view: View, learner_name: str) -> HeatView:
 
 
 def negligible(view: View) -> float:
-    """Return the largest value that counts as 0, even if all values are small.
+    """Return the largest value that counts as 0.
 
-    A measure without further steps declares this value. If all curves are below QUIET, it is at least QUIET.
+    It is the value that the measure specifies, or 0 if a factor or divisor changes the measure. If all curves
+    are at most QUIET, it is at least QUIET.
     """
     as_it_stands = view.picture.times is None and view.picture.relative is None
     least = view.picture.measure.structure().negligible if as_it_stands else 0.0
@@ -470,10 +515,10 @@ def negligible(view: View) -> float:
 
 
 def is_risk(view: View) -> bool:
-    """Return whether y is a risk, without further steps."""
+    """Return whether the picture shows a risk that no step of the picture changes."""
     return view.quantity.as_measured and view.picture.measure.structure().is_risk
 
 
 def along_records(view: View) -> bool:
-    """Return whether x follows the progress of runs."""
+    """Return whether x follows the progress of training runs."""
     return any(curve.places.clock is not None for curve in view.curves)

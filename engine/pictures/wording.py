@@ -1,4 +1,4 @@
-"""Texts for the curves, places, values and laws of a view, for findings, legends and axes."""
+"""Texts about a view for findings, legends and axes: names of curves, x positions, values and laws."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from engine.pictures.view import CurveView, Floats, LineView, View, along_record
 
 
 def x_name(view: View) -> str:
-    """Return the name before a place on x, as in "k = 3"."""
+    """Return the name of the x-axis, which precedes its values, as in "k = 3"."""
     return written(view.picture.x, view.axes.words)
 
 
 def y_name(view: View) -> str:
-    """Return the name of the y of a heat map; empty for other pictures."""
+    """Return the name of the y-axis of a heat map; empty for other pictures."""
     return "" if view.picture.y is None else written(view.picture.y, view.axes.words)
 
 
 def measure_name(view: View) -> str:
-    """Return the name of the measure if it is a word of its label, otherwise the label."""
+    """Return the name of the measure if it is one of the words of its label, and otherwise the label."""
     measure = view.picture.measure
     return measure.name if measure.name in measure.label.split() else measure.label
 
 
 def curve_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve, with the values of axes in words and symbols."""
+    """Return the name of a curve, with the values of sweep axes as charts print them."""
     name, learner = curve.name, curve.learner
     if not curve.apart or not name.startswith(learner):
         return name
@@ -38,26 +38,33 @@ def curve_name(view: View, curve: CurveView) -> str:
 
 
 def short_name(view: View, curve: CurveView) -> str:
-    """Return the name of a curve, without the learner's name if there is no other learner."""
+    """Return the name of a curve, without the name of the learner if the view has only one learner."""
     name = curve_name(view, curve)
     return name.removeprefix(f"{curve.learner}, ") if _only_learner(view) == curve.learner else name
 
 
 def line_name(view: View, line: LineView) -> str:
-    """Return the name of a line in words, with its owner if there are several learners."""
+    """Return the name of a theory line for charts.
+
+    If the view has several learners, the name includes the curve that the line belongs to.
+    """
     owner = "" if line.curve in ("", _only_learner(view)) else f" of {line.curve}"
     return f"{line.called}{owner}{values_written(line.values, view.axes.words)}"
 
 
 def line_in_brief(view: View, line: LineView) -> str:
-    """Return the formula of a line if it is complete and shorter than the name, else the name."""
+    """Return the formula of a theory line if it is shorter than the name, and otherwise the name.
+
+    The formula is used only if it describes the drawn line completely. This is not so if the picture changes
+    the measure, or if the line belongs to one curve or to one value of a sweep axis.
+    """
     name = line_name(view, line)
     says_all = view.quantity.as_measured and not (line.curve or line.apart)
     return briefer(name, line.formula) if says_all else name
 
 
 def _only_learner(view: View) -> str | None:
-    """Return the only learner that has or will have curves; None if there are several."""
+    """Return the name of the only learner that has curves or theory lines, or None if there are several."""
     learners = {curve.learner for curve in view.curves if not curve.training.is_reference}
     learners.update(line.curve for line in view.lines if line.curve)
     return learners.pop() if len(learners) == 1 else None
@@ -67,20 +74,24 @@ LONGEST = 160
 """Largest number of characters of a finding."""
 
 MOST_NAMES = 3
-"""Largest number of names in a list; a longer list ends with the number of the other names."""
+"""Largest number of names in a list. A longer list ends with the number of the remaining names."""
 
 UNITS = {"k": "example", "step": "step", "epoch": "epoch", "evaluations": "evaluation"}
-"""Units of the clocks."""
+"""Unit of each clock that counts something."""
 
 PLURAL = re.compile(r"\b(pieces|cells|units)\b|^(examples|rows|steps|epochs|evaluations) for ")
-"""Quantities that take a plural verb."""
+"""Pattern of quantities that take a plural verb."""
 
 Named = tuple[str, float]
-"""Name of a curve, and its value."""
+"""Name of a curve, and the value of the curve."""
 
 
 def listed(names: Sequence[str], limit: int = MOST_NAMES) -> str:
-    """Return names as a sentence lists them; lists longer than `limit` + 1 end in the number of the rest."""
+    """Return names as an enumeration, such as "a, b and c".
+
+    A list of more than `limit` + 1 names ends with the number of the remaining names, as in "a, b, c and 2
+    more".
+    """
     if len(names) > limit + 1:
         names = [*names[:limit], f"{len(names) - limit} more"]
     *first, last = names
@@ -88,20 +99,23 @@ def listed(names: Sequence[str], limit: int = MOST_NAMES) -> str:
 
 
 def called(view: View, curve: CurveView) -> str:
-    """Return the name of a curve, quoted if it has a comma."""
+    """Return the short name of a curve, in quotes if it contains a comma."""
     name = short_name(view, curve)
     return f"“{name}”" if "," in name else name
 
 
 def line(view: View, lines: Sequence[LineView]) -> str:
-    """Return a name for the line of some curves, without owner and values if these differ."""
+    """Return one name for the theory lines of several curves.
+
+    If the lines belong to different curves or values of sweep axes, the name leaves these out.
+    """
     names = {line_in_brief(view, line) for line in lines}
     name = names.pop() if len(names) == 1 else lines[0].called
     return name if name == lines[0].formula else f"the {name}"
 
 
 def agree(names: Sequence[object], verb: str) -> str:
-    """Return the verb for these subjects: "stay" for several, "stays" for one."""
+    """Return the verb in the form that agrees with the subjects: "stay" for several, "stays" for one."""
     return verb if len(names) > 1 else f"{verb}s"
 
 
@@ -114,7 +128,7 @@ def shortened(first: str, *more: str) -> str:
 
 
 def place(view: View, x: float) -> str:
-    """Return a place on x as text: "after 64 examples", "at d = 64"."""
+    """Return an x position as text, such as "after 64 examples" or "at d = 64"."""
     unit = UNITS.get(view.picture.x) if along_records(view) else None
     if unit is None:
         return f"at {x_name(view)} = {view.axes.names.get(x) or number(x)}"
@@ -122,23 +136,26 @@ def place(view: View, x: float) -> str:
 
 
 def span(view: View, x: Floats) -> str:
-    """Return the range of places, for the beginning of a sentence."""
+    """Return the range of x positions, to begin a sentence: "From d = 64 to 1024"."""
     ends = [view.axes.names.get(float(end)) or number(float(end)) for end in (x.min(), x.max())]
     return f"From {x_name(view)} = {ends[0]} to {ends[1]}"
 
 
 def level(view: View, value: float) -> str:
-    """Return a threshold as text."""
+    """Return a threshold as text, such as "a tenth" for a loss of 0.1."""
     return "a tenth" if value == 0.1 and view.picture.measure.name == "loss" else number(value)
 
 
 def ends(numbers: Collection[float], written: Callable[[float], str] = number) -> str:
-    """Return the least and the greatest number: "0.1 to 0.3", or one number if both are written alike."""
+    """Return the least and the greatest number as text, such as "0.1 to 0.3".
+
+    If both are written alike, return the number once.
+    """
     return " to ".join(dict.fromkeys(written(float(end)) for end in (min(numbers), max(numbers))))
 
 
 def value(view: View, y: float) -> str:
-    """Return a value on y as text; "0" for negligible values."""
+    """Return a value of the view as text: "0" if it is negligible, and "never" for a place never reached."""
     reading = view.picture.reading
     if np.isposinf(y) and reading is not None and reading.is_place:
         return "never"
@@ -146,13 +163,16 @@ def value(view: View, y: float) -> str:
 
 
 def value_at(curve: CurveView, x: float) -> float | None:
-    """Return the value of a curve at a place; None without one."""
+    """Return the value of a curve at x, or None if it has no value there."""
     at = curve.place(x)
     return None if at is None or np.isnan(curve.y[at]) else float(curve.y[at])
 
 
 def arrival(curve: CurveView, level: float) -> float:
-    """Return the first place from which a curve stays below a level to its end; infinity without one."""
+    """Return the first x position from which a curve stays below a level to its end.
+
+    The result is infinite if the curve ends above the level, or is incomplete.
+    """
     beyond = np.flatnonzero(~(curve.y < level))
     first = int(beyond[-1]) + 1 if len(beyond) else 0
     return float(curve.x[first]) if curve.ends.complete and first < len(curve.x) else np.inf
@@ -161,23 +181,32 @@ def arrival(curve: CurveView, level: float) -> float:
 def named_values(
     view: View, x: float, curve: CurveView, other_curves: Sequence[CurveView]
 ) -> tuple[Named, list[Named]]:
-    """Return the value of a curve at a place with its name, and the values of other curves there."""
+    """Return the name and value of a curve at x, and the names and values of other curves there.
+
+    Curves without a value at x are left out.
+    """
     values = [(called(view, named_curve), value_at(named_curve, x)) for named_curve in (curve, *other_curves)]
     first, *more = [(name, y) for name, y in values if y is not None]
     return first, more
 
 
 def compared(view: View, x: float, first: Named, other_values: Sequence[Named]) -> str:
-    """Return the values of curves at a place, as a sentence."""
+    """Return a sentence with the values of curves at an x position.
+
+    Args:
+        first: name and value of the first curve.
+        other_values: names and values of the other curves.
+    """
     where = place(view, x)
     values = enumerated(view, first, other_values)
     return shortened(f"{where[0].upper()}{where[1:]}, {predicate(view)} {values}")
 
 
 def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
-    """Return a text with a curve's value and one other's; of several others, the least and the greatest.
+    """Return a text with the value of a first curve and the values of other curves.
 
-    Curves with the same value are named together.
+    If there are several other curves, only their least and greatest values are stated. If all values are
+    written alike, the value is stated once, for all curves.
     """
     named = [(name, value(view, y)) for name, y in (first, *other_values)]
     if len(view.curves) == 1 and not other_values:
@@ -190,7 +219,7 @@ def enumerated(view: View, first: Named, other_values: Sequence[Named]) -> str:
 
 
 def quantity(view: View) -> str:
-    """Return the quantity on y as the subject of a sentence."""
+    """Return the quantity on the y-axis as the subject of a sentence."""
     picture, reading = view.picture, view.picture.reading
     is_plain = picture.relative is None and picture.times is None
     if reading is None or not (reading.is_threshold and is_plain):
@@ -204,33 +233,37 @@ def quantity(view: View) -> str:
 
 
 def predicate(view: View) -> str:
-    """Return the quantity on y and its verb, after a comma if the quantity has one."""
+    """Return the quantity on the y-axis, followed by "is" or "are".
+
+    If the quantity contains a comma, another comma separates it from the verb.
+    """
     subject = quantity(view)
     return f"{subject}{',' if ', ' in subject else ''} {verb(view)}"
 
 
 def verb(view: View) -> str:
-    """Return the verb after the quantity on y."""
+    """Return the verb that follows the quantity on the y-axis: "is" or "are"."""
     return "are" if PLURAL.search(quantity(view)) else "is"
 
 
 LEAST_PLACES = 4
-"""Least number of places for a law: with two fitted parameters, fewer places prove nothing."""
+"""Least number of points for a scaling law. With two fitted parameters, fewer points show nothing."""
 
 LEAST_EXPONENT = 1 / 3
-"""Least exponent of a power law: over a few doublings of x, smaller powers and logarithms hardly differ."""
+"""Least exponent of a power law. Over a few doublings of x, smaller powers hardly differ from a logarithm."""
 
 NEARLY_ONE = 0.03
-"""Distance of an exponent from 1 below which the law is also stated as a share of x."""
+"""Distance of the exponent from 1 below which the law is also stated as a multiple of x."""
 
 WORST = 0.2
-"""Root mean square of the relative residuals above which neither law is named."""
+"""Root mean square of the relative residuals above which no law is stated."""
 
 
 class Law(NamedTuple):
-    """y ∝ x^exponent, or y = c + slope · log₂ x; one of the two is None.
+    """Scaling law of a curve: y ∝ x^exponent, or y = c + slope · log₂ x.
 
-    `error` is the relative residual, and `share` the mean of y/x.
+    Either `exponent` or `slope` is None. `error` is the root mean square of the relative residuals, and
+    `share` is the mean of y/x.
     """
 
     exponent: float | None
@@ -240,10 +273,10 @@ class Law(NamedTuple):
 
 
 def fitted_law(x: Floats, y: Floats) -> Law | None:
-    """Return the law of two parameters that fits y(x) [N] best, by the root mean square of ŷ/y − 1.
+    """Return the power law or logarithmic law that fits y(x) [N] best, by the root mean square of ŷ/y − 1.
 
-    Both are least squares: log y against log x, and y against log₂ x. None for too few positive places, or if
-    neither law fits.
+    Both laws have two parameters and are fitted by least squares: log y against log x, and y against log₂ x.
+    The result is None if neither law fits, or if there are too few points with positive x and y.
     """
     fits = np.isfinite(y) & (y > 0) & (x > 0)
     if fits.sum() < LEAST_PLACES:
@@ -263,9 +296,10 @@ def _error(fitted: Floats, y: Floats) -> float:
 
 
 def laws_in_words(view: View) -> str:
-    """Return the laws of a picture's curves along an axis, as a sentence; empty without one.
+    """Return a text with the scaling laws of a picture's curves along a sweep axis.
 
-    For example "GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of d".
+    For example "GD ∝ d^1.00 (0.90 d); EGU ∝ log d: 2.4 more examples per doubling of d". The text is empty if
+    no curve follows a law, or if the picture does not read the first place below or above a threshold.
     """
     reading, axes = view.picture.reading, view.axes
     if reading is None or not reading.is_threshold or view.heats or axes.names:
@@ -293,5 +327,5 @@ def _names(view: View, numbered: Sequence[tuple[CurveView, float]]) -> str:
 
 
 def _ends(numbered: Sequence[tuple[CurveView, float]], form: str) -> str:
-    """Return the least and the greatest number, or one number if both are written alike."""
+    """Return the least and the greatest number as text, or one number if both are written alike."""
     return ends([number for _, number in numbered], lambda number: format(number, form))

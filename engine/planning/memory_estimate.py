@@ -1,4 +1,4 @@
-"""Memory of a run at its peak: bytes, whether they are free, and smaller settings that fit."""
+"""Peak memory of a run in bytes, whether that much memory is free, and smaller settings that fit."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ KERNELS = 4
 
 
 def needed_bytes(plan: RunPlan) -> int:
-    """Return the bytes that a run holds at its peak."""
+    """Return the peak memory of a run in bytes."""
     return shares(plan).total()
 
 
 def shares(plan: RunPlan) -> Counter[str]:
-    """Return the bytes that each field needs, the matrix first.
+    """Return the bytes that each field of the experiment accounts for, the matrix first.
 
-    Bytes of side runs are added to the protocol.
+    The bytes of side runs are added to the bytes of the protocol.
     """
     by_part = _own_shares(plan.experiment, plan.learners)
     by_part["protocol"] += sum(
@@ -51,7 +51,7 @@ def shares(plan: RunPlan) -> Counter[str]:
 
 
 def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Counter[str]:
-    """Return the bytes that each field needs, without side runs."""
+    """Return the bytes that each field of the experiment accounts for, without side runs."""
     problem, replicas = experiment.problem, experiment.run.replicas
     sized = "problem.matrix.d" if "d" in problem.matrix.__struct_fields__ else "problem.matrix"
     by_place = {_place(number, planned): planned for number, planned in enumerate(learners)}
@@ -87,13 +87,13 @@ def _own_shares(experiment: Experiment, learners: Sequence[LearnerPlan]) -> Coun
 
 
 def drawn_bytes(plan: RunPlan) -> int:
-    """Return an upper bound of the bytes of a run's data while they are drawn."""
+    """Return an upper bound on the bytes that drawing a run's data needs."""
     problem, replicas = plan.experiment.problem, plan.experiment.run.replicas
     return problem.bytes_drawn(replicas, plan.learners[0].sizes.item, takes_matrix(plan.learners))
 
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
-    """Return whether a learner needs the instances as a matrix, even if they are drawn without one."""
+    """Return whether any learner needs the instances as a matrix, even if they could be an operator."""
     return any(planned.backend.needs.matrix for planned in learners)
 
 
@@ -115,11 +115,11 @@ def _trained(planned: LearnerPlan) -> int:
 
 
 def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
-    """Return the bytes of steps, besides the bytes for every parameter.
+    """Return the bytes that steps of an update rule need, besides the bytes per parameter.
 
-    These are matrices over the inputs and the outputs of trained parameters, signals if the rule observes
-    them, and the copies in optimizers of single nets. For models that train side by side, they include the
-    rows that each model draws for its mini-batches.
+    The bytes hold the rule's matrices over inputs and outputs of trained parameters, signals if the rule
+    observes them, and the copies in optimizers of single nets. If several models train side by side, the
+    bytes also hold the rows that each model draws for its mini-batches.
     """
     structure = update.structure()
     held, drawn, trained = 0, 0, frozenset(architecture.layers)
@@ -135,23 +135,27 @@ def _of_steps(architecture: Architecture, update: Update, sizes: Sizes) -> int:
 
 
 def matrix_numbers(structure: UpdateStructure, inputs: int, outputs: int) -> int:
-    """Return the number of entries of a rule's matrices over the inputs and outputs of a parameter."""
+    """Return the number of entries of an update rule's matrices over a parameter's inputs and outputs."""
     columns = min(structure.columns or inputs, inputs)
     of_block = structure.matrices * columns**2 + structure.output_matrices * outputs**2
     return -(-inputs // columns) * of_block
 
 
 def _numbers_kept(measure: Measure, learner: Learner, problem: Problem) -> int:
-    """Return the number of values that every record stores besides a series, per replica and rate.
+    """Return the number of values per replica and rate that a measure with indices stores at every record.
 
-    Measures with indices store values, unless they are computed at some records only.
+    It is 0 for a measure without indices, and for a measure that is computed at some records only.
     """
     index = () if measure.schedule().expensive else measure.index(learner, problem)
     return math.prod(len(dimension.values) for dimension in index) if index else 0
 
 
 def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> int:
-    """Return the bytes that a record needs; measures of parameters are computed one after the other."""
+    """Return the bytes that measuring one record needs.
+
+    Measures are computed one after another. Therefore, only the largest measure of parameters and the largest
+    measure of predictions count.
+    """
     predicted = 3 * sizes.item * sizes.predicted if predicts else 0
     signals = 3 * sizes.item * sizes.nets // sizes.models * sizes.n * sizes.units
     start = any(measure.needs().start for measure in measures) * sizes.nets * sizes.parameters * sizes.item
@@ -161,28 +165,29 @@ def _measured(measures: tuple[Measure, ...], sizes: Sizes, predicts: bool) -> in
 
 
 def scatters(plan: RunPlan) -> bool:
-    """Return whether tensors are so large that unused memory must be returned before every round."""
+    """Return whether tensors are so large that free memory must go back to the system before every round."""
     size = plan.vector_bytes
     batch = max(planned.sizes.batch for planned in plan.learners)
     return size >= LONG or batch * size >= WIDE
 
 
 def _place(number: int, planned: LearnerPlan) -> str:
-    """Return the field that determines a learner's memory: several rates, or else its kind."""
+    """Return the field that determines a learner's memory: its solver, several rates, or its architecture."""
     if planned.learner.solver is not None:
         return f"learners[{number}].solver"
     return f"learners[{number}].{'update.lr' if len(planned.rates) > 1 else 'architecture'}"
 
 
 GRANTED = 8 << 20
-"""Number of bytes that are free on every machine that can load torch, so that runs below it need no query.
+"""Number of bytes that are free on every machine that can load torch.
 
-A query needs a library that loads in 7 ms, a quarter of a small run.
+Runs that need less do not query the system. A query loads a library, which takes 7 ms, a quarter of the time
+of a small run.
 """
 
 
 def available(device: str) -> int:
-    """Return the bytes that a run can take on a device."""
+    """Return the number of bytes that are free on a device."""
     if device != "cpu":
         free, _ = torch.cuda.mem_get_info(device)
         return int(free)
@@ -195,11 +200,11 @@ def ran_out(error: Exception) -> bool:
 
 
 def give_back() -> None:
-    """Return free memory to the system, if the C library has a call for it, as glibc has.
+    """Return free memory to the system, if the C library has a function for it, as glibc has.
 
-    Without the call, glibc scatters tensors of a few MB: aligned tensors do not fit into the gaps that freed
-    tensors leave, and a run on vectors of 4 MB held three times its need. After a thousand runs, the app held
-    20 MB more than with this call after each, which takes half a millisecond.
+    Without this call, glibc scatters tensors of a few MB, because aligned tensors do not fit into the gaps
+    that freed tensors leave. A run on vectors of 4 MB then held three times the memory that it needed. After
+    a thousand runs without the call, the app held 20 MB more. One call takes half a millisecond.
     """
     if (trim := _trim()) is not None:
         trim(0)
@@ -207,18 +212,18 @@ def give_back() -> None:
 
 @cache
 def _trim() -> Callable[[int], int] | None:
-    """Return `malloc_trim` of the C library; None if the library has none."""
+    """Return `malloc_trim` of the C library, or None if the library does not have this function."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 
 
 def check(plan: RunPlan, device: str) -> int:
-    """Return the bytes that a run holds at its peak.
+    """Check that a run fits into free memory, and return its peak memory in bytes.
 
-    Raises: BadInput if they are not free. The error names the matrix if it does not fit by itself, and
-    otherwise the field with the largest need.
+    Raises: BadInput if it does not fit. The error names the matrix if the matrix alone does not fit, and
+    otherwise the field that needs the most memory.
     """
     by_place = shares(plan)
-    # In this order: the system is queried only for runs above GRANTED.
+    # The order of the conditions matters: the system is queried only for runs above GRANTED.
     if by_place.total() <= GRANTED or by_place.total() <= (free := available(device)):
         return by_place.total()
     experiment, data = plan.experiment, next(iter(by_place))
@@ -230,7 +235,7 @@ def check(plan: RunPlan, device: str) -> int:
 
 
 def _size_in_words(plan: RunPlan, where: str) -> str:
-    """Return the size that is too large as text, for the field that determines it."""
+    """Return a text that describes the size that is too large, for the field `where` that causes it."""
     n, d = plan.experiment.n, plan.experiment.d
     size = f"a {n} × {d} matrix"
     if plan.experiment.run.replicas > 1:
@@ -246,12 +251,12 @@ def _size_in_words(plan: RunPlan, where: str) -> str:
 
 
 def fits(experiment: Experiment, free: int) -> bool:
-    """Return whether an experiment fits into a number of bytes."""
+    """Return whether the run of an experiment fits into `free` bytes."""
     return needed_bytes(plan_run(experiment)) <= free
 
 
 def _that_fits(experiment: Experiment, free: int) -> str:
-    """Return the nearest settings that fit as text; each changes one field."""
+    """Return a text that lists smaller settings that fit into `free` bytes; each changes one field."""
 
     def fitting(**changes: Any) -> bool:
         return fits(replace(experiment, run=replace(experiment.run, **changes)), free)
@@ -278,7 +283,7 @@ def _with_one_rate(learner: Learner) -> Learner:
 
 
 def _with_features(experiment: Experiment, d: int) -> Experiment | None:
-    """Return the experiment with `d` features and no claims; None if that is invalid."""
+    """Return the experiment with `d` features and no claims, or None if this experiment is invalid."""
     try:
         matrix = replace(experiment.problem.matrix, d=d)
         other = replace(experiment, problem=replace(experiment.problem, matrix=matrix), claims=())
@@ -289,7 +294,7 @@ def _with_features(experiment: Experiment, d: int) -> Experiment | None:
 
 
 def _largest(below: int, fitting: Callable[[int], bool]) -> int:
-    """Return the largest number from 1 to `below` − 1 that fits, by bisection; 0 without one."""
+    """Return the largest number from 1 to `below` − 1 that fits, by bisection, or 0 if none fits."""
     low, high = 0, below - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -298,7 +303,10 @@ def _largest(below: int, fitting: Callable[[int], bool]) -> int:
 
 
 def _nearest(experiment: Experiment, d: int, free: int) -> int:
-    """Return the largest d that fits, or the largest valid d/2, d/4, …; 0 without one."""
+    """Return the largest number of features below `d` that fits, or 0 if none fits.
+
+    If numbers between d/2, d/4, … are invalid for the matrix, return the largest of d/2, d/4, … that fits.
+    """
     for halvings in range(1, d.bit_length() - 1):  # no matrix has a single feature
         smaller = _with_features(experiment, d >> halvings)
         if smaller is not None and fits(smaller, free):

@@ -1,4 +1,4 @@
-"""Plan of a run: measures, backends, sizes, and theory lines with their side runs."""
+"""Plan of a run: measures, backends, sizes, and theory lines with the side runs that they need."""
 
 from __future__ import annotations
 
@@ -27,24 +27,27 @@ if TYPE_CHECKING:
 
 
 ForLine = tuple[str, str]
-"""Kind of a line, and name of its curve."""
+"""Kind of a theory line, and name of the curve for which it is computed."""
 
 
 @dataclass(frozen=True)
 class PlannedLine:
-    """A line with its findings about the problem and every learner, by name."""
+    """Theory line, with findings on whether it applies to the problem and to each learner (by name)."""
 
     line: Line
     on_problem: Finding
     on_learners: Mapping[str, Finding]
 
     def binds(self, learner: Learner) -> bool:
-        """Return whether the line holds on the problem and binds a learner of the experiment."""
+        """Return whether the theory line applies to the problem and to `learner`."""
         return self.on_problem.holds and self.on_learners[learner.name].holds
 
 
 def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
-    """Return a line with its findings. If it does not hold on the problem, every learner has this finding."""
+    """Return a theory line with its findings.
+
+    If the line does not apply to the problem, every learner gets the finding about the problem.
+    """
     finding = on_problem(line, experiment)
     on_learners = {
         learner.name: on_learner(line, learner, experiment) if finding.holds else finding
@@ -54,7 +57,7 @@ def planned_line(line: Line, experiment: Experiment) -> PlannedLine:
 
 
 def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple[PlannedLine, ...]:
-    """Return the lines along runs that are about one of these measures."""
+    """Return the theory lines about recorded measures that are computed from measured values of runs."""
     return tuple(
         planned_line(line, experiment)
         for line in catalogue.defaults("theory")
@@ -65,7 +68,10 @@ def lines_along_runs(experiment: Experiment, recorded: Collection[str]) -> tuple
 def lines_on(
     experiment: Experiment, recorded: Collection[str], judged: Collection[PlannedLine]
 ) -> tuple[PlannedLine, ...]:
-    """Return the lines about these measures or in contours of pictures; lines in `judged` are reused."""
+    """Return the theory lines about recorded measures or in contours of pictures.
+
+    Lines in `judged` are reused, because their findings are known.
+    """
     return tuple(_planned_lines(experiment, recorded, {planned.line: planned for planned in judged}))
 
 
@@ -80,19 +86,19 @@ def _planned_lines(
 
 
 class SideRuns(NamedTuple):
-    """Side runs: experiments of one learner each, and the lines that use them."""
+    """Side runs: additional runs of one learner each, from which theory lines are computed."""
 
     experiments: tuple[Experiment, ...]
-    """Different experiments of the side runs; several lines may share one."""
+    """Experiments of the side runs, without repetitions; several lines may share one."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """Indices of the experiments that a curve's line needs, by the names that the line gives them."""
+    """Side runs that a curve's theory line needs: index in `experiments`, by the line's name for the run."""
 
 
 def side_runs(
     experiment: Experiment, lines: Iterable[PlannedLine], recorded: Mapping[str, tuple[Measure, ...]]
 ) -> SideRuns:
-    """Return the side runs of lines along runs; `recorded` holds the measures of every learner."""
+    """Return the side runs that theory lines need; `recorded` has the measures of every learner."""
     wanted: list[OtherRun] = []
     numbers: dict[ForLine, dict[str, int]] = {}
     along = [planned for planned in lines if planned.line.structure().along_runs]
@@ -111,7 +117,10 @@ def side_runs(
 
 
 def at_each_rate(learner: Learner) -> dict[str, Learner]:
-    """Return one learner per rate, by curve name; the learner itself if its best rate is chosen."""
+    """Return a copy of a learner for each of its rates, by curve name.
+
+    A learner without a rate, or tuned to its best rate, is returned unchanged.
+    """
     if learner.update is None or learner.rate_choice in (None, BEST):
         return {learner.name: learner}
     return {
@@ -121,7 +130,7 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 
 
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
-    """Return the index of a run in `wanted`, with its measures added; append it if it is new."""
+    """Add a run to `wanted`, or add its measures to the equal run there. Return the index of the run."""
     for number, other in enumerate(wanted):
         if (other.learner, other.problem) == (run.learner, run.problem):
             wanted[number] = other._replace(measures=_together(other.measures, run.measures))
@@ -135,7 +144,7 @@ def _together(measures: tuple[Measure, ...], added: tuple[Measure, ...]) -> tupl
 
 
 def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
-    """Return a run as an experiment, with pictures of its measures."""
+    """Return a side run as an experiment, with a picture of each of its measures."""
     settings = experiment.run
     return Experiment(
         problem=run.problem,
@@ -153,18 +162,18 @@ def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
 
 
 class RecordedMeasures(NamedTuple):
-    """Measures of every learner, by its name."""
+    """Measures that are recorded for each learner, by the learner's name."""
 
     by_learner: Mapping[str, tuple[Measure, ...]]
     by_replica: Mapping[str, frozenset[str]]
-    """Names of the measures whose values of every replica a picture, a claim or a line reads."""
+    """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
 
     along: tuple[PlannedLine, ...]
-    """Lines along runs with their findings, which the measures depend on."""
+    """Theory lines that are computed from measured values of runs, with their findings."""
 
 
 def recorded_measures(experiment: Experiment) -> RecordedMeasures:
-    """Return the measures that every run records, and the measures that pictures, claims and lines need."""
+    """Return the measures of every run, and the measures that pictures, claims and theory lines need."""
     measures = _requested(experiment)
     requested = {
         learner.name: {
@@ -192,7 +201,7 @@ def recorded_measures(experiment: Experiment) -> RecordedMeasures:
 
 
 def is_recorded(measure_name: str, experiment: Experiment) -> bool:
-    """Return whether the measure of this name is recorded for any learner."""
+    """Return whether the measure with this name is recorded for at least one learner."""
     by_learner = recorded_measures(experiment).by_learner
     return any(measure.name == measure_name for measures in by_learner.values() for measure in measures)
 
@@ -225,7 +234,7 @@ def _read_until(pictures: Sequence[Picture]) -> list[str]:
 def _of_lines(
     experiment: Experiment, learner: Learner, along: Sequence[PlannedLine], requested: Mapping[str, Measure]
 ) -> dict[str, Measure]:
-    """Return the measures that lines on requested measures use, by name."""
+    """Return the measures from which theory lines about requested measures are computed, by name."""
     binding = [
         planned.line for planned in along if planned.line.measure in requested and planned.binds(learner)
     ]
@@ -233,9 +242,9 @@ def _of_lines(
 
 
 def _read_by_replica(experiment: Experiment) -> frozenset[str]:
-    """Return names of measures whose values of every replica a picture or claim reads.
+    """Return the names of the measures for which a picture or a claim needs the values of every replica.
 
-    They include the picture of the growing run.
+    The default picture of a run counts, too.
     """
     pictures = [of_run(experiment), *pictures_of(experiment)]
     pictures += [picture_of_claim(experiment, claim) for claim in experiment.claims]
@@ -257,12 +266,12 @@ class LearnerPlan:
     """Recorded measures."""
 
     by_replica: frozenset[str]
-    """Names of recorded measures whose values of every replica a picture, a claim or a line reads."""
+    """Names of the measures for which a picture, a claim or a theory line needs every replica's values."""
 
     verdict: Verdict
     backend: Backend
     faster: tuple[Backend, CompiledCode] | None
-    """Faster backend, with the code that must be compiled first; None without one."""
+    """Faster backend, and the code that must be compiled for it; None if there is no faster backend."""
 
     sizes: Sizes
     records: int
@@ -275,7 +284,7 @@ class LearnerPlan:
 
     @property
     def rates_by_curve(self) -> dict[str, float | None]:
-        """Rate of every curve in the trace by its name; None for an oracle-tuned curve."""
+        """Rate of every curve in the trace, by curve name. An oracle-tuned curve has the rate None."""
         if self.learner.is_tuned:
             return {self.learner.name: None}
         return dict(zip(self.curve_names, self.rates, strict=True))
@@ -288,7 +297,7 @@ class RunPlan:
     experiment: Experiment
     learners: tuple[LearnerPlan, ...]
     lines: tuple[PlannedLine, ...]
-    """Every line on a recorded measure or in a contour of a picture."""
+    """Theory lines about recorded measures or in contours of pictures."""
 
     side_learners: tuple[LearnerPlan, ...]
     """Learners of side runs, each in a separate experiment."""
@@ -297,7 +306,7 @@ class RunPlan:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """Measures recorded for any learner, each once."""
+        """Measures that are recorded for at least one learner, without repetitions."""
         by_name = {measure.name: measure for planned in self.learners for measure in planned.measures}
         return tuple(by_name.values())
 
@@ -308,13 +317,13 @@ class RunPlan:
 
     @property
     def vector_bytes(self) -> int:
-        """Bytes of an instance, or of a weight for each of its features."""
+        """Bytes of a vector with one number per feature, such as an instance."""
         sizes = self.learners[0].sizes
         return sizes.d * sizes.item
 
     @property
     def needs_torch(self) -> bool:
-        """Whether a learner is computed with torch."""
+        """Whether any learner is computed with torch."""
         return any(planned.backend.needs.torch for planned in self.all_learners)
 
 

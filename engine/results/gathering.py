@@ -1,7 +1,7 @@
-"""Collection of the samples of every curve and line of a picture from all points of the axes.
+"""Collection of the samples of every curve and theory line of a picture from all sweep points.
 
-The module also finds the kinds of its learners, and the learners whose outcomes are known before every point
-has run.
+The module also finds the kinds of the learners, and the learners whose readings are known before all sweep
+points have run.
 """
 
 from __future__ import annotations
@@ -37,18 +37,20 @@ from engine.spec.experiment import missing
 from engine.spec.sweep import Point, Sweep
 
 CurveKey = tuple[str, Apart, int]
-"""Learner of a curve, values of the axes that split curves, and index of its rate among the learner's
-rates."""
+"""Name of a curve's learner, values of the axes that split curves, and index of the curve's rate.
+
+The axis values are given by index. The rate is counted among the rates of the learner.
+"""
 
 
 def kinds_in(picture: Picture, sweep: Sweep) -> dict[CurveKey, KindPlace]:
-    """Return the kind of every curve of the complete picture, and its place within the kind.
+    """Return the kind of learner of every curve, and the curve's position among curves of this kind.
 
-    Curves are sorted by the values that split them, then by the list of learners. References have no kind,
-    because they are drawn as lines.
+    The result includes curves that have no records yet. Curves are sorted by the values of the axes that
+    split them, then in the order of the learners. References have no kind, because they are drawn as lines.
     """
     steps = PictureSteps(picture, sweep.axes)
-    one_curve = steps.along_rates or steps.over_rates  # whatever the number of rates
+    one_curve = steps.along_rates or steps.over_rates  # then all rates of a learner form one curve
     ranks = {learner_name: rank for rank, learner_name in enumerate(sweep.learners)}
     value_ranks: dict[Apart, int] = {}
     kinds: dict[CurveKey, LearnerKind] = {}
@@ -73,19 +75,26 @@ Floats = NDArray[np.float64]
 NOTHING = np.empty(0)
 
 NO_RATE = float("nan")
-"""Rate of learners without one: a single NaN object, so that equal keys compare as equal."""
+"""Rate of learners that have none. It is one NaN object, because two NaN objects are unequal as keys."""
 
 Key = tuple[str, Apart]
+"""Name of a curve, and values of the axes that split curves, by index."""
+
 LineKey = tuple[str, str, Apart]
-"""Name of a line, name of its curve ("" for a line that all curves share), and values of the axes."""
+"""Name of a theory line, name of its curve, and values of the axes that split curves, by index.
+
+The name of the curve is "" for a line that all curves share.
+"""
 
 Lines = dict[LineKey, list[tuple[Point, Samples, TheoryLine]]]
 
 
 class Stretch(NamedTuple):
-    """Part of a curve of a picture that comes from one point."""
+    """Part of a curve that comes from one sweep point."""
 
     number: int
+    """Index of the sweep point."""
+
     point: Point
     trace: Trace
     curve: Curve
@@ -96,40 +105,51 @@ Curves = dict[Key, list[Stretch]]
 
 
 class Gathered(NamedTuple):
-    """Curves and lines of a picture, with the reasons for absent ones."""
+    """Samples of all curves and theory lines of a picture, and the reasons why others are absent."""
 
     curves: Curves
     lines: Lines
     absent: dict[str, str]
-    numbers: dict[Key, int]
-    """Number of every possible curve, including curves without records.
+    """Reasons why theory lines are absent, by kind of line."""
 
-    Curves are counted by the values of the axes that split them, then by the list of learners, so that a
-    number does not depend on when a run begins.
+    numbers: dict[Key, int]
+    """Index of every curve, including curves without records.
+
+    Curves are sorted by the values of the axes that split them, then in the order of the learners, so that
+    the index does not depend on when a run begins.
     """
 
     kinds: dict[CurveKey, KindPlace]
-    """Kind of the learner of every curve, and its place among the curves of that kind."""
+    """Kind of learner of every curve, and the curve's position among the curves of this kind."""
 
     to_come: dict[Key, CurveView]
-    """Empty views of curves along records, for curves without a record so far."""
+    """Empty views of the curves that have no record yet, for pictures along records."""
 
     divisor: Lines
-    """Theory line that divides the picture's values, drawn or not; empty if no line does."""
+    """Samples of the theory line that divides the picture's values, even if the line itself is not drawn.
+
+    They are empty if no theory line divides the values.
+    """
 
     unmeasured: dict[str, str]
-    """Learners whose runs have begun without the picture's measure, with the unmet condition for measuring
-    it."""
+    """Learners whose runs do not record the picture's measure, with the condition that they do not meet."""
 
     def kind_place(self, curve: Curve, point: Point, apart: Apart) -> KindPlace | None:
-        """Return the kind and place of a curve of a run; None for a reference."""
+        """Return the kind of a curve's learner, and the curve's position among the curves of this kind.
+
+        The result is None for a reference.
+        """
         keys = (curve.learner, apart, _rate_of(curve, point).number), (curve.learner, apart, 0)
         return next((self.kinds[key] for key in keys if key in self.kinds), None)
 
     def divisor_of(self, picture: Picture, key: Key) -> list[tuple[Point, Samples]]:
-        """Return the samples that divide a curve or line: those of a learner's curve or of a theory line.
+        """Return the samples by which the values of a curve or theory line are divided.
 
-        They are at the same values of the axes that split curves. Empty if the divisor has no samples there.
+        They belong to the learner's curve or to the theory line that `picture.relative` names, at the same
+        values of the axes that split curves. The list is empty if there are no such samples.
+
+        Args:
+            key: key of the curve that is divided, or of the curve to which the divided line belongs.
         """
         (curve_name, apart), to = key, str(picture.relative)
         if (to, apart) in self.curves:
@@ -139,7 +159,10 @@ class Gathered(NamedTuple):
 
 
 class Replicas:
-    """Curve or line to be summarised over all replicas or over a subset. Standard errors need subsets."""
+    """Values of a curve or theory line for each replica, before they are summarised.
+
+    They can be summarised over all replicas or over a subset; standard errors need subsets.
+    """
 
     def __init__(self, steps: PictureSteps, sampled: list[tuple[Point, Samples]]) -> None:
         self._steps, self.samples = steps, sampled
@@ -151,22 +174,25 @@ class Replicas:
 
     @cached_property
     def of_all(self) -> tuple[Floats, Floats]:
-        """Places x [N] and the values [R, N] of all replicas."""
+        """Positions x [N], and the values [R, N] of all replicas."""
         return self._steps.curve(self.samples)
 
     def values(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x [N] and values [R, N] of all replicas or of a subset; a single row stands for all."""
+        """Return x [N] and the values [R, N] of all replicas, or of a subset.
+
+        If all replicas share one row of values [1, N], the subset has this row too.
+        """
         reading = self._steps.picture.reading
         if replicas is not None and reading is not None and reading.of == "mean":
             return self._steps.curve([(point, samples.subset(replicas)) for point, samples in self.samples])
-        x, y = self.of_all  # all steps take every replica by itself
+        x, y = self.of_all  # the steps treat each replica separately, so that a subset needs no new steps
         if replicas is not None and len(y) > 1:
             subset = np.asarray(replicas, np.intp)
             y = y[subset[subset < len(y)]]
         return x, y
 
     def summary(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x and y of all replicas or of a subset."""
+        """Return x [N] and the summary [N] over all replicas, or over a subset."""
         x, y = self.values(replicas)
         return x, reductions.summary(self.summary_name, y)
 
@@ -178,9 +204,10 @@ class Replicas:
 
 
 def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathered:
-    """Return the samples of every curve and line of a picture, and the reasons for absent lines.
+    """Return the samples of all curves and theory lines of a picture, and the reasons for absent lines.
 
-    Along axes, an unfinished run contributes nothing, because its latest record is not yet its last.
+    In a picture along sweep axes, an unfinished run contributes nothing, because its latest record is not yet
+    its last.
     """
     collected = Gathered(
         defaultdict(list),
@@ -230,14 +257,17 @@ def gathered(picture: Picture, results: Results, steps: PictureSteps) -> Gathere
 
 
 def _drawn_as(curve: Curve, point: Point, steps: PictureSteps) -> str | None:
-    """Return the name of a run's curve in a picture; None if it has no place along the rates."""
+    """Return the name that a curve of a run has in a picture.
+
+    The result is None if the picture is drawn along rates and the curve has no rate.
+    """
     if steps.along_rates and np.isnan(_rate_of(curve, point).rate):
         return None
     return curve.learner if steps.along_rates or steps.over_rates else curve.name
 
 
 def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Key, int]:
-    """Return the number of every curve, counted by values of the axes that split curves, then by learner."""
+    """Return the index of every curve, sorted by values of the axes that split curves, then by learner."""
     places = {learner_name: place for place, learner_name in enumerate(results.sweep.learners)}
     split: dict[Apart, int] = {}
     ranks: dict[Key, tuple[int, int]] = {}
@@ -256,7 +286,12 @@ def _numbers(picture: Picture, results: Results, steps: PictureSteps) -> dict[Ke
 def _gather_lines(
     collected: Gathered, picture: Picture, steps: PictureSteps, at: tuple[Point, Trace], apart: Apart
 ) -> None:
-    """Add the theory lines of a run to the picture, and record why other lines are absent."""
+    """Add the theory lines of a run to `collected`, and record why other lines are absent.
+
+    Args:
+        at: sweep point and trace of the run.
+        apart: values of the axes that split curves, by index.
+    """
     point, trace = at
     for line in trace.lines:
         into = [collected.divisor] if line.kind == picture.relative and line.on_problem.holds else []
@@ -276,14 +311,21 @@ def _gather_lines(
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
-    """Return the condition of the picture's measure that the curve's learner does not meet; empty if none."""
+    """Return the condition for recording the picture's measure that the curve's learner does not meet.
+
+    The key is the name of the learner. The result is empty if the learner meets all conditions.
+    """
     learners = (learner for learner in point.experiment.learners if learner.name == curve.learner)
     conditions = {learner.name: missing(picture.measure, point.experiment, learner) for learner in learners}
     return {learner_name: where for learner_name, where in conditions.items() if where is not None}
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a curve already has the number that a picture along axes takes from it."""
+    """Return whether a curve is finished as far as the picture needs it.
+
+    A picture along sweep axes needs the complete curve. If it reads along the rates, it needs the curves of
+    all rates of the learner. Other pictures show unfinished curves.
+    """
     if not steps.along_axes:
         return True
     beside = (
@@ -295,7 +337,14 @@ def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
 def _places_of_line(
     curve_name: str, point: Point, trace: Trace, steps: PictureSteps
 ) -> list[tuple[Point, str]]:
-    """Return points and owner of a line at every rate of the curve `name`; an empty name means all curves."""
+    """Return the sweep points at which a theory line has samples, each with the curve to which it belongs.
+
+    In pictures along or over rates, there is one point for every rate. A line that all curves share belongs
+    to the curve "".
+
+    Args:
+        curve_name: name of the curve in the trace, or "" for a line that all curves share.
+    """
     if not (steps.along_rates or steps.over_rates):
         return [(point, curve_name)]
     curves = [curve for curve in trace.curves if curve_name in (curve.name, "")]
@@ -311,12 +360,14 @@ class Rate(NamedTuple):
     """One of the rates of a learner."""
 
     number: int
+    """Index among the rates of the learner."""
+
     rate: float
-    """NaN for learners without rates."""
+    """Value of the rate; NaN for learners without rates."""
 
 
 def _rate_of(curve: Curve, point: Point) -> Rate:
-    """Return the rate of a curve: one of several, or the only one."""
+    """Return the rate of a curve, with its index among the rates of the learner."""
     (learner,) = (candidate for candidate in point.experiment.learners if candidate.name == curve.learner)
     rates = learner.rate_choice
     if curve.rate is None:
@@ -326,7 +377,7 @@ def _rate_of(curve: Curve, point: Point) -> Rate:
 
 
 def _absence(line: TheoryLine, picture: Picture) -> str:
-    """Return the reason why a line is not in a picture; empty if it is."""
+    """Return the reason why a picture does not show a theory line; empty if it shows the line."""
     statement = line.statement
     if picture.lines is not None and statement.kind not in picture.lines:
         return "the picture does not name it among its lines"
@@ -355,14 +406,14 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
 
 
 def _clocks_of(curve: Curve, trace: Trace, point: Point) -> set[str]:
-    """Return the names of the clocks that a curve has, or will have."""
+    """Return the names of the clocks that a curve has, or will have once it has records."""
     protocol, learners = point.experiment.protocol, point.experiment.learners
     measured = [protocol.measured_clocks(learner) for learner in learners if learner.name == curve.learner]
     return set(trace.planned).union(curve.clocks, *measured)
 
 
 def is_reference(curve: Curve, point: Point) -> bool:
-    """Return whether the learner of a curve is a reference for others."""
+    """Return whether the learner of a curve has the role of a reference."""
     return any(
         learner.name == curve.learner and learner.role == "reference" for learner in point.experiment.learners
     )
@@ -371,7 +422,13 @@ def is_reference(curve: Curve, point: Point) -> bool:
 def _to_come(
     curve_name: str, number: int, apart: Apart, at: tuple[int, Point], curve: Curve, trace: Trace
 ) -> CurveView:
-    """Return the empty view of a curve whose run has no record yet."""
+    """Return the empty view of a curve that has no record yet.
+
+    Args:
+        curve_name: name of the curve in the view.
+        number: index of the curve in the view.
+        at: index of the sweep point, and the point.
+    """
     return CurveView(
         name=curve_name,
         number=number,
@@ -397,13 +454,17 @@ def _to_come(
 
 
 WHY = "the reading is known"
-"""Reason for skipping learners at a point."""
+"""Reason for skipping learners at a sweep point."""
 
 
 def known_at(results: Results, number: int) -> frozenset[str]:
-    """Return the learners of a point that need not be run, because their readings are already known.
+    """Return the names of the learners that need not be run at a sweep point.
 
-    Each reading must be known with its standard error, in every picture along axes with `until`.
+    Such a learner's readings are already known, with their standard errors, in every picture that reads along
+    a sweep axis with `until`. The result is empty if there is no such picture.
+
+    Args:
+        number: index of the sweep point.
     """
     sweep = results.sweep
     point = sweep.points[number]
@@ -421,7 +482,7 @@ def known_at(results: Results, number: int) -> frozenset[str]:
 
 
 def _along(results: Results, point: Point, axis: int) -> Results:
-    """Return the results at the points that differ from `point` along a single axis."""
+    """Return the results at the sweep points that differ from `point` at most along one axis."""
     sweep = results.sweep
 
     def elsewhere(point: Point) -> tuple[int, ...]:
@@ -439,9 +500,10 @@ def _along(results: Results, point: Point, axis: int) -> Results:
 
 
 def _known(picture: Picture, results: Results) -> frozenset[str]:
-    """Return the learners whose readings, and their standard errors, are all finite in a picture.
+    """Return the names of the learners whose readings in a picture are known.
 
-    Only a threshold can be known early: a minimum, for example, is known only after the last point.
+    All readings and their standard errors must be finite. The result is empty if the reading is not a
+    threshold: a minimum, for example, is known only after the last sweep point.
     """
     if picture.reading is None or not picture.reading.is_threshold:
         return frozenset()
@@ -456,7 +518,11 @@ def _known(picture: Picture, results: Results) -> frozenset[str]:
 
 
 def _is_known(replicas: Replicas, count: int) -> bool:
-    """Return whether readings and their standard errors are finite."""
+    """Return whether all readings and their standard errors are finite.
+
+    Args:
+        count: number of replicas.
+    """
     if not np.isfinite(replicas.of_all[1]).all():
         return False
     error = reductions.standard_error(

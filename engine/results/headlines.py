@@ -1,4 +1,4 @@
-"""Headlines: one sentence about a picture, or about the effect of a change of the set-up on its curves."""
+"""Headlines: one sentence about a picture, or about the effect that a changed set-up has on its curves."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ from engine.spec.experiment import Experiment, drawn
 def headline(
     view: View, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> str:
-    """Return the finding of the claim about a picture, in at most LONGEST characters.
+    """Return the headline of a picture, in at most LONGEST characters.
 
-    A failed claim is marked as failed. If no claim is judged, the headline states the law along an axis, or
-    the values at the end of the picture. It is empty while the picture is empty.
+    It states the finding of the claim about the picture, and says if the claim fails or is not judged. If no
+    claim is about the picture, it states a scaling law of the curves along a sweep axis. If there is no such
+    law either, it states the values at the end of the picture. It is empty if the picture has no values.
 
     Args:
-        results: results of all pictures, to find the law of another picture along an axis that splits curves.
+        results: results of the sweep. With them, the scaling law may come from another picture, whose x is a
+            sweep axis that splits the curves of this picture.
     """
     outcome = headline_of(view, experiment, outcomes)
     if outcome is None:
@@ -42,7 +44,11 @@ def headline(
 
 
 def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:
-    """Return the law along an axis that splits the curves of a picture; empty if no picture has one."""
+    """Return a scaling law along a sweep axis that splits the curves of a picture.
+
+    The law comes from the first picture whose x is this axis and whose curves follow a law. The text is empty
+    if there is no such picture.
+    """
     if results is None:
         return ""
     along = [picture for picture in drawn(experiment) if picture.x in view.picture.split_by]
@@ -50,16 +56,19 @@ def _law_of_split(view: View, experiment: Experiment, results: Results | None) -
 
 
 def headline_of(view: View, experiment: Experiment, outcomes: Sequence[Outcome]) -> Outcome | None:
-    """Return the outcome of the claim about a picture; None if no claim is about it.
+    """Return the outcome of the claim that a picture's headline states, or None if no claim is about it.
 
-    A claim with `headline = true` comes first, then the first claim about the picture.
+    This is the first claim about the picture with `headline = true`, or else the first claim about it.
     """
     candidates = about(view.picture, experiment, outcomes)
     return min(candidates, key=lambda outcome: not outcome.claim.headline, default=None)
 
 
 def ending(view: View) -> str:
-    """Return the least and greatest value at the end of a picture, and the bound there."""
+    """Return a sentence with the least and the greatest value at the end of a picture, and the bound there.
+
+    For a heat map, it states the least and the greatest value of the map. It is empty without values.
+    """
     if view.heats:
         z = view.heats[0].z
         if not np.isfinite(z).any():
@@ -80,11 +89,11 @@ def ending(view: View) -> str:
 
 
 LEVEL = 0.1
-"""Loss level by which runs are compared: the comparison counts examples until the loss stays below it."""
+"""Loss level for the comparison of runs, by the number of examples until the loss stays below this level."""
 
 
 class _Move(NamedTuple):
-    """A curve with its number in the earlier and in the later run; infinity stands for "never"."""
+    """Number that is compared for one curve, in the earlier and in the later run. Infinity means "never"."""
 
     name: str
     called: str
@@ -92,20 +101,27 @@ class _Move(NamedTuple):
     after: float
 
     def written(self, unit: str = "") -> str:
-        """Return both numbers, with the unit after the last finite one: "116 → 231 examples"."""
+        """Return both numbers as text, such as "116 → 231 examples".
+
+        The unit follows the last finite number.
+        """
         if math.isinf(self.after):
             return f"{number(self.before)}{unit} → never"
         return f"{'never' if math.isinf(self.before) else number(self.before)} → {number(self.after)}{unit}"
 
 
 def comparison(change: str, earlier: View, view: View, claimed: str | None = None) -> str:
-    """Return a sentence on the effect of a change on two curves: the highest and the claimed one.
+    """Return a sentence about the effect of a change of the set-up on two curves of a picture.
 
-    It compares the number of examples until the loss stays below LEVEL, or else the value at the end.
+    It compares the number of examples until the loss stays below LEVEL, or otherwise the last value. The
+    first curve is the one with the highest number after the change. The second is the curve of the picture's
+    claim, or the one with the lowest number. The text is empty if there is nothing to compare.
 
     Args:
-        change: the difference, as in "d 128 → 256".
-        claimed: the curve of the picture's claim. The lowest curve replaces it if it is None or the highest.
+        change: change of the set-up, as in "d 128 → 256".
+        earlier: view of the picture before the change.
+        view: view of the picture after the change.
+        claimed: name of the curve of the picture's claim, if there is one.
     """
     before = {curve.name: curve for curve in earlier.curves if not curve.training.is_reference}
     pairs = [(before[curve.name], curve) for curve in view.curves if curve.chosen and curve.name in before]
@@ -121,7 +137,11 @@ def comparison(change: str, earlier: View, view: View, claimed: str | None = Non
 
 
 def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
-    """Return the curve with the highest later number, and the claimed curve or the lowest one."""
+    """Return the curve with the highest number in the later run, and a second curve.
+
+    The second is the claimed curve, or the one with the lowest number if the claimed curve is missing or is
+    itself the highest. Fewer than two curves are returned as they are.
+    """
     if len(moves) < 2:
         return list(moves)
     highest = max(moves, key=lambda move: move.after)
@@ -130,7 +150,11 @@ def _two(moves: Sequence[_Move], claimed: str | None) -> list[_Move]:
 
 
 def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return the places from which losses stay below LEVEL, by curve; empty for other pictures."""
+    """Return the x positions, in both runs, from which the loss of each curve stays below LEVEL.
+
+    Curves whose loss stays below LEVEL in neither run are left out. The list is empty if the picture does not
+    show the loss against the clock of the protocol.
+    """
     if view.picture.x != view.axes.clock or view.picture.measure.name != "loss":
         return []
     moves = [
@@ -145,7 +169,7 @@ def _arrivals(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[
 
 
 def _last_values(view: View, pairs: Sequence[tuple[CurveView, CurveView]]) -> list[_Move]:
-    """Return the last value of each curve in both runs."""
+    """Return the last finite value of each curve in both runs, for curves that have one in each run."""
     finite_values = [[run.y[np.isfinite(run.y)] for run in pair] for pair in pairs]
     return [
         _Move(curve.name, wording.called(view, curve), *(float(y[-1]) for y in ys))

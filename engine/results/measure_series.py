@@ -10,17 +10,20 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MOST_REPLICA_BYTES = 32 << 20
-"""Maximum bytes of a series; a larger series stores only the first replica, besides mean and error."""
+"""Maximum bytes of the replicas' values in a series.
+
+A series that would be larger stores the values of the first replica only, and the mean and standard error.
+"""
 
 
 class Arrays(NamedTuple):
     """Values of a measure with indices at some records of a curve, for the first replica or for all."""
 
     x: Floats
-    """Places on the x-axis of the measurements, [S]."""
+    """Positions of the measurements on the x-axis [S]."""
 
     values: Floats
-    """[S, R or 1, *index]."""
+    """Values [S, R or 1, *index]."""
 
     def followed_by(self, later: Arrays) -> Arrays:
         """Return these arrays with `later` appended."""
@@ -30,21 +33,21 @@ class Arrays(NamedTuple):
 class MeasureSeries:
     """Values of a measure at the records of a curve, for every replica, with their mean.
 
-    NaN marks records without a measurement and diverged replicas. Mean and standard error are over the
-    replicas that have a value. The mean is NaN if none has a value, and the error is NaN if fewer than two
-    have.
+    Records without a measurement and diverged replicas have the value NaN. The mean and its standard error
+    are computed over the replicas that have a value. The mean is NaN if no replica has a value, and the
+    standard error is NaN if fewer than two replicas have one.
     """
 
     def __init__(self, capacity: int, replicas: int) -> None:
         self.values = np.empty((capacity, replicas_kept(capacity, replicas)))
-        """Values [S, R], or [S, 1] of the first replica if all would take more than MOST_REPLICA_BYTES."""
+        """Values [S, R], or [S, 1] if the values of all replicas would exceed MOST_REPLICA_BYTES."""
 
-        # With one replica the mean is a view of its values: filling them fills it, at no memory of its own.
+        # With one replica, the mean is a NumPy view of the values: it needs no memory and no computation.
         self.mean: Floats = self.values[:, 0] if replicas == 1 else np.empty(capacity)
         self.stderr: Floats | None = None if replicas == 1 else np.empty(capacity)
 
     def fill(self, start: int, values: Floats) -> None:
-        """Write values [S, R] from record `start` on."""
+        """Write values [S, R] of S records, starting at record `start`."""
         place = slice(start, start + len(values))
         self.values[place] = values[:, : self.values.shape[1]]
         if self.stderr is not None:
@@ -52,13 +55,16 @@ class MeasureSeries:
 
 
 def replicas_kept(records: int, replicas: int) -> int:
-    """Return the number of replicas whose values a series keeps: all, or one."""
+    """Return the number of replicas whose values a series stores: all replicas, or only the first."""
     return replicas if 8 * records * replicas <= MOST_REPLICA_BYTES else 1
 
 
 def bytes_of(series: int, records: int, replicas: int) -> int:
-    """Return an upper bound on the bytes of some series; it never falls as replicas are added."""
-    # Above the limit `replicas_kept` falls to 1: bounding by the limit instead keeps the estimate monotone.
+    """Return an upper bound on the bytes of a number of series.
+
+    The bound never falls as the number of replicas grows.
+    """
+    # Above the limit, only one replica is stored. The estimate uses the limit itself, to remain monotone.
     replica_bytes = min(8 * records * replicas, max(8 * records, MOST_REPLICA_BYTES))
     moment_bytes = 16 * records if replicas > 1 else 0
     return series * (replica_bytes + moment_bytes)
@@ -70,7 +76,7 @@ def _moments(values: Floats) -> tuple[Floats, Floats]:
     count = is_present.sum(1)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(is_present, values, 0.0).sum(1) / count
-        # Deviations from the mean, not the mean of squares minus a square: the difference would cancel near
-        # convergence.
+        # Sum squared deviations from the mean. The difference E[v²] − E[v]² would lose all digits near
+        # convergence, where replicas have nearly equal values.
         squares = np.square(np.where(is_present, values - mean[:, None], 0.0)).sum(1)
         return mean, np.sqrt(squares / (count - 1)) / np.sqrt(count)

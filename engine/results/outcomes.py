@@ -1,4 +1,4 @@
-"""Outcomes: the judgement of every claim of an experiment on the view of its picture."""
+"""Outcomes of an experiment's claims: each claim is judged by the view of its picture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from engine.spec.experiment import Experiment, picture_of, picture_of_claim
 
 
 def judge(results: Results) -> list[Outcome]:
-    """Return the outcome of every claim about the results of a sweep; some may not be judged."""
+    """Return the outcome of every claim of a sweep's experiment.
+
+    A claim in `sweep.unjudged` is not judged; its outcome gives the reason.
+    """
     experiment, views = results.sweep.experiment, _Views(results)
     outcomes = []
     for number, claim in enumerate(experiment.claims):
@@ -35,12 +38,18 @@ def judge(results: Results) -> list[Outcome]:
 
 
 def about(picture: Picture, experiment: Experiment, outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the outcomes of claims about a picture, in its own measure; titles are not compared."""
+    """Return the outcomes of the claims about a picture that use the picture's measure.
+
+    The titles of pictures are not compared.
+    """
     return [outcome for outcome in outcomes if is_about(outcome.claim, picture, experiment)]
 
 
 def is_about(claim: Claim, picture: Picture, experiment: Experiment) -> bool:
-    """Return whether a claim is about a picture, in its own measure; titles are not compared."""
+    """Return whether a claim is about a picture and uses the picture's measure.
+
+    The titles of pictures are not compared.
+    """
     named = picture_of(experiment, claim.picture)
     is_same = msgspec.structs.replace(named, title=picture.title) == picture
     return is_same and claim.measure in (None, picture.measure)
@@ -62,7 +71,13 @@ class _Views:
 
 
 def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
-    """Return the outcome of a claim about one curve of a view, or about several that must all satisfy it."""
+    """Return the outcome of a claim about a view.
+
+    The claim is about one curve, or about several curves that must all satisfy it.
+
+    Args:
+        number: index of the claim in the experiment.
+    """
     exact = [curve for curve in seen.curves if curve.name == claim.curve]
     if exact and claim.curve != exact[0].learner:
         return _of_curve(results.sweep.claims_along(seen.picture, exact[0].apart)[number], seen)
@@ -77,16 +92,19 @@ def _judged(number: int, claim: Claim, seen: View, results: Results) -> Outcome:
                 curve = along.curve(learner)
                 outcome = _of_curve(msgspec.structs.replace(claim_along, curve=learner), along)
                 outcomes[short_name(seen, curve)] = outcome._replace(claim=claim)
-            except KeyError:  # a learner that is not at these points, or of which nothing is recorded yet
+            except KeyError:  # the learner does not run at these sweep points, or has no records yet
                 continue
     return _together(claim, outcomes)
 
 
 def _of_curve(claim: Claim, seen: View) -> Outcome:
-    """Return the outcome of a claim about one curve; the detail names a line that does not bind it."""
+    """Return the outcome of a claim about one curve.
+
+    If the claim refers to a theory line that does not apply to the curve's learner, the detail says so.
+    """
     outcome, curve = _found(claim, seen), claim.of(seen)
     for field in claim.line_fields if outcome.measured is not None else ():
-        with suppress(KeyError):  # it may name no line, but another curve
+        with suppress(KeyError):  # the field may name another curve instead of a line
             line = seen.line(getattr(claim, field), curve.name)
             if not line.binds(curve):
                 return outcome._replace(
@@ -96,20 +114,23 @@ def _of_curve(claim: Claim, seen: View) -> Outcome:
 
 
 def _found(claim: Claim, seen: View) -> Outcome:
-    """Return the outcome of a claim, with its finding if something was measured."""
+    """Return the outcome of a claim. If something was measured, the outcome has a finding."""
     outcome = claim.judge(seen)
     return outcome if outcome.measured is None else outcome._replace(finding=claim.finding(seen, outcome))
 
 
 def _of_maps(claim: Claim, seen: View) -> Outcome:
-    """Return the outcome of a claim about one heat map, or about several that must all satisfy it."""
+    """Return the outcome of a claim about one heat map, or about several maps that must all satisfy it."""
     named = [heat.learner for heat in seen.heats if claim.curve in (None, heat.learner)]
     judged = {learner: _found(msgspec.structs.replace(claim, curve=learner), seen) for learner in named}
     return _together(claim, {curve: outcome._replace(claim=claim) for curve, outcome in judged.items()})
 
 
 def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
-    """Return the outcome of a claim that several curves must satisfy: the first failure, else the first."""
+    """Return the outcome of a claim that several curves must satisfy, from the outcome of each curve.
+
+    It is the first outcome that does not hold, or the first outcome if all hold.
+    """
     if not outcomes:
         return claim.fails("the curve has no evaluation points")
     name, worst = next(
@@ -120,14 +141,14 @@ def _together(claim: Claim, outcomes: dict[str, Outcome]) -> Outcome:
 
 
 def expected_to_diverge(experiment: Experiment) -> set[str]:
-    """Return the learners that diverge according to a claim."""
+    """Return the names of the learners that diverge according to a claim."""
     names = (learner.name for learner in experiment.learners)
     claimed = [claim.curve for claim in experiment.claims if claim.kind == "diverges"]
     return {learner_name for learner_name in names if learner_name in claimed or None in claimed}
 
 
 def unexpected_divergence(experiment: Experiment, trace: Trace) -> list[str]:
-    """Return the learners that diverged although no claim says so."""
+    """Return the names of the learners that diverged although no claim expects it."""
     expected = expected_to_diverge(experiment)
     return [
         curve.learner

@@ -1,6 +1,6 @@
 """Results of a sweep as JSON, schema 2.
 
-The module also reads the singular values of learners' weights across targets, and their rank, from a view.
+The module also extracts the singular values and the rank of learners' weight matrices from a view.
 """
 
 from __future__ import annotations
@@ -27,47 +27,49 @@ from engine.spec.experiment import Experiment, drawn, of_run
 
 
 class Spectrum(NamedTuple):
-    """Singular values of the first replica's weight matrix across targets, at some of the records.
+    """Singular values of the first replica's weight matrix, at some of the records.
 
-    Values that rounding alone can produce are 0.
+    The matrix has one row for every target. Singular values that rounding alone can produce are 0.
     """
 
     x: Floats
-    """Places on the x-axis of the measurements, [S]."""
+    """Positions of the measurements on the x-axis [S]."""
 
     values: Floats
     """Singular values [S, r], largest first."""
 
     @property
     def rank(self) -> NDArray[np.int64]:
-        """Numerical rank [S]."""
+        """Numerical rank of the matrix [S]: the number of its nonzero singular values."""
         return np.asarray(np.count_nonzero(self.values, axis=1))
 
 
 def picture_of_spectra(experiment: Experiment) -> Picture:
-    """Return the picture of a run over its clock and the number of the singular value."""
+    """Return a heat map of the singular values of a run, over its clock and the index of the value."""
     return structs.replace(of_run(experiment, SingularValues().name, SingularValues.label), y="j")
 
 
 def spectra(shown: View) -> dict[str, Spectrum]:
-    """Return the spectra in a view of this picture, by the names of their curves."""
+    """Return the spectrum of every curve, by its name, from a view of `picture_of_spectra`."""
     return {heat.learner: Spectrum(heat.x, heat.z.T) for heat in shown.heats}
 
 
 MOST_BY_REPLICA = 4_000_000
-"""Largest number of values of single replicas in a report: about 80 MB of text."""
+"""Largest number of values of single replicas in a report. They take about 80 MB of text."""
 
 
 def encode(
     document: Mapping[str, Any], results: Results, outcomes: Sequence[Outcome], by_replica: bool = False
 ) -> bytes:
-    """Return one line of JSON: the experiment as given and as resolved, data files, pictures and claims.
+    """Return the results of a sweep as one line of JSON.
 
-    If the experiment has no pictures, the JSON has one for each measured number, against the clock. A learner
-    is skipped at a point if its reading along an axis is known without this point. Non-finite numbers are
-    null.
+    It contains the experiment as given and as resolved, the data files, the runs, the pictures and the
+    outcomes of the claims. If the experiment has no pictures, the JSON has one for each measured number,
+    against the clock. At each sweep point, `skipped` lists the learners that were not run there, because
+    other points already determine their reading along a sweep axis. Non-finite numbers are null.
 
     Args:
+        document: experiment as given.
         by_replica: add the values of every replica to the curves.
 
     Raises: BadInput for more than MOST_BY_REPLICA values of single replicas.
@@ -82,7 +84,7 @@ def _report(
     views = [view(picture, results) for picture in _pictures(results)]
     if by_replica:
         _check_size(views)
-    traces = reversed(list(results.traces.values()))  # so that the reasons are those at the first point
+    traces = reversed(list(results.traces.values()))  # the dict keeps the last: the line at the first point
     sources = {line.kind: line for trace in traces for line in trace.lines}
     return {
         "schema": 2,
@@ -109,7 +111,7 @@ def _report(
 
 
 def _check_size(views: Sequence[View]) -> None:
-    """Check the number of values of single replicas. Raises: BadInput."""
+    """Check that the views have at most MOST_BY_REPLICA values of single replicas. Raises: BadInput."""
     count = sum(curve.replicas * len(curve.x) for shown in views for curve in shown.curves)
     if count > MOST_BY_REPLICA:
         reason = f"replicas have {count} values together, and {MOST_BY_REPLICA} is the limit"
@@ -117,7 +119,10 @@ def _check_size(views: Sequence[View]) -> None:
 
 
 def _pictures(results: Results) -> Sequence[Picture]:
-    """Return the pictures; if there are none, that of the run and one per other measured number."""
+    """Return the pictures of the experiment.
+
+    If the experiment has none, return a picture of the loss and one picture for every other measured number.
+    """
     experiment = results.sweep.experiment
     if pictures := drawn(experiment):
         return pictures
@@ -158,7 +163,10 @@ def _picture(
 
 
 def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, Any]]:
-    """Return the absent lines about the measure of a picture; `why` is null if `reasons` give the reason."""
+    """Return the theory lines of the picture's measure that the picture does not show.
+
+    `why` gives the reason. It is null if `reasons` already explain why the line does not apply.
+    """
     kinds_drawn = {line.kind for line in shown.lines}
     return [
         {
@@ -173,7 +181,7 @@ def _absent(shown: View, sources: Mapping[str, TheoryLine]) -> list[dict[str, An
 
 
 def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
-    """Return the runs of a point: every learner at each of its rates."""
+    """Return the training runs at a sweep point: one for every learner and rate."""
     if trace is None:
         return []
     spectra_by_curve = spectra(view(picture_of_spectra(experiment), of_one(experiment, trace)))
@@ -185,7 +193,7 @@ def _runs(experiment: Experiment, trace: Trace | None) -> list[dict[str, Any]]:
 
 
 def _what_ran(curve: Curve, spectrum: Spectrum | None) -> dict[str, Any]:
-    """Return the settings and the fate of a curve's run; `path` is the name of the backend."""
+    """Return the settings of a curve's training run, and whether it diverged. `path` names the backends."""
     return {
         "name": curve.name,
         "learner": curve.learner,
@@ -232,7 +240,7 @@ def _curve(curve: CurveView) -> dict[str, Any]:
 
 
 def _by_replica(curve: CurveView) -> dict[str, Any]:
-    """Return the curve of every replica."""
+    """Return the values of every replica, for the JSON of a curve."""
     return {"by_replica": [_series(curve.over([replica])) for replica in range(curve.replicas)]}
 
 
@@ -270,12 +278,18 @@ def _heat(heat: HeatView) -> dict[str, Any]:
 
 
 def _of_mark(places: Sequence[float]) -> float | list[float] | None:
-    """Return the place of a mark: one number, a list, or None for a straight line without end."""
+    """Return the x or y values of a mark for JSON: one number, or a list if there are several.
+
+    The result is None if the mark is a straight line that extends along this axis without end.
+    """
     return (places[0] if len(places) == 1 else list(places)) if places else None
 
 
 def _theorem(line: TheoryLine) -> dict[str, Any]:
-    """Return the statement of a line, and the reasons why it holds and binds each learner, or does not."""
+    """Return the statement of a theory line as JSON.
+
+    `reasons` says why the line applies, or does not apply, to the problem and to each learner.
+    """
     return {
         "measure": line.statement.measure,
         "reasons": {
@@ -288,7 +302,7 @@ def _theorem(line: TheoryLine) -> dict[str, Any]:
 
 
 def claim(outcome: Outcome) -> dict[str, Any]:
-    """Return a claim and its outcome; `holds` is null if it is not judged."""
+    """Return a claim and its outcome as JSON. `holds` is null if the claim was not judged."""
     return {
         "text": outcome.claim.text,
         "holds": outcome.holds,
@@ -299,16 +313,16 @@ def claim(outcome: Outcome) -> dict[str, Any]:
 
 
 def number(value: float | None) -> float | int | None:
-    """Return a number for JSON: null for a non-finite one, an integer for a whole one."""
+    """Return a number for JSON: an integer if it is whole, and null if it is not finite or missing."""
     if value is None or not math.isfinite(value):
         return None
-    # Above 2^53 floats are spaced more than 1 apart: digits of an integer would pretend to be exact.
+    # Above 2^53, floats are more than 1 apart: as an integer, the number would look exact but is not.
     return int(value) if value == int(value) and abs(value) < 2**53 else value
 
 
 def numbers(values: Floats) -> list[Any]:
-    """Return the numbers of an array for JSON, converted as `number` does, in nested lists."""
-    # Vectorised twin of `number`: reports hold millions of values, and a Python call for each would dominate.
+    """Return the numbers of an array as nested lists for JSON, each converted as by `number`."""
+    # Vectorised twin of `number`: a report may have millions of values, and one Python call each is too slow.
     objects = values.astype(object)
     finite = np.isfinite(values)
     integers = finite & (np.trunc(values) == values) & (np.abs(values) < 2**53)
@@ -319,5 +333,5 @@ def numbers(values: Floats) -> list[Any]:
 
 
 def _series(values: Floats) -> msgspec.Raw:
-    """Return numbers as JSON text, which takes a fifth of the memory of a list of Python objects."""
+    """Return numbers as JSON text, which takes a fifth of the memory that a list of Python objects takes."""
     return msgspec.Raw(msgspec.json.encode(numbers(values)))

@@ -1,4 +1,4 @@
-"""Results of the runs of a sweep so far: a trace at every point."""
+"""Results of the runs of a sweep so far: one trace for every sweep point."""
 
 from __future__ import annotations
 
@@ -15,31 +15,34 @@ from engine.spec.sweep import Sweep, only
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Traces of a sweep, by the number of the point.
+    """Traces of a sweep, by the index of the sweep point.
 
-    Traces appear when their runs begin, and grow. `finished` holds the points with complete traces. A point
-    where no learner needs to be run has no trace.
+    A trace is added when its run begins, and grows until the run ends. `finished` holds the indices of the
+    points whose traces are complete. A point at which no learner needs to be run has no trace.
     """
 
     sweep: Sweep
     traces: dict[int, Trace] = field(default_factory=dict)
     finished: set[int] = field(default_factory=set)
     skipped: dict[int, frozenset[str]] = field(default_factory=dict)
-    """Learners that are not run at each point, because their reading along an axis is already known."""
+    """Learners that are not run at a sweep point, by the index of the point.
+
+    A learner is skipped if the runs at other points already determine its reading along a sweep axis.
+    """
 
     def snapshot(self) -> Results:
-        """Return a copy of the results so far, which does not grow."""
+        """Return a copy of the present results that does not grow."""
         traces = {number: trace.snapshot() for number, trace in sorted(self.traces.items())}
         return Results(self.sweep, traces, set(self.finished), dict(self.skipped))
 
     @property
     def complete(self) -> bool:
-        """Whether every point is finished or skipped."""
+        """Whether every sweep point is finished or left out."""
         return len(self.finished) + len(self.left_out) == len(self.sweep.points)
 
     @property
     def left_out(self) -> list[int]:
-        """Points at which no learner is run."""
+        """Indices of the sweep points at which no learner is run."""
         points = self.sweep.points
         return [
             number
@@ -49,13 +52,19 @@ class Results:
 
     @property
     def share(self) -> float:
-        """Finished share of all points; the present point counts in part, skipped points in full."""
+        """Finished share of all sweep points.
+
+        The running point counts by its finished share of records. Points that are left out count as finished.
+        """
         points, remaining = self.points_done
         return 1 - remaining / len(self.sweep.points) if points else 0.0
 
     @property
     def points_done(self) -> tuple[float, float]:
-        """Number of computed points, the present one in part, and the number that may remain."""
+        """Number of computed sweep points, and largest number of points that remain to be computed.
+
+        The running point counts as computed by its finished share of records, and as remaining by the rest.
+        """
         number = max(self.traces, default=None)
         if number is None:
             return 0.0, float(len(self.sweep.points))
@@ -64,7 +73,7 @@ class Results:
         return computed, len(self.sweep.points) - len(self.left_out) - computed
 
     def experiment(self, number: int) -> Experiment:
-        """Return the experiment that is run at a point, without the skipped learners."""
+        """Return the experiment at the sweep point with index `number`, without the skipped learners."""
         experiment, skipped = self.sweep.points[number].experiment, self.skipped.get(number)
         if not skipped:
             return experiment
@@ -75,6 +84,10 @@ class Results:
 def of_one(
     experiment: Experiment, trace: Trace, unjudged: Mapping[int, str] = MappingProxyType({})
 ) -> Results:
-    """Return the results of a single run so far; `unjudged` has the same form as that of a sweep."""
+    """Return the results of a single run so far, in the form of a sweep with one point.
+
+    Args:
+        unjudged: reasons why claims are not judged, by the index of the claim.
+    """
     finished = {0} if all(curve.ended for curve in trace.curves) else set()
     return Results(replace(only(experiment), unjudged=unjudged), {0: trace}, finished)

@@ -1,4 +1,4 @@
-"""Snapshots of a learner in training: the edges of its net, and its weights across targets."""
+"""Snapshots of a learner during training: the weights of its net's edges, and its weights by target."""
 
 from __future__ import annotations
 
@@ -21,46 +21,52 @@ from engine.training.descent import TrainingInputs
 from engine.training.training_run import TrainingRun
 
 MOST_ENTRIES = 1 << 22
-"""Largest number of matrix entries for which a learner is trained once more."""
+"""Largest number of entries of the data matrix for which a learner is trained a second time."""
 
-EVERY = 1 << 62
+EVERY = 1 << 62  # limit on the number of units that no layer reaches
 
 UNITS = 16
-"""Number of units of every layer that are stored."""
+"""Largest number of units per layer whose edges are stored."""
 
 MOST_TARGETS, MOST_FEATURES = 64, 256
-"""Largest numbers of targets and features whose weights are stored."""
+"""Largest number of targets, and of features, whose weights are stored."""
 
 Floats = NDArray[np.float32]
 
 
 @dataclass
 class Snapshots:
-    """Edges and weights of a learner at some records of the first replica; they grow as records arrive.
-
-    `inputs` and `features` are the indices of the features kept for edges and for weights.
-    """
+    """Edges and weights of a learner's first replica, at some records. The lists grow during training."""
 
     inputs: NDArray[np.int64]
+    """Indices of the features whose edges are stored."""
+
     features: NDArray[np.int64]
+    """Indices of the features whose weights are stored."""
+
     units: list[int] = field(default_factory=list)
-    """Total number of units of every layer, the inputs first."""
+    """Total number of units of every layer, starting with the inputs."""
 
     x: list[float] = field(default_factory=list)
+    """Position of each record on the x-axis."""
+
     edges: list[list[Floats]] = field(default_factory=list)
-    """Layers from the inputs up at every record, [units, units below]; empty without such a net."""
+    """Edge weights [units, units of the layer below] of every layer above the inputs, at each record.
+
+    The list is empty if the learner is not a net.
+    """
 
     weights: list[Floats] = field(default_factory=list)
-    """Weights across targets [targets, features] at every record; empty without such a matrix."""
+    """Weights [targets, features] at each record; empty if the learner has no weights of this form."""
 
     def at(self, x: float) -> int | None:
-        """Return the index of the last record at or before a place; None before the first."""
+        """Return the index of the last record at or before `x`, or None if `x` is before the first record."""
         before = int(np.searchsorted(self.x, x, side="right"))
         return before - 1 if before else None
 
 
 def why_not(experiment: Experiment) -> str | None:
-    """Return the reason why learners cannot be trained once more to show their inside; None if they can."""
+    """Return the reason why learners cannot be trained a second time for snapshots, or None if they can."""
     n, d = experiment.n, experiment.d
     if n * d > MOST_ENTRIES:
         return f"{n} × {d} instances are too many to repeat the training for a picture"
@@ -77,13 +83,15 @@ def take(
     publish: Callable[[Snapshots], object] = lambda growing: None,
     going: Callable[[float], object] = lambda done: None,
 ) -> None:
-    """Train a learner once more as in the run, and store snapshots at the records of expensive measures.
+    """Train a learner a second time, exactly as in the run, and store snapshots.
+
+    A snapshot is taken at the records at which expensive measures are computed, and at the last record.
 
     Args:
-        rate: rate of the curve, if the learner tried several.
-        target: index of the feature that is the target, which is always stored.
-        publish: called once with the snapshots, which grow from then on.
-        going: called repeatedly with the finished share; its exceptions end the training.
+        rate: rate of the curve if the learner tried several rates; otherwise None.
+        target: index of the feature that is the target; the edges of this feature are always stored.
+        publish: function that is called once with the snapshots; the snapshots grow afterwards.
+        going: function that is called repeatedly with the finished share. If it raises, the training ends.
     """
     if rate is not None and learner.update is not None:
         learner = msgspec.structs.replace(learner, update=msgspec.structs.replace(learner.update, lr=rate))
@@ -111,7 +119,10 @@ def take(
 
 
 def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64]:
-    """Return the first indices up to a limit. If `among` is not one of these, it replaces the last."""
+    """Return the indices below `count`, but at most the first `limit` indices.
+
+    If the index `among` is not one of them, it replaces the last.
+    """
     numbers = np.arange(min(count, limit))
     if among is not None and among >= len(numbers):
         numbers[-1] = among
@@ -119,9 +130,10 @@ def _first(count: int, limit: int, among: int | None = None) -> NDArray[np.int64
 
 
 def _units(net: Parametrised, d: int) -> list[int]:
-    """Return the number of units of every layer, from its edges for one input and for two.
+    """Return the number of units of every layer, starting with the inputs.
 
-    Edges of all inputs may be too many. Tensors on torch's meta device would suffice, but their first use
+    The number is extrapolated from the edges for one input and for two inputs, because the edges of all
+    inputs may need too much memory. Tensors on torch's meta device would need none, but their first use
     imports sympy, which takes seconds.
     """
     first = {layer: tensor[:1] for layer, tensor in net.tensors.items()}
@@ -134,7 +146,10 @@ def _units(net: Parametrised, d: int) -> list[int]:
 
 
 def _keep(snapshots: Snapshots, hypothesis: Predictor, targets: int, d: int) -> None:
-    """Add a snapshot. Its place on x is added last, because readers find it by this place."""
+    """Add the edges and weights of a snapshot.
+
+    The caller adds its x position afterwards, because readers look a snapshot up by its x position.
+    """
     if isinstance(hypothesis, Parametrised):
         first = {layer: tensor[:1] for layer, tensor in hypothesis.tensors.items()}
         if not snapshots.units:

@@ -1,6 +1,6 @@
-"""Steps of a picture that turn samples into a curve, the same for learners and theory lines.
+"""Steps of a picture, which turn samples into a curve. They are the same for learners and theory lines.
 
-Samples are the values of a measure of a learner, or of a theory line, at one point of the axes.
+Samples are the values of a measure at one sweep point, for one learner or for a theory line.
 """
 
 from __future__ import annotations
@@ -27,35 +27,44 @@ Floats = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Samples of one curve at one point."""
+    """Samples of one curve or theory line at one sweep point."""
 
     clocks: dict[str, Floats]
-    """Clocks at every record [S], that of the x-axis first, then the measures that x names."""
+    """Values of each clock at every record [S], by name. The first clock is the x-axis.
+
+    Measures that the picture's x names count as clocks and come last.
+    """
 
     indices: dict[str, Floats]
     """Coordinates of each index of the measure, in the order of the array's dimensions."""
 
     values: Floats
-    """[R, S, *index]; NaN without a measurement."""
+    """Values [R, S, *index] of the measure; NaN where it was not measured."""
 
     end: dict[str, float] | None = None
-    """Clocks where the last replica diverged, if the records end early; else None."""
+    """Value of each clock where the last replica diverged; None unless all replicas diverged."""
 
     own_clocks: dict[str, Floats] = {}  # noqa: RUF012 - nobody changes it
-    """Clocks [R, S] of every replica, for clocks that differ between replicas; `clocks` has the least."""
+    """Values [R, S] of the clocks that differ between replicas; `clocks` has the least value."""
 
     passed: NDArray[np.bool_] | None = None
-    """Records that have passed the `until` of a reading, [R or 1, S]; None without `until`."""
+    """Whether each record has passed the `until` condition of the reading, [R or 1, S].
+
+    It is None if the reading has no such condition.
+    """
 
     why_first_only: str = ""
-    """Reason why values, or those of `until`, are stored for the first replica only; empty if stored for
-    all."""
+    """Reason why the needed values are stored for the first replica only; empty if stored for all replicas.
+
+    Values of the measure and of the measure in the `until` condition are needed.
+    """
 
     def coordinates(self, by_replica: bool = False) -> dict[str, Floats]:
-        """Return clocks and indices, shaped to broadcast with values [S, *index] and [R, S, *index].
+        """Return clocks and indices, reshaped to broadcast with values [S, *index] and [R, S, *index].
 
         Args:
-            by_replica: take clocks of every replica where they differ, instead of the least.
+            by_replica: for clocks that differ between replicas, return the values of every replica instead of
+                the least value.
         """
         rank = 1 + len(self.indices)
         clocks = self.clocks | self.own_clocks if by_replica else self.clocks
@@ -65,7 +74,12 @@ class Samples(NamedTuple):
         return shaped
 
     def at(self, name: str, nearest_to: float) -> Samples:
-        """Return the samples at the record or index nearest to a value; unchanged for other names."""
+        """Return the samples at the record, or at the index, that is nearest to a value.
+
+        Args:
+            name: name of the clock or index. For other names, the samples are returned unchanged.
+            nearest_to: value of the clock, or coordinate of the index.
+        """
         if name in self.clocks:
             record = [int(np.abs(self.clocks[name] - nearest_to).argmin())]
             clocks = {clock: times[record] for clock, times in self.clocks.items()}
@@ -84,14 +98,17 @@ class Samples(NamedTuple):
     def held(self) -> Floats:
         """Return the values, held constant from the first record at which the `until` condition is met.
 
-        Replicas that never meet it have NaN.
+        The values of replicas that never meet the condition are NaN.
         """
         if self.passed is None:
             return np.full_like(self.values, np.nan)
         return reductions.held(self.values, self.passed)
 
     def subset(self, replicas: Sequence[int] | None) -> Samples:
-        """Return the samples of a subset of the replicas; a line or a single replica stands for all."""
+        """Return the samples of a subset of the replicas.
+
+        Values [1, …], which all replicas share, are returned unchanged.
+        """
         if replicas is None or len(self.values) == 1:
             return self
         subset, passed = [replica for replica in replicas if replica < len(self.values)], self.passed
@@ -101,7 +118,10 @@ class Samples(NamedTuple):
         return self._replace(own_clocks=own_clocks, values=self.values[subset], passed=passed)
 
     def to_the_end(self) -> Samples:
-        """Return the samples with a final NaN record where the last replica diverged."""
+        """Return the samples with an additional NaN record where the last replica diverged.
+
+        If not all replicas diverged, the samples are returned unchanged.
+        """
         if self.end is None:
             return self
         clocks = {clock: np.append(times, self.end[clock]) for clock, times in self.clocks.items()}
@@ -115,7 +135,10 @@ class Samples(NamedTuple):
 
 
 def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
-    """Return the clocks of a curve and, for names of measures, their means over replicas at its records."""
+    """Return the clocks of a curve, and the means over replicas of the measures among `names`.
+
+    Both have one value for every record of the curve. Measures that were not recorded are left out.
+    """
     means = {measure_name: curve.mean(measure.name) for measure_name, measure in measures_in(names).items()}
     return curve.clocks | {measure_name: mean for measure_name, mean in means.items() if mean is not None}
 
@@ -123,7 +146,12 @@ def clocks_of(curve: Curve, names: Collection[str]) -> dict[str, Floats]:
 def of_curve(
     curve: Curve, measure: Measure, trace: Trace, names: Collection[str] = (), until: Until | None = None
 ) -> Samples | None:
-    """Return the measured samples of a curve along its clocks and the named measures; None without any."""
+    """Return the samples of a measure of a curve, or None if the curve has no values of the measure.
+
+    Args:
+        names: names in the picture's x. Measures among them count as clocks of the samples.
+        until: condition that ends the records of the picture's reading.
+    """
     passed = None if until is None else _passed(curve, until)
     ended_by = "" if until is None or until.measure is None else curve.why_first_only(until.measure)
     ended = curve.diverged == curve.replicas and curve.length < curve.capacity
@@ -149,7 +177,7 @@ def of_curve(
 
 
 def _passed(curve: Curve, until: Until) -> NDArray[np.bool_]:
-    """Return the records of a curve that have passed `until`, per replica [R, S] or for all [1, S]."""
+    """Return whether each record of a curve has passed `until`, [R, S] or [1, S] if replicas agree."""
     values = None if until.measure is None else curve.values(until.measure)
     return until.passed(curve.clocks, {} if values is None else {str(until.measure): values}).T
 
@@ -159,12 +187,14 @@ def of_line(
 ) -> dict[str, Samples]:
     """Return a theory line as samples, with a single replica if the line is the same for all replicas.
 
-    The keys are names of curves if each curve has a separate line, otherwise "".
+    The keys are names of curves if every curve has a separate line. Otherwise, the only key is "". The result
+    is empty if the line has no values.
 
     Args:
-        beyond: continue after the last record, as far as the line is known.
-        clocks: names of the picture's clocks. Along clocks that are not planned, a line has samples at the
-            records of curves. It is the same for all curves only if their clocks agree.
+        beyond: whether to continue the line after the last record, as far as it is known.
+        clocks: names of the picture's clocks. If some of them are measured along curves and not planned, the
+            line has samples at the records of the curves. It then is the same for all curves only if the
+            clocks of all curves agree.
     """
     by_curve = line.by_curve(trace.curves)
     if not by_curve and not len(line.values):
@@ -184,7 +214,11 @@ def of_line(
 def _along_measured(
     samples_by_curve: dict[str, Samples], line: TheoryLine, trace: Trace, measured: set[str]
 ) -> dict[str, Samples]:
-    """Return a line along measured clocks, for every curve that it binds and that has these clocks."""
+    """Return the samples of a theory line along measured clocks, by curve name.
+
+    The result has the curves that the line applies to and that have these clocks. The only key is "" if the
+    line and the clocks are the same for all these curves.
+    """
     by_curve: dict[str, Samples] = {}
     for curve in trace.curves:
         samples = samples_by_curve.get(curve.name, samples_by_curve.get(""))
@@ -194,7 +228,7 @@ def _along_measured(
         records = min(curve.length, samples.values.shape[1])
         clocks = {clock: times[:records] for clock, times in (samples.clocks | measured_clocks).items()}
         by_curve[curve.name] = samples._replace(clocks=clocks, values=samples.values[:, :records])
-    # Curves end at different records: the longest has the clocks of all others as its start, if they agree.
+    # Curves have different lengths: they agree if the clocks of each equal the first clocks of the longest.
     longest = max(by_curve.values(), key=lambda candidate: candidate.values.shape[1], default=None)
     if "" not in samples_by_curve or longest is None:
         return by_curve
@@ -203,31 +237,34 @@ def _along_measured(
 
 
 def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool:
-    """Return whether the measured clocks of `shorter` equal the first ones of `longest`."""
+    """Return whether the measured clocks of `shorter` equal the first records of those of `longest`."""
     records = shorter.values.shape[1]
     return all(np.array_equal(shorter.clocks[clock], longest.clocks[clock][:records]) for clock in measured)
 
 
 class ReplicasMissing(BadInput):
-    """Error: a picture needs every replica of a measure, but only the first replica was stored."""
+    """Error: a picture needs the values of every replica, but only those of the first replica were stored."""
 
 
 class AtPoint(NamedTuple):
-    """Contribution of one point of the axes to a curve."""
+    """x and values that one sweep point contributes to a curve, or to a row of a heat map."""
 
     point: Point
     x: Floats
-    """[N], a single number if x is computed from axes alone."""
+    """Positions [N] on the x-axis; N = 1 if x depends only on sweep axes."""
 
     values: Floats
-    """[R, N]."""
+    """Values [R, N]."""
 
     height: float = np.nan
-    """y of a heat map."""
+    """Position on the y-axis of a heat map; NaN for curves."""
 
 
 class PictureSteps:
-    """Steps of a picture: `at`, `running`, `times`, `read` and x, in this order; no dimension may remain."""
+    """Steps of a picture: `at`, `running`, `times`, `read`, and the computation of x, in this order.
+
+    Each step may remove a dimension of the samples. After the last step, only x may vary along a curve.
+    """
 
     def __init__(self, picture: Picture, axes: tuple[Axis, ...]) -> None:
         self.picture, self._axes = picture, axes
@@ -235,7 +272,10 @@ class PictureSteps:
         self._reading = picture.reading
 
     def parts(self, sampled: list[tuple[Point, Samples]]) -> list[AtPoint]:
-        """Return the contribution of every point after its readings.
+        """Apply all steps, and return x and values for every sweep point.
+
+        A reading along a sweep axis combines the points along this axis into one. A heat map whose y is an
+        index of the measure gives several results for each point.
 
         Raises: BadInput; ReplicasMissing for samples that have only the values of the first replica.
         """
@@ -250,11 +290,14 @@ class PictureSteps:
 
     @property
     def _along(self) -> list[str]:
-        """Names of the dimensions of points: the axes, then the rates."""
+        """Names of the dimensions along which sweep points vary: the sweep axes, then the rates."""
         return [*(axis.name for axis in self._axes), RATE]
 
     def height(self, point: Point) -> float | None:
-        """Return y of a heat map at a point; None if y is an index, or there is no y."""
+        """Return the y of a heat map at a sweep point.
+
+        The result is None if y is an index of the measure, or if the picture has no y.
+        """
         if self.picture.y is None or not self._of_rows <= self._of_axes | {"n", "d"}:
             return None
         return float(self._number(self.picture.y, point, None))
@@ -265,7 +308,11 @@ class PictureSteps:
         return set() if self.picture.y is None else names_in(self.picture.y)
 
     def _rows(self, point: Point, samples: Samples) -> Iterator[AtPoint]:
-        """Yield the rows of a heat map at a point: a single row, or one for every value of the index in y."""
+        """Yield the rows of a heat map at a sweep point.
+
+        If y names an index of the measure, there is one row for every value of the index, and otherwise one
+        row in all. A curve is a single row.
+        """
         for index in self._of_rows & samples.indices.keys():
             for place in samples.indices[index].tolist():
                 assert self.picture.y is not None, "it names an index"
@@ -276,43 +323,49 @@ class PictureSteps:
         yield self._at_point(point, samples)._replace(height=np.nan if height is None else height)
 
     def curve(self, sampled: list[tuple[Point, Samples]]) -> tuple[Floats, Floats]:
-        """Return x [N] and values [R, N] of the samples of one curve. Raises: BadInput."""
+        """Return x [N] and values [R, N] of one curve, from its samples at all sweep points.
+
+        Raises: BadInput.
+        """
         parts = self.parts(sampled)
         if len(parts) == 1:
             return parts[0].x, parts[0].values
         self._check_nothing_left(parts)
         x = np.concatenate([part.x for part in parts])
-        # Stable: of equal places the earlier point of the axes stays first, so that a picture does not change
-        # by chance.
+        # A stable sort keeps the order of sweep points with equal x, so that a picture is reproducible.
         order = np.argsort(x, kind="stable")
         return x[order], np.concatenate([part.values for part in parts], 1)[:, order]
 
     def along_records(self, clocks: Collection[str]) -> bool:
-        """Return whether x follows the progress of training, without a reading or a value set by `at`."""
+        """Return whether x follows the progress of training.
+
+        This is so if x names one of these clocks, no reading is taken along the records, and `at` sets none
+        of these clocks.
+        """
         if self._reading is not None and self._reading.over == "record":
             return False
         return not self._named.isdisjoint(clocks) and self.picture.at.keys().isdisjoint(clocks)
 
     @property
     def clocks(self) -> set[str]:
-        """Clocks that the picture needs."""
+        """Names of the clocks that the picture needs. Measures that x names count as clocks."""
         picture = self.picture
         factor = names_in(picture.times) if picture.times is not None else set()
         return ((self._named | factor | picture.at.keys()) & CLOCKS.keys()) | self.measured
 
     @property
     def measured(self) -> set[str]:
-        """Measures that x names, except names of axes."""
+        """Names of the measures that x uses. A name that is also a sweep axis means the axis."""
         return measures_in(self._named - self._of_axes).keys() | set()
 
     @property
     def until(self) -> Until | None:
-        """Condition that ends the records of a reading."""
+        """Condition that ends the records of the picture's reading, or None if there is no such condition."""
         return None if self._reading is None else self._reading.until
 
     @property
     def change_values(self) -> bool:
-        """Whether the drawn values differ from those of the measure."""
+        """Whether a step of the picture changes the values of the measure."""
         picture = self.picture
         return any(
             step is not None
@@ -321,17 +374,17 @@ class PictureSteps:
 
     @property
     def along_rates(self) -> bool:
-        """Whether x is computed from the rates that a learner tries: an axis with one run per rate."""
+        """Whether x names the rates that a learner tries. Each rate is then a separate sweep point."""
         return RATE in self._named - self._of_axes
 
     @property
     def over_rates(self) -> bool:
-        """Whether a reading is taken along the rates."""
+        """Whether the picture's reading is taken along the rates that a learner tries."""
         return self._reading is not None and self._reading.over == RATE and RATE not in self._of_axes
 
     @property
     def x_of_axes(self) -> bool:
-        """Whether x is computed from axes alone."""
+        """Whether x depends only on sweep axes, n and d."""
         return self._named <= self._of_axes | {"n", "d"}
 
     @property
@@ -340,31 +393,37 @@ class PictureSteps:
 
     @property
     def along_axes(self) -> bool:
-        """Whether several points form a curve or a map; each point adds a number once its run is complete."""
+        """Whether several sweep points form one curve or heat map.
+
+        Each point then contributes one number, once its run is complete.
+        """
         along = self._named | (names_in(self.picture.y) if self.picture.y is not None else set())
         over = {self._reading.over} if self._reading is not None else set()
         return bool(self._of_axes & (along | over)) or self.along_rates or self.over_rates
 
     def place(self, point: Point, clocks: dict[str, float]) -> float:
-        """Return x at one value of each clock."""
+        """Return x at a sweep point, for one value of each clock."""
         x = self.places(point, {clock: np.array([time]) for clock, time in clocks.items()})
         return float(x.item())
 
     def places(self, point: Point, clocks: Mapping[str, Floats]) -> Floats:
-        """Return x at records with these clocks [S], or [1] if x is computed from axes. Raises: BadInput."""
+        """Return x [S] at S records of a sweep point, with the given values of each clock [S].
+
+        The result has shape [1] if x depends only on sweep axes. Raises: BadInput.
+        """
         samples = Samples(dict(clocks), {}, np.empty((0, 1)))
         return np.asarray(self._number(self.picture.x, point, samples)).reshape(-1)
 
     def _at_point(self, point: Point, samples: Samples) -> AtPoint:
         picture, reading = self.picture, self._reading
-        # Along records a diverged curve just stops; a last value must not be the one before the divergence.
+        # A curve along records just stops where it diverges. Other pictures take the last value, which must
+        # then be NaN and not the last value before the divergence.
         if not self.along_records(samples.clocks):
             samples = samples.to_the_end()
         for dimension, value in picture.at.items():
             samples = samples.at(dimension, value)
         y = samples.values if self.until is None else samples.held()
-        # `running` comes before `times`: a running mean of loss × k differs from the running mean of loss,
-        # times k.
+        # The order matters: (running mean of loss) × k differs from the running mean of loss × k.
         if picture.running is not None:
             y = reductions.running(picture.running, y, 1)
         if picture.times is not None:
@@ -393,10 +452,13 @@ class PictureSteps:
     def _number(
         self, text: str, point: Point, samples: Samples | None, by_replica: bool = False
     ) -> float | Floats:
-        """Return an expression at a point: a number, or an array [S, *index] if it names clocks or indices.
+        """Return the value of an expression at a sweep point.
 
-        With `by_replica`, the array is [R, S, *index] if the expression names clocks that differ between
-        replicas.
+        It is an array that broadcasts with [S, *index] if the expression names clocks or indices of the
+        samples. With `by_replica`, it broadcasts with [R, S, *index] if the expression names clocks that
+        differ between replicas. Otherwise, it is a number.
+
+        Raises: BadInput.
         """
         numbers: dict[str, float | Floats] = {**point.numbers, **self._of_words(point)}
         if samples is not None:
@@ -408,11 +470,11 @@ class PictureSteps:
 
     def _of_words(self, point: Point) -> dict[str, float]:
         """Return the position of a point, counted from 1, on each axis whose values are words."""
-        axes = zip(self._axes, point.place, strict=False)  # rates are an axis of their own behind these
+        axes = zip(self._axes, point.place, strict=False)  # `place` may end with a rate, as one more axis
         return {axis.name: place + 1.0 for axis, place in axes if axis.has_words}
 
     def _check_drawn_along(self, dimensions: list[str], samples: Samples) -> None:
-        """Check that a single dimension remains, and that x goes along this dimension. Raises: BadInput."""
+        """Check that a single dimension remains, and that x depends on this dimension. Raises: BadInput."""
         (first, *rest) = dimensions
         along = {*samples.clocks} if first == "record" else {first}
         if not self._named & along:
@@ -422,7 +484,7 @@ class PictureSteps:
             raise BadInput("pictures", reason)
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
-        """Yield the readings along an axis, one for every place on the other axes."""
+        """Yield the readings along a sweep axis, one for each combination of values of the other axes."""
         number = self._along.index(reading.over)
         groups: dict[tuple[int, ...], list[AtPoint]] = defaultdict(list)
         for part in parts:
@@ -438,7 +500,7 @@ class PictureSteps:
             yield AtPoint(longest.point, longest.x, reductions.read(reading, stacked, places, 1))
 
     def _check_nothing_left(self, parts: list[AtPoint]) -> None:
-        """Check that only axes in x vary along a curve. Raises: BadInput."""
+        """Check that only sweep axes that x names vary along a curve. Raises: BadInput."""
         read = {self._reading.over} if self._reading is not None else set()
         for number, axis in enumerate(self._axes):
             names = {
@@ -453,10 +515,17 @@ class PictureSteps:
 
 
 def coordinate(name: str, point: Point, number: int) -> float:
-    """Return the value of a point on an axis; on axes of words and tables, its position counted from 1."""
+    """Return the value of a sweep axis at a point.
+
+    On axes whose values are words or tables, it is the position of the value on the axis, counted from 1.
+
+    Args:
+        name: name of the axis.
+        number: index of the axis.
+    """
     return point.names.get(name, point.place[number] + 1.0)
 
 
 def _extended(values: Floats, length: int) -> Floats:
-    """Return values [R, N] padded with NaN, for a run that ended before other runs."""
+    """Return values [R, N], padded with NaN to `length` columns, for a run that ended before other runs."""
     return np.pad(values, ((0, 0), (0, length - values.shape[1])), constant_values=np.nan)

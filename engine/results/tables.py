@@ -1,4 +1,7 @@
-"""Curves and bounds as one long table with a row per point, for CSV, Parquet, pandas and Arrow."""
+"""Curves and theory lines as one long table, for CSV, Parquet, pandas and Arrow.
+
+The table has one row for every point of a curve, line or heat map.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +30,20 @@ Numbers = Floats | None
 
 
 class TablePart(NamedTuple):
-    """Rows of one curve or line: the text cells that they share, and the numbers [S] of the other cells."""
+    """Rows of one curve, theory line or heat map in a table."""
 
     texts: tuple[str, ...]
+    """Text cells, which are the same in all rows."""
+
     numbers: tuple[Numbers, ...]
-    """Columns of numbers; None for an empty column. The first column is never empty."""
+    """Columns of numbers [S], with None for an empty column. The first column is never empty."""
 
 
 class CurveTable(NamedTuple):
-    """Table of text columns, then number columns, with labels and captions as metadata."""
+    """Table whose text columns come before its number columns.
+
+    `texts` and `numbers` are the column names. `labels` holds the labels of the axes and the captions.
+    """
 
     texts: tuple[str, ...]
     numbers: tuple[str, ...]
@@ -44,14 +52,20 @@ class CurveTable(NamedTuple):
 
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-"""First characters by which spreadsheets recognise a formula."""
+"""Characters at the start of a cell by which spreadsheets recognise a formula."""
 
 BLOCK = 4096
-"""Rows per write; the screen may wait that long, because threads share the interpreter."""
+"""Number of rows that are written at a time.
+
+The conversion of a block holds the interpreter lock, and the screen waits for it.
+"""
 
 
 def table_of(results: Results, outcomes: Sequence[Outcome]) -> CurveTable:
-    """Return the table of all pictures; without pictures, the losses and the 0/1 errors of the run."""
+    """Return the table of all pictures.
+
+    If the experiment has no pictures, the table holds the losses and 0/1 errors of the run.
+    """
     experiment = results.sweep.experiment
     if pictures := drawn(experiment):
         views = [view(picture, results) for picture in pictures]
@@ -61,10 +75,11 @@ def table_of(results: Results, outcomes: Sequence[Outcome]) -> CurveTable:
 
 
 def of_run_views(losses: View, errors: View, caption: str = "") -> CurveTable:
-    """Return the curves and drawn bounds of a run, from the views of its loss and of its 0/1 error.
+    """Return the table of a run's curves and theory lines, from the views of its loss and of its 0/1 error.
 
-    A row has `learner` or the direction of a bound, a name, x, and the numbers. The last two numbers may be
-    missing.
+    The cells of a row are `learner` or the direction of a theory line, the name of the curve or line, x, the
+    loss, its standard error, and the 0/1 error. The last two cells are empty for theory lines. They are also
+    empty if the curve has no such values.
     """
     error = {curve.name: curve.y for curve in errors.curves if len(curve.y)}
     curves = [
@@ -77,10 +92,14 @@ def of_run_views(losses: View, errors: View, caption: str = "") -> CurveTable:
 
 
 def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
-    """Return all curves, theory lines and heat maps of views with one caption each.
+    """Return the table of all curves, theory lines and heat maps of the given views.
 
-    A row has the picture, `learner`, `reference` or the direction of a line, a name, and the place. y is the
-    row of a heat map, and empty elsewhere.
+    The cells of a row are the name of the picture, the series, the name of the curve or line, x, y, the
+    value, and its standard error. The series is `learner`, `reference` or the direction of a theory line. The
+    cell y is empty for curves and lines; only heat maps have a y.
+
+    Args:
+        captions: one caption for each view.
     """
     parts: list[TablePart] = []
     labels: dict[str, str] = {}
@@ -109,9 +128,9 @@ def of_views(views: Sequence[View], captions: Sequence[str]) -> CurveTable:
 
 
 def as_csv(table: CurveTable) -> bytes:
-    """Return comma-separated values in UTF-8 with a header; numbers keep all their digits.
+    """Return the table as comma-separated values with a header, in UTF-8. Numbers keep all their digits.
 
-    A name that a spreadsheet would run as a formula gets an apostrophe in front.
+    A name that a spreadsheet would read as a formula gets an apostrophe in front.
     """
     lines = [_cells((*table.texts, *table.numbers))]
     for texts, numbers in table.parts:
@@ -125,17 +144,17 @@ def as_csv(table: CurveTable) -> bytes:
 
 
 def _first_column(numbers: tuple[Numbers, ...]) -> Floats:
-    """Return the numbers of the first column, which is never empty."""
+    """Return the first of the number columns, which is never empty."""
     first = numbers[0]
     assert first is not None, "the first column is where a row is"
     return first
 
 
 def as_text(values: Floats) -> list[str]:
-    """Return numbers [S > 0] as the shortest digits that read back as the same number, like `repr`.
+    """Return each number as text, with the fewest digits that determine it, like `repr`.
 
-    JSON writes the same text four times as fast, except for very large and small numbers, which have
-    exponents.
+    `values` has shape [S] with S > 0. The JSON encoder writes the same text as `repr` four times as fast. The
+    exceptions are very large and very small numbers, for which `repr` uses an exponent.
     """
     texts = msgspec.json.encode(values.tolist()).decode()[1:-1].split(",")
     size = np.abs(values)
@@ -145,7 +164,7 @@ def as_text(values: Floats) -> list[str]:
 
 
 def _cells(cells: Sequence[str]) -> str:
-    """Return text cells as CSV, quoted where necessary."""
+    """Return text cells as one line of CSV, with quotes around cells that need them."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(cells)
     return line.getvalue()
@@ -156,9 +175,9 @@ def _no_formula(name: str) -> str:
 
 
 def as_parquet(table: CurveTable) -> bytes:
-    """Return the table as Parquet, with the labels of the axes and the captions in its metadata.
+    """Return the table as a Parquet file, with the labels of the axes and the captions in its metadata.
 
-    Raises: BadInput if it cannot be made, ImportError if the library cannot be loaded.
+    Raises: BadInput if the table cannot be made, ImportError if pyarrow cannot be loaded.
     """
     import pyarrow
     from pyarrow import parquet
@@ -172,7 +191,7 @@ def as_parquet(table: CurveTable) -> bytes:
 
 
 def as_arrow(table: CurveTable) -> pyarrow.Table:
-    """Return the table of Arrow, with the labels of the axes and the captions in its metadata."""
+    """Return the table as an Arrow table, with the labels of the axes and the captions in its metadata."""
     import pyarrow
 
     types = [pyarrow.string()] * len(table.texts) + [pyarrow.float64()] * len(table.numbers)
@@ -190,7 +209,10 @@ def as_arrow(table: CurveTable) -> pyarrow.Table:
 
 
 def as_frame(table: CurveTable) -> pandas.DataFrame:
-    """Return the table of pandas, with NaN for missing numbers, and the labels and captions in `attrs`."""
+    """Return the table as a pandas frame, with the labels of the axes and the captions in `attrs`.
+
+    Missing numbers are NaN.
+    """
     import pandas
 
     names = (*table.texts, *table.numbers)

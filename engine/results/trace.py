@@ -1,4 +1,4 @@
-"""Traces: curves that grow while the engine writes and other threads read, without locks."""
+"""Traces: the results of a run, which the engine writes while other threads read them without locks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ NOTHING = np.empty(0)
 
 
 class Curve:
-    """Training run of a learner at one rate: every measure and clock at its records, by replica.
+    """Training run of a learner at one rate: its clocks and measures at every record (evaluation point).
+
+    A clock is a measure of training progress, such as the number of examples `k` or of epochs. The first
+    clock is the x-axis. A measure has one value per replica. After a replica diverges, its values are NaN,
+    and the other replicas continue.
 
     Arrays are allocated for `capacity` records; `length` is the number of valid entries. The writer fills
-    entries first and raises `length` last, so that a reader never sees a half-written record. Clocks measure
-    the progress of training, in examples `k`, epochs and so on, if the learner has them; the first is that of
-    the x-axis. The values of a replica are NaN after it diverges; other replicas continue.
+    entries first and raises `length` last, so that a reader never sees a half-written record.
     """
 
     def __init__(
@@ -43,11 +45,13 @@ class Curve:
         backend: str = "dense",
         indices: Mapping[str, Mapping[str, Floats]] = MappingProxyType({}),
     ) -> None:
-        """Create the curve `name`: the only curve of `learner`, or that with `rate` if it tries several.
+        """Create an empty curve.
 
         Args:
-            backend: name of the backend that computes it.
-            indices: coordinates of each index of measures with indices, by the names of measure and index.
+            learner: name of the learner; by default, it is the name of the curve.
+            rate: rate of the curve if the learner tries several rates; otherwise None.
+            backend: name of the backend that computes the curve.
+            indices: coordinates of the indices of measures that have indices, by measure and by index name.
         """
         self.name = name
         self.learner = learner or name
@@ -56,24 +60,30 @@ class Curve:
         self.grid: dict[float, float] = {}
         self.verdict = verdict
         self.backends = [backend]
-        """Names of the backends that compute it, in order of use."""
+        """Names of the backends that computed the curve, in order of use."""
 
         self.is_restored = False
-        """Whether it was read from a cache."""
+        """Whether the curve was read from a cache."""
 
         self.uncached_weight_bytes = 0
-        """Bytes of its weights if a cache has the curve without them; else 0."""
+        """Size in bytes of the weights if the cache stores the curve without weights; otherwise 0."""
 
         self.replicas = replicas
         self.divergences = np.full(replicas, np.nan)
-        """Place of divergence of every replica on the x-axis [R]; NaN for replicas that did not diverge."""
+        """Position on the x-axis at which each replica ended early [R]; NaN for replicas that did not."""
 
         self.inaccurate = np.zeros(replicas, bool)
-        """Replicas [R] that did not diverge, but ended early because their numbers became inaccurate."""
+        """Whether each replica [R] ended early because its numbers became inaccurate.
+
+        Replicas that end early for another reason diverge.
+        """
 
         self.ended = False
         self.oracle_tuned = False
-        """Whether the curve becomes that of the best of several rates, once all rates are complete."""
+        """Whether the curve is a placeholder that becomes a copy of the best rate's curve.
+
+        It has no records until the curves of all rates are complete.
+        """
         self.length = 0
         self.weights_length = 0
         self.capacity = capacity
@@ -86,7 +96,7 @@ class Curve:
 
     @property
     def backend(self) -> str:
-        """Text with the names of the curve's backends."""
+        """Names of the curve's backends, joined to one text."""
         return " then ".join(self.backends)
 
     @property
@@ -96,7 +106,7 @@ class Curve:
 
     @property
     def diverged_at(self) -> float | None:
-        """Place of the first divergence of a replica; None without any."""
+        """Position on the x-axis at which the first replica diverged, or None if none did."""
         return float(np.nanmin(self.divergences)) if self.diverged else None
 
     @property
@@ -106,31 +116,31 @@ class Curve:
 
     @property
     def fate(self) -> str:
-        """Verb for the fate of the replicas that ended early."""
+        """Verb that says how replicas ended early, such as "diverged"."""
         return fate(self.diverged, int(self.inaccurate.sum()))
 
     @property
     def sound(self) -> int:
-        """Number of records before the first divergence, where means are over all replicas."""
+        """Number of records before any replica diverges; up to there, means cover all replicas."""
         at = self.diverged_at
         return self.length if at is None else int(np.searchsorted(self.x, at))
 
     @property
     def x(self) -> Floats:
-        """Clock of the x-axis."""
+        """Values of the first clock, which is the x-axis, at every record [S]."""
         return next(iter(self._clocks.values()), NOTHING)[: self.length]
 
     @property
     def clocks(self) -> dict[str, Floats]:
-        """Clocks at every record [S], by name.
+        """Values of each clock at every record [S], by clock name.
 
-        If replicas differ, the value is the least among replicas that have not diverged.
+        If replicas have different values, the result is their least value. Diverged replicas do not count.
         """
         return {clock: self._least(times[: self.length]) for clock, times in self._clocks.items()}
 
     @property
     def own_clocks(self) -> dict[str, Floats]:
-        """Clocks that differ between replicas, [S, R]."""
+        """Values [S, R] of the clocks that differ between replicas, by clock name."""
         return {clock: times[: self.length] for clock, times in self._clocks.items() if times.ndim > 1}
 
     def _least(self, times: Floats) -> Floats:
@@ -141,26 +151,35 @@ class Curve:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the measures along the curve."""
+        """Names of the recorded measures that have no indices."""
         return tuple(self._series)
 
     def mean(self, measure: str) -> Floats | None:
-        """Return the mean [S] of a measure over replicas, NaN where not measured; None if never measured."""
+        """Return the mean [S] of a measure over replicas, or None if the measure was never recorded.
+
+        The mean is NaN at records without a measurement.
+        """
         series = self._series.get(measure)
         return None if series is None else series.mean[: self.length]
 
     def stderr_of(self, measure: str) -> Floats | None:
-        """Return the standard error [S] of the mean; None if never measured, or for a single replica."""
+        """Return the standard error [S] of the mean of a measure.
+
+        The result is None for a single replica, and for a measure that was never recorded.
+        """
         series = self._series.get(measure)
         return None if series is None or series.stderr is None else series.stderr[: self.length]
 
     def values(self, measure: str) -> Floats | None:
-        """Return a measure of every stored replica [S, R]; None if it was not measured."""
+        """Return the values [S, R] of a measure for the stored replicas, or None if it was never recorded."""
         series = self._series.get(measure)
         return None if series is None else series.values[: self.length]
 
     def why_first_only(self, measure: str) -> str:
-        """Return the reason why `values` of a measure hold only the first replica; empty if they hold all."""
+        """Return the reason why a measure was stored for the first replica only.
+
+        The text is empty if the measure was stored for all replicas.
+        """
         values = self.values(measure)
         if values is None or values.shape[1] == self.replicas:
             return ""
@@ -171,21 +190,21 @@ class Curve:
 
     @property
     def weights_x(self) -> Floats:
-        """Places of the weights on the x-axis."""
+        """Positions of the stored weights on the x-axis."""
         return self._weights_x[: self.weights_length]
 
     @property
     def weights(self) -> NDArray[np.floating[Any]] | None:
-        """Weights of the first replica and target [S, d] at `weights_x`; None without such a vector."""
+        """Weight vectors [S, d] of the first replica and target at `weights_x`, or None if there are none."""
         return None if self._weights is None else self._weights[: self.weights_length]
 
     def array(self, measure: str) -> Arrays | None:
-        """Return a measure with indices, at the records where it was measured; None if never measured."""
+        """Return the recorded arrays of a measure with indices, or None if it was never recorded."""
         return self._arrays.get(measure)
 
     @property
     def all_indices(self) -> Mapping[str, Mapping[str, Floats]]:
-        """Coordinates of each index of measures with indices, by the names of measure and index."""
+        """Coordinates of the indices of all measures that have indices, by measure and by index name."""
         return self._indices
 
     def indices(self, measure: str) -> Mapping[str, Floats]:
@@ -199,16 +218,19 @@ class Curve:
         weights: Mapping[int, NDArray[np.floating[Any]]] = MappingProxyType({}),
         arrays: Mapping[str, Mapping[int, Floats]] = MappingProxyType({}),
     ) -> None:
-        """Publish S records: clocks [S] or [S, R] and measures [S, R], by name.
+        """Append S records and make them visible to readers.
 
-        The names are those of the first records.
+        Every call has the same names of clocks and measures as the first call.
 
         Args:
-            weights: [d] of the first replica, by the record among the S.
-            arrays: measures with indices [R or 1, *index], by name and record; all-NaN arrays are omitted.
+            clocks: values [S], or [S, R] if replicas differ, by clock name.
+            measures: values [S, R], by measure name.
+            weights: weights [d] of the first replica, by record. Records are counted from 0 in this call.
+            arrays: arrays [R or 1, *index] of measures with indices, by measure name and record. Arrays of
+                NaN only are left out.
         """
         start, x = self.length, next(iter(clocks.values()))
-        if not start:  # readers may go through the names meanwhile
+        if not start:  # new dicts, because another thread may be iterating over the old ones
             self._clocks = {
                 clock: np.empty((self.capacity, *times.shape[1:])) for clock, times in clocks.items()
             }
@@ -230,11 +252,16 @@ class Curve:
         self.length = start + len(x)
 
     def complete_early(self) -> None:
-        """Count the present records as complete, even if more were planned."""
+        """Mark the curve as complete with the records that it has, even if more were planned."""
         self.capacity = self.length
 
     def copy(self, winner: Curve, grid: Mapping[float, float]) -> None:
-        """Become a copy of the best rate's curve, and store the mean along the curve for every rate."""
+        """Become a copy of the best rate's curve.
+
+        Args:
+            winner: curve of the best rate.
+            grid: mean along the curve for every rate, to be stored in the attribute `grid`.
+        """
         self.grid = dict(grid)
         self.rate, self.divergences, self.inaccurate = winner.rate, winner.divergences, winner.inaccurate
         self._clocks, self._series = winner._clocks, winner._series
@@ -247,16 +274,16 @@ class Curve:
         self.ended = True
 
     def snapshot(self) -> Curve:
-        """Return a shallow copy of the curve with the records so far.
+        """Return a shallow copy of the curve with the present records.
 
-        Records that are written later lie beyond the `length` of the copy.
+        The copy shares the arrays. Records that are written later lie beyond its `length`.
         """
-        snapshot = copy.copy(self)  # in one step, so that the writer comes before it or after it
+        snapshot = copy.copy(self)  # in one step, so that the writer cannot change attributes in between
         snapshot.divergences, snapshot.inaccurate = self.divergences.copy(), self.inaccurate.copy()
         return snapshot
 
     def as_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the contents of the curve, by names that `restore` understands."""
+        """Return the content of the curve as arrays, in the format that `restore` reads."""
         contents: dict[str, NDArray[Any]] = {
             "divergences": self.divergences,
             "backends": np.array(self.backends, str),
@@ -279,7 +306,11 @@ class Curve:
         return contents
 
     def restore(self, arrays: Mapping[str, NDArray[Any]], ended: bool = True) -> None:
-        """Become the curve that `as_arrays` stored, with the same number of replicas; `ended` or growing.
+        """Replace the content of this curve by arrays that `as_arrays` returned.
+
+        Args:
+            arrays: arrays of a curve with the same number of replicas.
+            ended: whether the training run has ended; False if the curve may still grow.
 
         Raises: KeyError.
         """
@@ -293,7 +324,7 @@ class Curve:
             if kind == "clock":
                 clocks[name] = array
             elif kind == "values":
-                # Capacity 0: the arrays that were read replace the buffers, which need not be allocated.
+                # Capacity 0: no buffers are needed, because the restored arrays replace them.
                 series = all_series[name] = MeasureSeries(0, self.replicas)
                 series.values, series.mean = array, array[:, 0]
                 if self.replicas > 1:
@@ -312,13 +343,16 @@ class Curve:
         self.ended, self.is_restored = ended, True
 
     def mean_along(self, measure: str) -> float:
-        """Return the mean of a measure along the curve, for comparing rates; infinity after a divergence."""
+        """Return the mean of a measure over all records and replicas, by which rates are compared.
+
+        The result is infinite if a replica diverged or if there are no values.
+        """
         mean = self.mean(measure)
-        # Of a diverged curve the mean over the remaining replicas would flatter the rate.
+        # If replicas diverged, the mean over the remaining replicas would make the rate look too good.
         return float("inf") if self.diverged or mean is None or not len(mean) else float(mean.mean())
 
     def _keep(self, x: float, weights: NDArray[np.floating[Any]]) -> None:
-        """Store weights at a place; `kept_records` limits their number."""
+        """Store weights at position `x`. `kept_records` limits the number of stored weight vectors."""
         if self._weights is None:
             slots = len(kept_records(self.capacity, len(weights), weights.itemsize))
             self._weights_x = np.empty(slots)
@@ -329,10 +363,12 @@ class Curve:
 
 
 def settle(curves: Sequence[Curve], shown: Curve | None, compared_by: str) -> None:
-    """Mark the best of a learner's complete curves, by a measure's mean along them.
+    """Mark the best of a learner's complete curves: the curve with the least mean of a measure.
 
     Args:
-        shown: curve that becomes a copy of the best; None if all are shown.
+        curves: curves of one learner, one for each rate.
+        shown: curve that becomes a copy of the best curve; None if the picture shows all curves.
+        compared_by: name of the measure.
     """
     means = {curve: curve.mean_along(compared_by) for curve in curves}
     best = min(curves, key=means.__getitem__)
@@ -342,20 +378,20 @@ def settle(curves: Sequence[Curve], shown: Curve | None, compared_by: str) -> No
 
 
 class Along(NamedTuple):
-    """Values of a theory line, and their places."""
+    """Values of a theory line, with the clocks and indices at which they are given."""
 
     clocks: dict[str, Floats]
-    """Clocks at these places [S], that of the x-axis first."""
+    """Values of each clock [S]; the first clock is the x-axis."""
 
     indices: dict[str, Floats]
     """Coordinates of each index of the measure, in the order of the array's dimensions."""
 
     values: Floats
-    """[R, S, *index], or [1, S, *index] for a line that is the same for all replicas."""
+    """Values [R, S, *index], or [1, S, *index] for a line that is the same for all replicas."""
 
 
 class Statement(NamedTuple):
-    """The statement of a theory line: the same for every learner and every replica."""
+    """What a theory line states. The statement is the same for all learners and replicas."""
 
     kind: str
     direction: str
@@ -370,35 +406,39 @@ class Statement(NamedTuple):
     """Name of the measure."""
 
     group: Group | None = None
-    """Group of the invariant learners that the line binds; None for a line that binds by other conditions."""
+    """Symmetry group under which a learner must be invariant for the line to apply to it.
+
+    It is None for a line with other conditions.
+    """
 
     name: str = ""
-    """Name that distinguishes the line from others of its kind; empty if it is the only one."""
+    """Name that distinguishes the line from other lines of its kind; empty if it is the only one."""
 
     title: str = ""
-    """Name in charts and captions; empty: its kind."""
+    """Name in charts and captions; if empty, the kind is shown."""
 
     limit: str = ""
-    """Text for the limit of an asymptotic line."""
+    """Limit that an asymptotic line assumes, in words."""
 
     summary: str | None = "mean"
-    """Summary over replicas that the line is about; None if it is about every summary."""
+    """Summary over replicas that the line describes; None for a line that describes every summary."""
 
     running: str | None = None
-    """Summary over all records so far that the line is about; None if it is about each record."""
+    """Statistic of all records so far that the line describes, such as "mean"; None for single records."""
 
     @property
     def called(self) -> str:
-        """Name in words."""
+        """Name in charts and captions."""
         return self.title or self.kind
 
 
 @dataclass(frozen=True, eq=False)
 class TheoryLine:
-    """Theory line on the x-axis of a trace, and the learners it binds, with the reasons.
+    """Theory line of a run, and the learners that it applies to.
 
-    A line that is the same for all learners has `values` [S, *index], the mean over replicas. Other lines
-    have `of_curves`, by the name of each curve that they bind.
+    If the line is the same for all learners, `values` [S, *index] holds its mean over replicas. Otherwise,
+    `of_curves` holds one line for every curve that it applies to, by the name of the curve. `on_problem` and
+    `on_learners` say whether the theorem applies to the problem and to each learner, and why.
     """
 
     statement: Statement
@@ -409,16 +449,19 @@ class TheoryLine:
     per_learner: bool = False
     of_curves: dict[str, Along] = field(default_factory=dict)
     along_runs: Callable[[Curve], Along | None] | None = None
-    """Line of a curve so far, for a line computed from measured values; None for other lines."""
+    """Function that computes the line of a curve from the values measured so far.
+
+    It is None for lines that do not depend on measured values.
+    """
 
     by_replica: Floats | None = None
-    """Line of every replica [R, S, *index], if replicas differ."""
+    """Line of every replica [R, S, *index]; None if the line is the same for all replicas."""
 
     indices: dict[str, Floats] = field(default_factory=dict)
     """Coordinates of each index of the measure, for a line that is the same for all learners."""
 
     beyond: Along | None = None
-    """Continuation after the last record, for training that ends before the theorem does."""
+    """Values after the last record, if the line is known further than the training goes."""
 
     @property
     def kind(self) -> str:
@@ -427,13 +470,16 @@ class TheoryLine:
 
     @property
     def applies_to(self) -> list[str]:
-        """Names of the learners that the line binds here."""
+        """Names of the learners that the line applies to in this run."""
         if not self.on_problem.holds:
             return []
         return [learner_name for learner_name, finding in self.on_learners.items() if finding.holds]
 
     def by_curve(self, curves: Iterable[Curve]) -> dict[str, Along]:
-        """Return the line of each curve so far, by name; empty if the line is the same for all."""
+        """Return the present line of each curve, by curve name.
+
+        The result is empty if the line is the same for all curves.
+        """
         if self.along_runs is None:
             return self.of_curves
         by_curve = {curve.name: self.along_runs(curve) for curve in curves if curve.length}
@@ -442,10 +488,10 @@ class TheoryLine:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Results of a run: curves of learners and theory lines on the same axes.
+    """Results of a run: the curves of its learners, and its theory lines.
 
-    `planned` has the clocks at the records that the protocol plans [S], by name; the first is the clock of
-    the x-axis. Curves hold the records that exist.
+    `planned` holds the values of each clock [S] at the records that the protocol plans, by clock name. The
+    first clock is the x-axis. A curve may have fewer records than planned.
     """
 
     curves: list[Curve]
@@ -456,11 +502,11 @@ class Trace:
     compared_by: str
     """Measure by which the rates of a learner are compared."""
     side_curves: list[Curve] = field(default_factory=list)
-    """Curves of side runs, which only theory lines use."""
+    """Curves of additional training runs that only theory lines use."""
     examples: tuple[Floats, Floats] | None = None
     """Instances and labels of the first replica, if a picture shows them and both are single numbers."""
     measures: tuple[Measure, ...] = ()
-    """Measures recorded for any learner, each once."""
+    """Measures that are recorded for at least one learner, without duplicates."""
 
     @property
     def ended(self) -> bool:
@@ -469,9 +515,10 @@ class Trace:
 
     @property
     def frontier(self) -> int:
-        """Index of the last record that every unfinished learner has; −1 before the first.
+        """Index of the last record that all unfinished curves have; −1 if a curve has no record yet.
 
-        Oracle-tuned curves do not count, because they have no records until their learner has ended.
+        If all curves have ended, it is the index of the last record of the longest curve. Oracle-tuned curves
+        do not count, because they have no records until all rates are complete.
         """
         growing = [curve for curve in self.curves if not curve.ended and not curve.oracle_tuned]
         reached = [curve.length - 1 for curve in growing or self.curves]
@@ -479,26 +526,29 @@ class Trace:
 
     @property
     def reached(self) -> int:
-        """Index of the last record to show: the frontier of the learners that have records.
+        """Index of the last record to show: `frontier`, computed from the curves that have records.
 
-        So a learner that is slow to reach its first record does not hide the others.
+        Curves without records are left out, so that a slow start of one learner does not hide the others.
         """
         begun = [curve for curve in self.curves if curve.length]
         return replace(self, curves=begun).frontier if begun else -1
 
     @property
     def share(self) -> float:
-        """Finished share of the planned records; those of a learner that ended early count as finished."""
+        """Finished share of the planned records.
+
+        The missing records of a curve that ended early count as finished.
+        """
         finished = sum(curve.capacity if curve.ended else curve.length for curve in self.curves)
         return finished / max(sum(curve.capacity for curve in self.curves), 1)
 
     def snapshot(self) -> Trace:
-        """Return the trace so far, which does not grow. This is cheap, because the records are shared."""
+        """Return a copy of the trace that does not grow. It is cheap, because both share the records."""
         return replace(self, curves=[curve.snapshot() for curve in self.curves])
 
     @property
     def x(self) -> Floats:
-        """Places of the planned records on the x-axis."""
+        """Positions of the planned records on the x-axis."""
         return next(iter(self.planned.values()))
 
     @property
@@ -507,14 +557,15 @@ class Trace:
         return float(self.x[-1])
 
     def at(self, record: int) -> str:
-        """Return the place of a record as text."""
+        """Return the x position of a record as text, such as "k = 64"."""
         return f"{next(iter(self.planned))} = {self.x[record]:g}"
 
     def clocks_at(self, x: float, curve: Curve | None = None) -> dict[str, float]:
-        """Return the clocks at the record planned at x: planned clocks, and those of a curve.
+        """Return the value of each clock at the first planned record at or after x.
 
-        Beyond the curve's last record, its clocks are extrapolated linearly; they are NaN with fewer than two
-        records.
+        With `curve`, the result also has the clocks that only the curve measures. They are interpolated
+        linearly at x, and extrapolated linearly beyond the curve's last record. Extrapolated values are NaN
+        if the curve has fewer than two records.
         """
         record = min(int(np.searchsorted(self.x, x)), len(self.x) - 1)
         planned = {clock: float(times[record]) for clock, times in self.planned.items()}
@@ -524,15 +575,18 @@ class Trace:
 
     @property
     def theorems(self) -> list[TheoryLine]:
-        """First line of every kind, because the two edges of a band have the same statement."""
+        """First theory line of every kind.
+
+        Lines of the same kind, such as the two edges of a band, have the same statement.
+        """
         return list({line.kind: line for line in reversed(self.lines)}.values())[::-1]
 
     def lines_of(self, measure: str) -> list[TheoryLine]:
-        """Return the lines about a measure, including lines that do not hold here."""
+        """Return the theory lines of a measure, including lines that do not apply to the problem."""
         return [line for line in self.lines if line.statement.measure == measure]
 
     def is_bound(self, curve: Curve) -> bool:
-        """Return whether a proved lower bound binds the learner of a curve."""
+        """Return whether a proved lower bound applies to the learner of a curve."""
         return any(
             line.on_problem.holds and line.statement.direction == "lower" and curve.learner in line.applies_to
             for line in self.lines
@@ -553,7 +607,10 @@ class Trace:
 
 
 def _at(x: float, places: Floats, heights: Floats) -> float:
-    """Return the value at x, interpolated or extrapolated linearly; NaN beyond a single place."""
+    """Return the value at x, interpolated linearly, or extrapolated linearly beyond the last place.
+
+    The result is NaN if extrapolation has fewer than two places.
+    """
     if len(places) and x <= places[-1]:
         return float(np.interp(x, places, heights))
     if len(places) < 2:

@@ -1,4 +1,4 @@
-"""Views of results: curves, lines and heat maps of a picture, after all its steps."""
+"""Views of results: the curves, theory lines and heat maps of a picture, after all steps of the picture."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from engine.spec.sweep import Point, Sweep, marks_of
 Floats = NDArray[np.float64]
 
 LIMITS = ("asymptotic", "shape", "reference")
-"""Directions of lines that do not constrain the mean over finitely many replicas."""
+"""Directions of theory lines that do not constrain the mean over finitely many replicas."""
 
 
 def view(picture: Picture, results: Results) -> View:
-    """Return a picture of the results so far.
+    """Return the view of a picture: its curves, theory lines and heat maps, from the results so far.
 
     Raises: BadInput for a picture that these results cannot show.
     """
@@ -84,7 +84,7 @@ def view(picture: Picture, results: Results) -> View:
             shown.curves.append(reduction.view(number, best))
     for (named, curve, apart), pieces in collected.lines.items():
         x, values = steps.curve([(point, samples) for point, samples, _ in pieces])
-        order = np.argsort(x, kind="stable")  # along a measure, as a loss, places come from the right
+        order = np.argsort(x, kind="stable")  # x decreases if it is a measure such as the loss
         x, values = x[order], values[:, order]
         if picture.relative is not None:
             divisor = Replicas(steps, collected.divisor_of(picture, (curve, apart)))
@@ -124,7 +124,7 @@ def view(picture: Picture, results: Results) -> View:
 
 
 def _best_curves(collected: Gathered) -> set[Curve]:
-    """Return the best curve of each learner, in the first run of every curve of the picture."""
+    """Return the best curves of all learners, taken from the first run of every curve of the picture."""
     traces = {id(stretches[0].trace): stretches[0].trace for stretches in collected.curves.values()}
     return {
         trace.curve(learner)
@@ -149,7 +149,10 @@ def _axes(picture: Picture, results: Results) -> ViewAxes:
 
 
 def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | None:
-    """Return the examples that a picture shows beside its curves, from the first of its runs."""
+    """Return the examples that a picture shows beside its curves, from the first of its runs.
+
+    The result is None if the picture shows none.
+    """
     if picture.points is None:
         return None
     runs = sorted(results.traces.items())
@@ -157,7 +160,10 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the indices of the points of a picture with these values of the axes that split its curves."""
+    """Return the sweep points of a picture at which the axes that split curves have the values `apart`.
+
+    The keys are the indices of the points.
+    """
     sweep = results.sweep
     return {
         number: point
@@ -169,7 +175,13 @@ def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Po
 def _if_known(
     picture: Picture, steps: PictureSteps, x: Floats, y: Floats, without: Sequence[Point]
 ) -> Floats:
-    """Return y, with NaN in place of "never" at points that still lack results along a reading's axis."""
+    """Return y, with NaN instead of infinity ("never") at places where results are still missing.
+
+    This concerns readings along a sweep axis. A missing point on this axis may still reach the threshold.
+
+    Args:
+        without: sweep points without results.
+    """
     reading = picture.reading
     if reading is None or reading.over == "record" or not steps.x_of_axes:
         return y
@@ -178,7 +190,10 @@ def _if_known(
 
 
 def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
-    """Return the reason why a line does not apply to replicas divided by a number each; empty if it does."""
+    """Return the reason why a theory line does not apply after each replica is divided by its own divisor.
+
+    The text is empty if the line still applies.
+    """
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
         return ""
@@ -186,19 +201,23 @@ def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
 
 
 def _of_line(how: str, samples: Floats) -> Floats:
-    """Return the summary of a line [R, N] over its replicas; a line of one row stands for all."""
+    """Return the summary [N] over the replicas of a theory line [R, N].
+
+    A line [1, N], which all replicas share, is its own summary.
+    """
     return samples[0] if len(samples) == 1 else reductions.summary(how, samples)
 
 
 def _of_some(how: str, values: Floats, replicas: Sequence[int]) -> Floats:
-    """Return the summary of a subset of the replicas of values [R, N]."""
+    """Return the summary [N] of values [R, N] over a subset of the replicas."""
     return reductions.summary(how, values[list(replicas)])
 
 
 def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | None = None) -> Floats:
-    """Return values [R, N] of a curve or line, each replica divided by the same replica of the divisor.
+    """Return values [R, N] of a curve or theory line, divided by those of the divisor.
 
-    NaN without a divisor.
+    Each replica is divided by the same replica of the divisor, which is interpolated linearly at x. The
+    result is NaN if the divisor has no samples.
     """
     if not divisor.samples:
         return np.full_like(y, np.nan)
@@ -208,7 +227,11 @@ def _divided(x: Floats, y: Floats, divisor: Replicas, replicas: Sequence[int] | 
 
 
 def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
-    """Return all places, present and planned: the records of the longest run, or the points."""
+    """Return all positions on the x-axis, of present and of planned values.
+
+    Along records, they are the positions of the run that goes furthest. Otherwise, they are the positions of
+    the present values and, if x depends only on sweep axes, of all sweep points.
+    """
     points = [point for point in results.sweep.points if point.is_in(shown.picture)]
     if along_records(shown):
         runs = [(results.sweep.points[number], trace) for number, trace in results.traces.items()]
@@ -222,7 +245,15 @@ def _places(shown: View, results: Results, steps: PictureSteps) -> Floats:
 
 
 def _x_of(results: Results, steps: PictureSteps, number: int, clock: float) -> float | None:
-    """Return x at a clock of a run; with measured clocks, the x of the learner that has gone furthest."""
+    """Return the x position of a run at a value of its clock.
+
+    If x depends on clocks that are measured along curves, it is the position of the curve that has gone
+    furthest. The result is None if the sweep point has no run, or if x also needs an index or a rate.
+
+    Args:
+        number: index of the sweep point.
+        clock: value of the clock.
+    """
     if number not in results.traces:
         return None
     point, trace = results.sweep.points[number], results.traces[number]
@@ -246,7 +277,10 @@ def _is_logarithmic(text: str, sweep: Sweep) -> bool:
 
 
 def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) -> HeatView:
-    """Return the heat map of a learner. Points of the axes are its rows or cells, or one point is the map."""
+    """Return the heat map of a learner.
+
+    Every sweep point is a row or a cell of the map, or a single sweep point has the whole map.
+    """
     (learner, apart), stretches = key, collected.curves[key]
     drawn = partial(_contours, results, steps.picture, stretches)
     place = collected.kind_place(stretches[0].curve, stretches[0].point, apart)
@@ -267,10 +301,10 @@ def _heat(results: Results, steps: PictureSteps, collected: Gathered, key: Key) 
 
 
 def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats, Floats, Floats] | None:
-    """Return x, y and the map of a single replica over a clock and an index, as they were recorded.
+    """Return x, y and values of a heat map over a clock and an index, exactly as they were recorded.
 
-    None if further steps are needed. This short cut matters because a measure may have a thousand places
-    along its index, and a growing run makes a view for every frame.
+    The result is None if the map needs further steps, or has several sweep points or replicas. This shortcut
+    saves time: an index may have a thousand values, and the app computes a view for every frame.
     """
     picture, (first, *rest) = steps.picture, stretches
     samples = first.samples
@@ -278,7 +312,7 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
         return None
     if steps.change_values or picture.at or samples.own_clocks:
         return None
-    if picture.summary in ("geometric", *SPREADS):  # not that of a single value
+    if picture.summary in ("geometric", *SPREADS):  # these summaries change a single value
         return None
     if picture.x not in samples.clocks or list(samples.indices) != [picture.y]:
         return None
@@ -288,13 +322,22 @@ def _as_recorded(steps: PictureSteps, stretches: list[Stretch]) -> tuple[Floats,
 def _contours(
     results: Results, picture: Picture, stretches: list[Stretch], x: Floats, y: Floats
 ) -> tuple[ContourView, ...]:
-    """Return the theory lines that have values on a map."""
+    """Return the contours of a picture whose theory lines have values on the heat map with these x and y."""
     drawn = (_contour(contour, x, y, results, picture, stretches) for contour in picture.contours)
     return tuple(contour_view for contour_view in drawn if contour_view is not None)
 
 
 def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Floats], Floats]) -> Floats:
-    """Return one number for every place of a map [M, N], from its part [R, …]; NaN without a part."""
+    """Return the values [M, N] of a heat map, summarised over replicas.
+
+    Places to which no part belongs are NaN.
+
+    Args:
+        x: positions of the columns [N].
+        y: positions of the rows [M].
+        parts: rows or cells of the map, each with values [R, …].
+        summarise: function that returns the summary of values [R, …] over replicas.
+    """
     grid = np.full((len(y), len(x)), np.nan)
     for part in parts:
         row = int(np.searchsorted(y, part.height))
@@ -305,7 +348,7 @@ def _over(x: Floats, y: Floats, parts: list[AtPoint], summarise: Callable[[Float
 def _contour(
     contour: Contour, x: Floats, y: Floats, results: Results, picture: Picture, stretches: list[Stretch]
 ) -> ContourView | None:
-    """Return a theory line over the map of a learner; None if it has no values there."""
+    """Return the values of a contour's theory line on a heat map, or None if it has no values there."""
     plain = msgspec.structs.replace(picture, running=None, times=None, read=None, relative=None)
     steps = PictureSteps(plain, results.sweep.axes)
     sampled: list[tuple[Point, Samples]] = []
@@ -324,7 +367,10 @@ def _contour(
 
 
 def _error(how: str, values: Floats) -> Floats:
-    """Return the standard error [N] of a summary of values [R, N]; the summary must have a standard error."""
+    """Return the standard error [N] of a summary of values [R, N].
+
+    The summary must have a standard error; see `reductions.has_error`.
+    """
     error = reductions.standard_error(
         how, len(values), lambda subset: reductions.summary(how, values[subset])
     )
@@ -333,7 +379,7 @@ def _error(how: str, values: Floats) -> Floats:
 
 
 class _Reduction:
-    """Reduction of one curve to a view, over all replicas or over subsets."""
+    """Computation of the view of one curve from its samples, over all replicas or over subsets."""
 
     def __init__(
         self, picture: Picture, results: Results, steps: PictureSteps, collected: Gathered, key: Key
@@ -349,7 +395,12 @@ class _Reduction:
         )
 
     def view(self, number: int, best: Collection[Curve]) -> CurveView:
-        """Return the view of the curve with this number: values, errors and progress."""
+        """Return the view of the curve, with values, standard errors and progress.
+
+        Args:
+            number: index of the curve in the picture.
+            best: best curve of each learner.
+        """
         (curve_name, apart), first = self._key, self._stretches[0]
         if (measured := self._as_measured()) is not None:
             x, y, stderr = measured
@@ -405,7 +456,7 @@ class _Reduction:
         )
 
     def _ends(self, x: Floats) -> Ends:
-        """Return the progress of the runs, for a curve with these places."""
+        """Return the progress of the curve's runs, and how many replicas diverged at each x."""
         along, first, divergences = self._along_records, self._stretches[0], NOTHING
         if along:
             divergences = self._divergences
@@ -426,11 +477,14 @@ class _Reduction:
 
     @property
     def _is_resampled(self) -> bool:
-        """Whether replicas have different places on x, and are therefore resampled at common places."""
+        """Whether replicas have different x positions, so that they are interpolated at common positions."""
         return not names_in(self._picture.x).isdisjoint(self._stretches[0].samples.own_clocks)
 
     def _as_measured(self) -> tuple[Floats, Floats, Floats | None] | None:
-        """Return x, the mean over replicas and its error as recorded; None if further steps are needed."""
+        """Return x, the mean over replicas, and its standard error, exactly as they were recorded.
+
+        The result is None if the picture needs further steps.
+        """
         picture, (first, *rest) = self._picture, self._stretches
         if rest or self._steps.change_values or picture.summary != "mean":
             return None
@@ -444,24 +498,24 @@ class _Reduction:
         return x, values[0], first.curve.stderr_of(picture.measure.name)
 
     def _over(self, replicas: Sequence[int]) -> Floats:
-        """Return the curve of a subset of the replicas."""
+        """Return the y values of the curve, over a subset of the replicas."""
         return self._estimate(replicas)[1]
 
     @property
     def _divergences(self) -> Floats:
-        """Sorted places of divergence of the replicas in the only run."""
+        """Sorted positions at which replicas of the curve's only run diverged."""
         divergences = self._stretches[0].curve.divergences[: self._replicas]
         return np.sort(divergences[~np.isnan(divergences)])
 
     @property
     def _fate(self) -> str:
-        """Fate of the replicas that ended early in any of the runs."""
+        """Verb that says how replicas of the curve's runs ended early."""
         curves = [stretch.curve for stretch in self._stretches]
         inaccurate = sum(int(curve.inaccurate.sum()) for curve in curves)
         return fate(sum(curve.diverged for curve in curves), inaccurate)
 
     def _estimate(self, replicas: Sequence[int] | None) -> tuple[Floats, Floats]:
-        """Return x and y of the curve over all replicas or a subset."""
+        """Return x [N] and y [N] of the curve, over all replicas or over a subset."""
         x, y = self._samples.values(replicas)
         if self._picture.relative is not None:
             y = _divided(x, y, self._divisor, replicas)
@@ -470,12 +524,15 @@ class _Reduction:
         return x, reductions.summary(self._picture.summary, y)
 
     def _missing(self) -> NDArray[np.int64]:
-        """Return the number of replicas without a value at every place."""
+        """Return the number of replicas that have no value, for each x [N]."""
         _, y = self._samples.of_all
         return np.asarray(np.isnan(y).sum(0), np.int64)
 
     def _diverged_at(self, only: Stretch) -> float | None:
-        """Return the place on x of the first divergence."""
+        """Return the x position at which the first replica diverged.
+
+        The result is None if none diverged, or if the position is unknown.
+        """
         if not len(self._divergences):
             return None
         at = float(self._divergences[0])
@@ -499,13 +556,13 @@ class _Reduction:
 
     @property
     def _to_come(self) -> list[Point]:
-        """Points of the curve that have no results yet."""
+        """Sweep points of the curve that have no results yet."""
         numbers = {stretch.number for stretch in self._stretches}
         return [point for number, point in self._wanted.items() if number not in numbers]
 
     @property
     def _wanted(self) -> dict[int, Point]:
-        """Points of the curve by number, without skipped points."""
+        """Sweep points at which the curve's learner runs, by index. Skipped points are left out."""
         _, apart = self._key
         learner = self._stretches[0].curve.learner
         return {
@@ -517,7 +574,7 @@ class _Reduction:
 
 
 def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return short names of axes and of the measures that x names, for charts."""
+    """Return short names for charts: of the sweep axes, and of the measures that x names."""
     loss = f"{sweep.experiment.protocol.loss} "
     labels = _labels(picture, sweep).items()
     brief = {
@@ -527,7 +584,7 @@ def _words(picture: Picture, sweep: Sweep) -> dict[str, str]:
 
 
 def _labels(picture: Picture, sweep: Sweep) -> dict[str, str]:
-    """Return the labels of the measures that x names."""
+    """Return the labels of the measures that x names, by measure name."""
     loss = sweep.experiment.protocol.loss
     return {
         measure_name: measure.label_with(loss)
@@ -559,7 +616,11 @@ def _label(picture: Picture, results: Results, words: Mapping[str, str]) -> str:
 
 
 def _divisor(picture: Picture) -> str:
-    """Return the divisor of a picture as text: a learner, or the shorter of a line's formula and title."""
+    """Return the divisor of a picture as text.
+
+    It is the name of a learner, or the formula or title of a theory line, whichever is shorter. The text is
+    empty if the picture has no divisor.
+    """
     line: Any = catalogue.members("theory").get(picture.relative or "")
     if line is None:
         return picture.relative or ""

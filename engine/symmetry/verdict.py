@@ -91,11 +91,11 @@ def _with_options(learner: Learner, steps: Verdict) -> Verdict:
 
 
 def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
-    """Return whether every prediction is a₀ + Σ_j a_j y_j, where a depends only on instances and coins.
+    """Return whether every prediction is a₀ + Σ_j a_j y_j, where a does not depend on the labels.
 
-    This holds for least squares, ridge regression and kernels. It also holds for gradient descent on square
-    loss of one linear neuron, if neither its rates nor its end depend on labels. Source:
-    theory/hadamard#random-signs.
+    a may depend on the instances and on random numbers of the learner. This holds for least squares, ridge
+    regression and kernels. It also holds for gradient descent on square loss of one linear neuron, if neither
+    its rates nor its end depend on labels. Source: theory/hadamard#random-signs.
     """
     name = learner.name
     if setup.protocol.schedule().clips_at is not None:

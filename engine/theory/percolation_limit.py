@@ -19,7 +19,7 @@ d′), where the fixed point is 0.
 
 
 class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
-    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: `percolation` in random order.
+    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: many rows in random order.
 
     ρ and ρ′ are the shares of rows and columns in the largest component of a random bipartite graph, as d, d′
     → ∞ with κ fixed. Both are 0 below k = √(d d′). For d = d′, the line is 1 − ρ². At d = 16, `percolation`

@@ -44,8 +44,8 @@ class TrainingInputs:
 class Undrawn:
     """Inputs of a training run whose data are not drawn yet.
 
-    `data()` draws them as tensors, and `examples()` as numpy arrays. The learner has this number of variants,
-    such as rates.
+    `data()` draws them as tensors, and `examples()` as numpy arrays. `variants` is the number of variants of
+    the learner, such as rates.
     """
 
     learner: Learner

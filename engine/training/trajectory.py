@@ -244,8 +244,8 @@ def numbers_held(method: Method, parameters: int) -> int:
 LOOSER, LOOSEST, LOOSELY = 1e3, 1e-2, 0.02
 """Settings of the first comparison: the factor of its tolerances, its largest rtol, the allowed difference.
 
-The solution is confirmed while its weights and those of the comparison differ by at most LOOSELY times the
-largest norm of the weights so far. Most of the difference is the error of the comparison, because its
+The difference of the weights is divided by the largest norm of the weights so far. The solution is confirmed
+while the result is at most LOOSELY. Most of the difference is the error of the comparison, because its
 tolerances are larger.
 """
 

@@ -1,1 +1,1 @@
-"""Presets for browsing: by subject, with previews of their runs."""
+"""Content of the preset browser: presets by subject, previews of their runs, and new experiments."""

@@ -1,4 +1,4 @@
-"""Problems and learners for a new experiment: the most frequent in the shipped presets."""
+"""Problems and learners to choose from for a new experiment: the most frequent ones in built-in presets."""
 
 from __future__ import annotations
 
@@ -16,40 +16,45 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 MOST = 7
-"""Length of the list of problems, and of the list of learners."""
+"""Maximum length of the list of problems, and of the list of learners."""
 
 CLAUSE = re.compile("[:;]")
-"""Pattern of the end of a summary's first clause."""
+"""Pattern of the punctuation that ends the first clause of a summary."""
 
 
 class FirstProblem(NamedTuple):
-    """Matrix family and target, by their kinds."""
+    """Problem to choose: the kind of the matrix and the kind of the target."""
 
     matrix: str
     target: str
 
     @property
     def title(self) -> str:
-        """Both kinds as text for lists."""
+        """Both kinds as text, for lists."""
         return f"{self.matrix}, {self.target}"
 
     @property
     def summary(self) -> str:
-        """Sentences on the instances and the labels."""
+        """Two short sentences, on the instances and on the labels."""
         kinds = (("matrices", self.matrix), ("targets", self.target))
         clauses = (CLAUSE.split(summary_of(members(family)[kind]))[0] for family, kind in kinds)
         return ". ".join(clause.rstrip(".") for clause in clauses)
 
 
 class Beginner(NamedTuple):
-    """Learner by its name and the kinds of its parts: a solver, or an architecture and an update rule."""
+    """Learner to choose.
+
+    Args:
+        name: its name.
+        parts: field and kind of each of its parts: a solver, or an architecture and an update rule.
+    """
 
     name: str
     parts: tuple[tuple[str, str], ...]
 
     @property
     def summary(self) -> str:
-        """Summary of the last part, or of the net if the learner has one."""
+        """Summary of the net if the learner has one, else of the solver or the update rule."""
         part, kind = self.parts[0] if self.parts[0][1] != "linear" else self.parts[-1]
         return summary_of(members(FAMILIES[part])[kind])
 
@@ -58,18 +63,18 @@ FAMILIES = {"solver": "solvers", "architecture": "architectures", "update": "upd
 
 
 def problems() -> list[FirstProblem]:
-    """Return the problems that most presets have, the most frequent first."""
+    """Return the most frequent problems of built-in presets, the most frequent first."""
     return _choices()[0]
 
 
 def learners() -> list[Beginner]:
-    """Return the learners that most presets have, the most frequent first."""
+    """Return the most frequent learners of built-in presets, the most frequent first."""
     return _choices()[1]
 
 
 @cache
 def _choices() -> tuple[list[FirstProblem], list[Beginner]]:
-    # Every preset is parsed for this, so both lists come from one reading.
+    # Both lists are made together, because each of them needs all presets parsed.
     documents = [reading.read_raw(presets.path_of(preset_name)) for preset_name in presets.names()]
     counted = Counter(problem for raw in documents for problem in _problem(raw))
     return [problem for problem, _ in counted.most_common(MOST)], _frequent_learners(documents)
@@ -87,7 +92,7 @@ def _frequent_learners(documents: Sequence[Raw]) -> list[Beginner]:
 
 
 def document(problem: FirstProblem, learner: Beginner) -> Raw:
-    """Return an experiment of one learner on a problem, in one pass, with the defaults of all parts."""
+    """Return a document in which one learner sees a problem's examples once, with default values."""
     parts = {part: {"kind": kind} for part, kind in learner.parts}
     return {
         "title": f"{learner.name} on {problem.title}",
@@ -105,7 +110,7 @@ def _problem(raw: Raw) -> Iterator[FirstProblem]:
 
 
 def _name(parts: tuple[tuple[str, str], ...], names: Counter[str]) -> str:
-    """Return the most frequent name of a learner in presets; for a net, the kind of the net."""
+    """Return a name for a learner: its most frequent name in presets, or for a net the kind of the net."""
     part, kind = parts[0]
     if part == "solver" or kind == "linear":
         return names.most_common(1)[0][0]

@@ -1,7 +1,7 @@
-"""Verdicts of the claims of shipped presets with what their run measured, as the theory pages quote them.
+"""Stored outcomes of the claims of built-in presets, which the theory pages quote.
 
-`docs/gallery.py` stores them when it runs a preset. `verify` and the app judge claims anew and do not read
-them.
+`docs/gallery.py` stores the outcomes when it runs a preset. `verify` and the app do not read them, but judge
+the claims of every run again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,13 @@ FILE = Path(__file__).resolve().parents[2] / "docs" / "gallery" / "claims.json"
 
 
 class MeasuredClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A claim in words, whether it holds in the stored run, and the comparison that decides it."""
+    """Stored outcome of a claim.
+
+    Args:
+        text: the claim in words.
+        holds: whether the claim holds in the stored run; None if it could not be judged.
+        detail: the comparison of numbers that decides it.
+    """
 
     text: str
     holds: bool | None
@@ -29,7 +35,7 @@ class MeasuredClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_file(file: Path) -> dict[str, tuple[MeasuredClaim, ...]]:
-    """Return the measured claims of a file by preset; none without a file.
+    """Return the measured claims in a file, by preset; empty if the file does not exist.
 
     Raises: OSError; msgspec.ValidationError for a file with other content.
     """
@@ -39,7 +45,7 @@ def read_file(file: Path) -> dict[str, tuple[MeasuredClaim, ...]]:
 
 
 def write_file(file: Path, claims: Mapping[str, Sequence[MeasuredClaim]]) -> None:
-    """Write a file with one line per preset, so that differences are readable. Raises: BadInput."""
+    """Write measured claims to a file, one line per preset to keep diffs readable. Raises: BadInput."""
     encode = msgspec.json.Encoder(order="deterministic").encode
     lines = [
         f"{encode(preset_name).decode()}: {encode(measured).decode()}"
@@ -49,6 +55,6 @@ def write_file(file: Path, claims: Mapping[str, Sequence[MeasuredClaim]]) -> Non
 
 
 def add(preset_name: str, outcomes: Sequence[Outcome]) -> None:
-    """Store the outcomes of a run in place of those of an earlier run. Raises: BadInput."""
+    """Store the outcomes of a preset's run, replacing the outcomes of an earlier run. Raises: BadInput."""
     measured = [MeasuredClaim(outcome.claim.text, outcome.holds, outcome.detail) for outcome in outcomes]
     write_file(FILE, {**read_file(FILE), preset_name: measured})

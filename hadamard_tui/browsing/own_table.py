@@ -1,4 +1,4 @@
-"""Experiments on a table of the user, made from a few choices, and completions of paths to tables."""
+"""Experiments on a table of the user, made from a few choices, and completion of typed paths to tables."""
 
 from __future__ import annotations
 
@@ -22,36 +22,40 @@ if TYPE_CHECKING:
 Kind = Literal["classes", "numbers"]
 
 LABEL_NAMES = ("label", "labels", "target", "class", "y", "outcome", "response")
-"""Names of columns that probably hold the labels."""
+"""Column names, in lower case, that suggest that a column contains the labels."""
 
 DATA = "data"
-"""Place of the table in messages."""
+"""Name of the table in error messages."""
 
 
 @dataclass(frozen=True)
 class TableChoices:
-    """Choices of a person about a table."""
+    """Choices of the user about a table."""
 
     path: str
     settings: TableSettings = field(default_factory=TableSettings)
     label: int | str | None = None
-    """Column of labels; None for formats with labels of their own."""
+    """Column of the labels; None for file formats that store labels separately."""
 
     kind: Kind | None = None
-    """What the labels are; None: words, and up to FEW_CLASSES whole numbers, are classes."""
+    """Whether the labels are classes or numbers.
+
+    If it is None, labels are classes if they are words, or if they have at most FEW_CLASSES whole values.
+    """
 
     test_share: float = 0.3
     rotate: bool = False
 
     def read(self) -> Table:
-        """Return the table. Raises: BadInput at the setting that is at fault, as in data.header."""
+        """Return the table. Raises: BadInput that names the wrong setting, such as data.header."""
         return table.read(table.Request(self.path, self.settings, self.label), DATA)
 
 
 def probable_label(first: FirstRows) -> int | None:
-    """Return the column that probably holds the labels, by its name, by its words, or as the last one.
+    """Return the column that probably contains the labels.
 
-    None for formats with labels of their own, and for files without a usable column.
+    This is a column with a name in LABEL_NAMES, else the only column of words, else the last column. Returns
+    None for file formats that store labels separately, and for files without a usable column.
     """
     columns = [column for column in first.columns if column not in first.aside]
     if first.has_labels or not columns:
@@ -64,9 +68,9 @@ def probable_label(first: FirstRows) -> int | None:
 
 
 def features_of(first: FirstRows, label: int | None, omitted: Sequence[int]) -> tuple[int | str, ...] | None:
-    """Return the columns of features; None if the reader chooses the same ones.
+    """Return the feature columns, without columns of words and without the `omitted` columns.
 
-    Columns of words and the `omitted` columns are left out.
+    Returns None if no column has to be left out, because the reader then chooses the feature columns itself.
     """
     unused = {column for column in (*first.words, *omitted) if column != label}
     if not unused:
@@ -79,7 +83,10 @@ def features_of(first: FirstRows, label: int | None, omitted: Sequence[int]) -> 
 
 
 def kind_of(rows: Table, choice: Kind | None) -> Kind:
-    """Return what the labels of a table are. Raises: BadInput if they cannot be what was chosen."""
+    """Return whether the labels of a table are classes or numbers.
+
+    Raises: BadInput if the user's `choice` is impossible for these labels, or if there are no labels.
+    """
     labels = rows.labels
     if labels is None:
         raise BadInput("label", "choose the column of labels")
@@ -95,17 +102,19 @@ def kind_of(rows: Table, choice: Kind | None) -> Kind:
 
 STEPS, BATCH, RECORDS = 400, 32, 100
 MOST_REPLICAS, CELLS = 4, 4_000_000
-"""Largest number of random splits, and of cells of all splits together."""
+"""Maximum number of replicas, which are random splits, and of table cells in all replicas together."""
 
 LINEAR = {"kind": "linear"}
 NET = {"kind": "dense", "widths": [32], "activation": "relu", "cw": 2, "outputs": "m"}
 
 
 def document(choices: TableChoices, rows: Table) -> Raw:
-    """Return an experiment of several learners on a table, measured on the held-out rows.
+    """Return an experiment in which several learners train on a table and are measured on held-out rows.
 
-    Features are standardised, so tr Σ = d. A square loss has curvature 2 tr Σ at most, and a logistic loss a
-    quarter of tr Σ, which bounds the rates of GD. Raises: BadInput if the labels are not of the chosen kind.
+    The features are standardised, so that tr Σ = d. The curvature is at most 2 tr Σ for square loss, and at
+    most tr Σ / 4 for logistic loss. These limits determine the learning rate of GD.
+
+    Raises: BadInput if the labels are not of the chosen kind.
     """
     kind, name = kind_of(rows, choices.kind), Path(choices.path).name
     count = 0 if kind == "numbers" else _class_count(rows)
@@ -187,11 +196,11 @@ def _pictures(classes: int, has_test_rows: bool) -> Iterator[dict[str, Any]]:
 
 
 MOST_ENTRIES, MOST_COMPLETIONS = 10_000, 200
-"""Largest number of entries of a folder that are looked at, and of completions."""
+"""Maximum number of entries of a folder that are read, and of completions that are returned."""
 
 
 def is_file(typed: str) -> bool:
-    """Return whether a typed path is that of a file."""
+    """Return whether a typed path leads to an existing file."""
     try:
         return Path(typed).expanduser().is_file()
     except (OSError, RuntimeError, ValueError):  # no such user, or a null character
@@ -199,7 +208,11 @@ def is_file(typed: str) -> bool:
 
 
 def completions(typed: str) -> list[str]:
-    """Return the tables and folders that continue a typed path, tables first; folders end in a slash."""
+    """Return the paths of tables and folders that start with a typed path.
+
+    Tables come first, and folders end in a slash. The parent folder is the last completion of a path that
+    ends in a slash.
+    """
     from engine.problems.formats.of_file import FORMATS
 
     folder, slash, beginning = typed.rpartition("/")

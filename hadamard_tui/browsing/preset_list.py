@@ -1,4 +1,4 @@
-"""Lists of the user's presets and the shipped presets, and search by words."""
+"""Lists of the user's own and of built-in presets, and the search for presets by words."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from hadamard_tui.state import state_file
 from hadamard_tui.tours import ESSENTIALS, paths, talks
 
 THEOREM = "thm"
-"""Form that replaces all spellings of the word theorem."""
+"""Word that replaces all spellings of "theorem" in a search."""
 
 
 def has_words(query: str, text: str, source: str) -> bool:
-    """Return whether words of a text or its source start with the typed words; numbers must be equal.
+    """Return whether every typed word is the start of a word in the text or in the source.
 
-    A theorem is searched in sources only, in any spelling.
+    A typed number must equal a complete word. If "theorem" is typed, in any spelling, only the source is
+    searched.
     """
     typed = _words(query)
     text_words = _words(source) if THEOREM in typed else _words(text) | _words(source)
@@ -33,9 +34,9 @@ def has_words(query: str, text: str, source: str) -> bool:
 
 
 def has_phrase(query: str, source: str) -> bool:
-    """Return whether a source contains the typed words (at least two) in succession.
+    """Return whether a source contains the typed words one after the other. At least two words are required.
 
-    "thm 3" is in "Thm 3" and in "Thms 2 and 3", and not in "Thm 2; HN20 §3".
+    For example, "thm 3" is in "Thm 3" and in "Thms 2 and 3", but not in "Thm 2; HN20 §3".
     """
     typed, source_words = _in_order(query), _in_order(source)
     places = range(len(source_words) - len(typed) + 1)
@@ -44,9 +45,9 @@ def has_phrase(query: str, source: str) -> bool:
 
 @lru_cache(maxsize=2048)
 def _in_order(text: str) -> tuple[str, ...]:
-    """Return the words of a text in order, with the word for theorems before each of several numbers.
+    """Return the words of a text in order.
 
-    A separator of sources is a word of its own.
+    "Thms 2 and 3" becomes "thm 2 thm 3". A character that separates sources counts as a word.
     """
     words: list[str] = []
     for word in re.findall(r"\w+|[;.§(]", text.casefold()):
@@ -69,17 +70,17 @@ def _plain(word: str) -> str:
 
 
 YOURS = "Yours"
-"""Heading of the person's own presets."""
+"""Heading of the user's own presets."""
 
 PATHS = "Guided paths"
-"""Heading of the paths."""
+"""Heading of the guided paths."""
 
 NEW = "new experiment"
-"""Name of the line that starts a new experiment."""
+"""Name of the list entry that starts a new experiment."""
 
 NEW_TITLE = "Choose a problem and a learner, then run"
 OWN_TABLE = "your data"
-"""Name of the line that opens the page for tables."""
+"""Name of the list entry that opens the page for the user's own tables."""
 
 OWN_TABLE_TITLE = "Choose a table and its label, then run"
 OWN_TABLE_STORY = (
@@ -90,14 +91,18 @@ OWN_TABLE_STORY = (
 NEW_STORY = "Every part can be exchanged afterwards, in the first row and in the set-up."
 
 Group = tuple[str, Sequence[PresetEntry]]
-"""Heading and its entries."""
+"""Heading of a group in the list of presets, and the entries below the heading."""
 
 
 def groups(opened: str | None = None) -> list[Group]:
-    """Return the groups of presets: the person's own, recommended ones, paths, and all others by subject.
+    """Return the groups of the preset list.
 
-    The person's presets start with a new experiment and the page for tables. They include the file of the
-    opened preset.
+    The first groups are the user's own presets, recommended presets, and guided paths. Groups of all other
+    built-in presets follow, by subject. The first group starts with entries for a new experiment and for the
+    user's own table.
+
+    Args:
+        opened: the open preset. If it is a file, it is among the user's presets.
     """
     opened_files = [opened] if opened is not None and opened.endswith(".toml") else []
     own_entries = [
@@ -116,16 +121,17 @@ def groups(opened: str | None = None) -> list[Group]:
 
 
 def _paths() -> Iterator[PresetEntry]:
-    """Yield the guided paths, which are searchable by the words of their questions."""
+    """Yield an entry for each guided path; the text that a search finds consists of the path's questions."""
     for path_name, path in paths().items():
         questions = " ".join(stop.predict for stop in path.stops)
         yield PresetEntry(path_name, path.title, questions, "", PATHS, (), (), frozenset(), "")
 
 
 def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
-    """Return the presets whose names, texts, claims, learners, parts or sources have the typed words.
+    """Return the groups with only the presets that contain the typed words.
 
-    The one-line summaries of architectures are searched, too.
+    The search covers names, texts, claims, learners, parts and sources of presets, and the summaries of their
+    architectures.
     """
     if not typed.split():
         return list(all_groups)
@@ -137,7 +143,7 @@ def matching(all_groups: Iterable[Group], typed: str) -> list[Group]:
 
 
 def best(matches: Iterable[Group], typed: str) -> PresetEntry | None:
-    """Return the first preset whose name has the typed words, or else the first match."""
+    """Return the first match whose name contains the typed words, or else the first match."""
     all_entries = [entry for _, entries in matches for entry in entries]
     return next(
         (entry for entry in all_entries if has_words(typed, shown_name(entry), "")),
@@ -146,7 +152,7 @@ def best(matches: Iterable[Group], typed: str) -> PresetEntry | None:
 
 
 def shown_name(entry: PresetEntry) -> str:
-    """Return the name of a preset, or of its file without the folder."""
+    """Return the name of a preset; for a preset in a file, the file's name without the folder."""
     return name_of(entry.name)
 
 
@@ -166,7 +172,7 @@ def _has(entry: PresetEntry, heading: str, typed: str) -> bool:
 
 
 def _own_entry(path: str) -> PresetEntry:
-    """Return an entry for a preset of the person; if it cannot be read, the entry states why."""
+    """Return the entry of a user's own preset; if the preset cannot be read, the entry states the reason."""
     try:
         return entry_of(path)
     except BadInput as error:

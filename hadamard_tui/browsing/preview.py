@@ -1,8 +1,8 @@
-"""Preview of a preset: its text, and its stored picture in a few lines of characters.
+"""Preview of a preset: its text, and a stored thumbnail that consists of a few lines of characters.
 
-Inks are stored as letters, so that every theme can draw a thumbnail in its own colours. In a chart, letters
-are the colours of the palette in order, and accented letters are the same colours faded. In a heat map,
-letters and digits are the steps of its colour map.
+The colour of every character of a thumbnail is stored as a letter, so that every theme can draw it in its own
+colours. In a chart, the letter is the position of the colour in the palette, and an accented letter is the
+same colour faded. In a heat map, a letter or digit is a step of the colour map.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 
 WIDTH, HEIGHT = 46, 13
-"""Size of a thumbnail in cells."""
+"""Size of a thumbnail in screen cells."""
 
 LEGEND_LINES, GAP = 3, 2
-"""Maximum number of lines of a thumbnail's legend, and blanks between entries."""
+"""Maximum number of rows of a thumbnail's legend, and number of blanks between its entries."""
 
 FRAME, BARE, OVER = ".", " ", "#"
-"""Letters for the frame of a picture, its background, and lines over a heat map."""
+"""Colour letters for the frame of a picture, its background, and curves over a heat map."""
 
 STEP_LETTERS = f"{digits}{ascii_letters}+/"
 FADED = 1 << 7
-"""Offset from a letter to the Latin-1 letter of the faded colour."""
+"""Offset from the code of a colour letter to the code of the letter for the faded colour."""
 
 BLANK = ord(" ")
 
@@ -58,12 +58,12 @@ class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """Stored picture of a preset's run.
 
     Args:
-        digest: digest of the preset's text at that time, as in `preset_index.PresetEntry`.
-        seconds: time of the run on one processor core.
-        caption: finding of the chart.
-        text: lines of the picture.
-        inks: a letter for the colour of every character.
-        grounds: a letter for the background of every character, in a heat map.
+        digest: digest of the preset's text when it was run, as in `preset_index.PresetEntry`.
+        seconds: duration of the run on one processor core.
+        caption: finding of the picture.
+        text: rows of characters.
+        inks: for every row, the colour letters of its characters.
+        grounds: for every row, the colour letters of the backgrounds of its characters; empty for a chart.
     """
 
     digest: str
@@ -75,7 +75,10 @@ class Thumbnail(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]:
-    """Return the lines of a chart without its title, and their inks in the present palette."""
+    """Return the fields `text` and `inks` of a chart's thumbnail, which has no title.
+
+    The series must have colours of the current palette.
+    """
     names = _legend(series)
     rows = HEIGHT - 1 - max((row for row, _, _, _ in names), default=-1)
     surround = frame(replace(axes, title=""), WIDTH, rows)
@@ -84,7 +87,7 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
     inks = np.full(glyphs.shape, ord(FRAME), dtype=np.uint32)
     for row, line in enumerate(surround.lines):
         write_text(glyphs, row, 0, line)
-    plain = np.array([*map(_letter, series), ord(FRAME)], dtype=np.uint32)  # −1, no series, selects the last
+    plain = np.array([*map(_letter, series), ord(FRAME)], dtype=np.uint32)  # −1 (no series) selects the last
     area = np.s_[
         surround.top : surround.top + surround.rows, surround.left : surround.left + surround.columns
     ]
@@ -97,7 +100,10 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
 
 
 def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
-    """Return row, column, text and ink of the lettered curves, and an ellipsis if not all fit."""
+    """Return row, column, text and colour letter of each legend entry.
+
+    The legend lists the lettered curves. If not all of them fit, it ends in an ellipsis.
+    """
     entries: list[tuple[int, int, str, int]] = []
     row, column = 0, 0
     for curve in series:
@@ -114,7 +120,7 @@ def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
 
 
 def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tuple[int, int, str, int]]:
-    """Return the entries of a full legend followed by an ellipsis.
+    """Return the entries of a full legend, followed by an ellipsis.
 
     If there is no room for the ellipsis, it replaces the last entry.
     """
@@ -126,12 +132,12 @@ def _ending_in_ellipsis(entries: Sequence[tuple[int, int, str, int]]) -> list[tu
 
 
 def _letter(series: Series) -> int:
-    """Return the letter for the colour of a series."""
+    """Return the code of the colour letter of a series."""
     return ord(ascii_letters[palette.current().of_charts.index(series.colour)])
 
 
 def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
-    """Return the lines of a heat map without its title, their inks, and the inks behind them."""
+    """Return the fields `text`, `inks` and `grounds` of a heat map's thumbnail, which has no title."""
     cells = compose(replace(heat, title=""), WIDTH, HEIGHT, colour_map(dark_is_more=False)).cells
     letters = np.full(INKS, ord(FRAME), dtype=np.uint32)
     letters[:STEPS] = [ord(letter) for letter in STEP_LETTERS]
@@ -144,7 +150,10 @@ def of_heat_map(heat: HeatMap) -> dict[str, tuple[str, ...]]:
 
 
 def shown(thumbnail: Thumbnail, coloured: bool = True) -> Text:
-    """Return a thumbnail in the present palette; without colours, a heat map has digits."""
+    """Return a thumbnail in the colours of the current palette.
+
+    If it is not `coloured`, a heat map shows its values as digits.
+    """
     heat = bool(thumbnail.grounds)
     style = _of_heat_map if heat else _of_chart
     grounds = thumbnail.grounds or tuple(BARE * len(line) for line in thumbnail.inks)
@@ -185,9 +194,9 @@ def _of_heat_map(ink: str, ground: str) -> Style:
 
 
 def _in_tenths(character: str, ink: str, ground: str) -> str:
-    """Return the digit that replaces a heat map's colour where colours are not available.
+    """Return the digit that replaces a colour of a heat map if no colours are available.
 
-    Other characters stay as they are.
+    A character without such a colour is returned unchanged.
     """
     step = STEP_LETTERS.find(ink)
     return character if step < 0 else str(step * DIGITS // STEPS)
@@ -205,7 +214,10 @@ FILE = Path(__file__).with_name("thumbnails.json")
 
 
 def preview(entry: PresetEntry, coloured: bool = True) -> Text:
-    """Return title, cost, chart, story, claims and source of a preset, or the stops of a path."""
+    """Return the preview of a preset: title, cost, chart, story, learners, claims and source.
+
+    The preview of a guided path consists of its stops.
+    """
     if entry.name in (NEW, OWN_TABLE):
         return Text.assemble((entry.title, "bold"), f"\n\n{entry.story}")
     if (path := talks().get(entry.name)) is not None:
@@ -230,7 +242,7 @@ def preview(entry: PresetEntry, coloured: bool = True) -> Text:
 
 
 def _stops(path: Talk) -> Text:
-    """Return the title of a path, and the question of each stop."""
+    """Return the title of a guided path, and the preset and the question of each stop."""
     about = f"{len(path.stops)} stops: predict, run, why, break it"
     text = Text.assemble((path.title, "bold"), "\n", (about, "dim"), "\n")
     for number, stop in enumerate(path.stops, 1):
@@ -239,7 +251,7 @@ def _stops(path: Talk) -> Text:
 
 
 def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
-    """Return the numbers of learners and claims, and the time of a run."""
+    """Return a phrase with the numbers of learners and claims, and the duration of a run if it is known."""
     counted = [(len(entry.learners), "learner"), (len(entry.claims), "claim")]
     facts = [f"{number} {noun}{'s' * (number != 1)}" for number, noun in counted if number]
     if stored is not None:
@@ -248,18 +260,18 @@ def _facts(entry: PresetEntry, stored: Thumbnail | None) -> str:
 
 
 def takes(seconds: float) -> str:
-    """Return the time of a run on one processor core, as a phrase."""
+    """Return a phrase for the duration of a run on one processor core."""
     return "less than a second" if seconds < 1 else duration_in_words(seconds)
 
 
 @cache
 def shipped() -> Mapping[str, Thumbnail]:
-    """Return the shipped thumbnails, by preset."""
+    """Return the thumbnails that come with the program, by preset."""
     return read_file(FILE)
 
 
 def read_file(file: Path) -> dict[str, Thumbnail]:
-    """Return the thumbnails of a file by preset; none without a file.
+    """Return the thumbnails in a file, by preset; empty if the file does not exist.
 
     Raises: OSError; msgspec.ValidationError for a file with other content.
     """
@@ -267,7 +279,7 @@ def read_file(file: Path) -> dict[str, Thumbnail]:
 
 
 def write_file(file: Path, thumbnails: Mapping[str, Thumbnail]) -> None:
-    """Write a file with one line per preset, so that differences are readable. Raises: BadInput."""
+    """Write thumbnails to a file, one line per preset to keep diffs readable. Raises: BadInput."""
     encode = msgspec.json.Encoder(order="deterministic").encode
     lines = [
         f"{encode(preset_name).decode()}: {encode(thumbnail).decode()}"

@@ -1,4 +1,4 @@
-"""Theory pages as text for the terminal: a section with the charts of its runs, and the list of sections."""
+"""Theory pages as text for the terminal: sections with the charts of their runs, and the list of sections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LINK = re.compile(r"\[([^\]]+)\]\(([\w-]+)?(?:\.md)?#([\w-]+)\)")
 
 
 def section_parts(section: Section, coloured: bool = True) -> Iterator[RenderableType]:
-    """Yield the title and the text of a section, with the stored chart of each run."""
+    """Yield the title and the text of a section, with the stored thumbnail of each run that it shows."""
     yield Text.assemble((section.title, "bold underline"), (f"  theory/{section.address}", "dim"), "\n")
     linked = _LINK.sub(lambda link: f"{link[1]} (theory/{link[2] or section.page}#{link[3]})", section.text)
     prose_and_presets = _CHART.split(_COMMENT.sub("", linked))
@@ -34,7 +34,7 @@ def section_parts(section: Section, coloured: bool = True) -> Iterator[Renderabl
 
 
 def contents() -> Table:
-    """Return all sections of all pages, in the order to teach them in."""
+    """Return a table of all sections of all theory pages, in the order in which to teach them."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     table.add_column("section", no_wrap=True)
     table.add_column("title")

@@ -4,10 +4,10 @@ Hue shows the kind of learner: dense gradient rules are blue, exact solvers and 
 rules red to orange, spindly and sparse nets magenta, coordinate-wise and sign rules yellow, spectral and
 second-order rules violet, all others grey-green. Lightness distinguishes curves of one kind.
 
-These shades were found by a search. It maximised the smallest OKLab distance between two curves that occur
-together in a picture of a built-in preset, for pictures with at most six curves. The search covered normal
-sight, protanopia, deuteranopia and tritanopia (Machado, Oliveira, Fernandes 2009). All shades have the
-contrast that curves need (WCAG 2.2, 1.4.11: 3 : 1). `tests/charts/test_colours.py` measures this distance.
+These shades were found by a search. It maximised the smallest OKLab distance between two curves of one
+picture, over all pictures of built-in presets with at most six curves. The search covered normal sight,
+protanopia, deuteranopia and tritanopia (Machado, Oliveira, Fernandes 2009). All shades have the contrast that
+curves need (WCAG 2.2, 1.4.11: 3 : 1). `tests/charts/test_colours.py` measures the smallest distance.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands that open the app: on a tour, and in browsers."""
+"""Commands that open the app: on a tour, on a stored run, and in a browser."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def run_headless(
 
 
 def _devices(place: str, device: str | None) -> Sequence[Begin]:
-    """Return the devices of a place to run. Raises: BadInput."""
+    """Return a start function for a process on each device of `place`. Raises: BadInput."""
     from engine.core.parts import BadInput
     from engine.runtime.spreading import PLACE, cuda_devices
 

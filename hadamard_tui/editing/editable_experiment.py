@@ -427,9 +427,9 @@ POINTS, MOST_TRIED = 5, 12
 def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str) -> EditableExperiment:
     """Return a set-up that sweeps the number at `place`, with two pictures of the sweep.
 
-    The values of the axis are those with which the set-up can run, among the number times powers of two, or
-    in steps of 1 for small whole numbers. An expression is multiplied by powers of two. The claims of the
-    set-up are left out, because they are about one value.
+    The values of the axis are the number times powers of two; small whole numbers change in steps of 1.
+    Values with which the set-up cannot run are omitted. An expression is multiplied by powers of two. The
+    claims of the set-up are left out, because they are about one value.
 
     Args:
         is_whole: whether the number must be whole.

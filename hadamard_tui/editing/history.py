@@ -25,7 +25,7 @@ ONE_OF = {"axes": "axis", "learners": "learner", "pictures": "picture", "claims"
 def place_in_words(editable: EditableExperiment, place: str) -> str:
     """Return a phrase for the value at `place` and the part that contains it, such as "rate η of A (GD)".
 
-    If `place` names a sweep point in a clause with `where`, the phrase ends with that clause.
+    If `place` ends with a sweep point, as in "… where a = 2", so does the phrase.
     """
     place, where, point = place.partition(" where ")
     *owners, leaf = place.split(".")

@@ -1,1 +1,1 @@
-"""Commands without the app: their computations, output and files."""
+"""Code of commands that do not open the app: their computations, output and files."""

@@ -113,7 +113,7 @@ class Job(NamedTuple):
     text: str
     experiment: Experiment
     reference: float | None = None
-    """Seconds of one core on the reference machine of docs/explanation/performance.md."""
+    """CPU seconds on the reference machine of docs/explanation/performance.md."""
 
 
 class Measured(NamedTuple):
@@ -164,13 +164,13 @@ def jobs() -> list[Job]:
 def all_targets(
     learner_name: str, d: int = 1024, examples: int | None = None, matrix: str = "hadamard"
 ) -> Experiment:
-    """Return job J2: all features of a matrix as targets, with the loss after every example."""
+    """Return the experiment of job J2: all features of a matrix as targets, one pass over the examples."""
     protocol = {"kind": "one-pass", "examples": examples}
     return described(d, "all", protocol, {learner_name: ALL_TARGETS[learner_name]}, matrix)
 
 
 def million(learner_name: str, examples: int, d: int = 1 << 20) -> Experiment:
-    """Return job J3: one target among 2²⁰ features."""
+    """Return the experiment of job J3: one target among 2²⁰ features."""
     gd = {"architecture": LINEAR, "update": {"kind": "gd", "lr": 1 / (2 * d)}}
     protocol = {"kind": "one-pass", "examples": examples}
     return described(
@@ -179,7 +179,7 @@ def million(learner_name: str, examples: int, d: int = 1 << 20) -> Experiment:
 
 
 def learning_curve(replicas: int, d: int = 128) -> Experiment:
-    """Return job J4: fully connected ReLU nets for every fourth k, trained to a loss of 10⁻⁶."""
+    """Return the experiment of job J4: ReLU nets trained to a loss of 10⁻⁶, for about 32 values of k."""
     protocol = {"kind": "erm", "every": d // 32, "steps": 3000, "tolerance": 1e-6}
     net = {"architecture": {**NET, "widths": [d]}, "update": {"kind": "gd", "lr": 0.02}}
     return described(d, {"kind": "feature", "index": 3}, protocol, {"net": net}, replicas=replicas)
@@ -193,7 +193,11 @@ def described(
     matrix: str | dict[str, Any] = "hadamard",
     **settings: Any,
 ) -> Experiment:
-    """Return an experiment on a matrix of this family; everything else has the defaults of presets."""
+    """Return an experiment. Everything that is not given has the defaults of presets.
+
+    Args:
+        matrix: family of a d × d matrix, or the full description of a matrix.
+    """
     return reading.parse(
         {
             "problem": {
@@ -208,15 +212,15 @@ def described(
 
 
 def on_path(experiment: Experiment, path: str) -> Experiment:
-    """Return the same experiment on another backend path."""
+    """Return the same experiment with another backend, `run.path`."""
     return msgspec.structs.replace(experiment, run=msgspec.structs.replace(experiment.run, path=path))
 
 
 def measure(experiment: Experiment, threads: int = 1, compiles_first: bool = True) -> Measured:
     """Run an experiment without claims once, and return its cost.
 
-    Torch is loaded first. With `compiles_first`, numba also compiles first. Otherwise a slower backend runs
-    until the code is compiled.
+    Torch is loaded before the clock starts. With `compiles_first`, numba also compiles before the clock
+    starts. Otherwise, a slower backend runs until the code is compiled.
     """
     load_torch(threads)
     if compiles_first:
@@ -249,4 +253,4 @@ REFERENCE: dict[str, float] = {
     "J3 GD": 0.19,
     "J4": 0.31,
 }
-"""Seconds of one core on the reference machine, by job."""
+"""CPU seconds of each job on the reference machine."""

@@ -1,4 +1,4 @@
-"""Runs without the app, and their results. They are in a thread, so that Ctrl-C works at once."""
+"""Runs without the app, and their results. A run is computed in a thread, so that Ctrl-C works at once."""
 
 from __future__ import annotations
 
@@ -43,15 +43,18 @@ if TYPE_CHECKING:
 
 
 POLL_SECONDS = 0.05
-"""Seconds between two looks at the progress."""
+"""Seconds between two updates of the progress."""
 
 
 PATIENCE = 0.5
-"""Seconds that Ctrl-C waits for the last records of a run; a product of large matrices takes longer."""
+"""Maximum seconds that Ctrl-C waits for the engine to stop and store its last records.
+
+A product of large matrices can take longer. The run is then marked as stopped without these records.
+"""
 
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
-    """Return the trace of an experiment without axes, as `compute_all` does."""
+    """Run an experiment without sweep axes by `compute_all`, and return its trace."""
     return compute_all(only(experiment), errors, threads).traces[0]
 
 
@@ -65,8 +68,9 @@ def compute_all(
 ) -> Results:
     """Run every point of a sweep to its end, and show progress on `errors` by `console.progress`.
 
-    A note on the data files read is always printed on `errors`. torch uses at most `threads` threads, by
-    default without a limit. Points, or groups of replicas, are spread to `devices`.
+    Notes on the data files that the sweep reads are printed on `errors`, too. torch uses at most `threads`
+    threads; by default, there is no limit. If `devices` are given, the sweep points or groups of their
+    replicas are distributed over them.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """
@@ -93,7 +97,7 @@ def compute_all(
 
 
 def state(results: Results) -> tuple[str, float]:
-    """Return a phrase on the present computation, and the finished share of all points."""
+    """Return a phrase on the present computation, and the finished share of the sweep."""
     points = results.sweep.points
     number = max(results.traces, default=None)
     if number is None:
@@ -117,21 +121,21 @@ class Done:
     """Outcomes of all claims."""
 
     strayed: list[str]
-    """Learners that diverged although no claim says so."""
+    """Learners that diverged although no claim expects it."""
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first point."""
+        """Experiment at the first sweep point."""
         return self.results.sweep.experiment
 
     @property
     def trace(self) -> Trace:
-        """Trace at the first point."""
+        """Trace at the first sweep point."""
         return self.results.traces[0]
 
     @property
     def has_pictures(self) -> bool:
-        """Whether the run has pictures; otherwise its losses are shown along its clock."""
+        """Whether the experiment has pictures of its own. Otherwise, the losses are shown along the clock."""
         return bool(drawn(self.experiment))
 
     @property
@@ -152,8 +156,8 @@ def computed(
 ) -> Done:
     """Run the experiment in the document of a preset.
 
-    The run is stored. Points of earlier runs are read from the store unless `fresh`. The cost of expensive
-    measures is printed before the run if `errors` is a terminal.
+    The run is stored. Unless `fresh`, sweep points that earlier runs have computed are read from the store.
+    If `errors` is a terminal, the cost of expensive measures is printed before the run.
 
     Raises: BadInput for an experiment that cannot run here, and any other error of the engine.
     """

@@ -1,4 +1,4 @@
-"""Consoles of the commands, and progress as lines if standard error is not a terminal."""
+"""Consoles of the commands, and their progress as a bar or as lines of text."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from hadamard_tui.terminal.signals import undone
 from hadamard_tui.terminal.standard_streams import printing
 
 PIPED_WIDTH, NARROWEST = 80, 40
-"""Width of standard output without a terminal, and the least width that COLUMNS may set."""
+"""Width of standard output without a terminal, and the minimum width that COLUMNS may set."""
 
 WITHOUT_BAR = b"\r\x1b[2K\x1b[?25h"  # start of the line, erase it, show the cursor
 
 
 PERIOD = 10.0
-"""Seconds between two lines."""
+"""Minimum seconds between two lines of progress."""
 
 
 class Output(Console):
-    """Console on standard output, with the errors of `printing`."""
+    """Console on standard output. `printing` converts its errors."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         with printing():
@@ -44,7 +44,10 @@ class Output(Console):
 
 
 def output() -> Console:
-    """Return standard output: COLUMNS wide if that is set, otherwise PIPED_WIDTH wide without a terminal."""
+    """Return the console on standard output, whose width is COLUMNS if this variable is set.
+
+    Without COLUMNS and without a terminal, the console is PIPED_WIDTH wide.
+    """
     columns = os.environ.get("COLUMNS", "")
     width = None
     if columns.isdigit():
@@ -66,16 +69,17 @@ class Errors(Console):
 
 
 def errors() -> Console:
-    """Return standard error, for all output other than results."""
+    """Return the console on standard error, for all output other than results."""
     return Errors(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 @contextmanager
 def progress(errors: Console, lines: ProgressLines | None = None) -> Iterator[Callable[[str, float], None]]:
-    """Return a function that shows progress on stderr: a description of the work, and its finished share.
+    """Provide a function that shows progress on stderr: a description of the work, and its finished share.
 
-    On a terminal, it shows a bar, and restores the cursor even after signals. Elsewhere, it prints a line
-    every ten seconds, through `lines` if a command has several parts.
+    On a terminal, the function shows a bar. The cursor is restored afterwards, even after signals. Without a
+    terminal, the function prints a line every ten seconds. A command that runs several jobs passes `lines`,
+    so that they share one clock.
     """
     bar = Progress(
         TextColumn("{task.description}"),
@@ -104,7 +108,7 @@ def _give_back(errors: Console) -> None:
 
 
 class ProgressLines:
-    """Progress of a command as lines, at most one in PERIOD seconds."""
+    """Progress of a command as lines of text, at most one line in PERIOD seconds."""
 
     def __init__(self, errors: Console, label: str = "") -> None:
         """Start the clock. Each line starts with `label`, such as the name of a preset."""

@@ -1,4 +1,4 @@
-"""Runs in processes of their own, which have no terminal and end in the store."""
+"""Runs in separate processes without a terminal, which write their results to the store."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from engine.core.parts import BadInput
 from hadamard_tui import NAME
 
 DETACHED = "HADAMARD_TUI_DETACHED_RUN"
-"""Environment variable with the name of the run of a process without a terminal."""
+"""Environment variable by which a process without a terminal receives the name of its run."""
 
 FORMER = "HADAMARD_TUI_FORMER_RUN"
-"""Environment variable with the name of an unfinished run that it replaces."""
+"""Environment variable with the name of the unfinished run that the new run replaces."""
 
 
 def detach(arguments: Sequence[str], former: str = "") -> str:
-    """Begin the command `run` with arguments in a process of its own, and return the name of its run.
+    """Start the command `run` with `arguments` in a separate process, and return the name of its run.
 
     Args:
-        former: name of an unfinished run that this run replaces when it is finished.
+        former: name of an unfinished run that the new run replaces once it is finished.
 
-    Raises: BadInput.
+    Raises: BadInput if no process can start.
     """
     run = os.urandom(4).hex()
     try:
@@ -42,5 +42,5 @@ def detach(arguments: Sequence[str], former: str = "") -> str:
 
 
 def sentence(run: str) -> str:
-    """Return a sentence on a run without a terminal."""
+    """Return a sentence that says how to watch a run without a terminal."""
     return f"Run {run} goes on without this terminal: {NAME} watch @{run} shows it, and runs list its end."

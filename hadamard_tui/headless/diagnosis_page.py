@@ -1,4 +1,4 @@
-"""Diagnoses of tables as pages: for the terminal, as JSON, and as HTML."""
+"""Diagnoses of tables for the terminal: their progress, answer, losses and charts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STYLES = {"axes pay": "bold green", "invariance pays": "bold cyan", "not decided
 
 
 def diagnosed(table: LabelledTable, plan: Plan, errors: Console) -> Diagnosis:
-    """Announce and run a diagnosis, with progress on `errors`."""
+    """Print the plan of a diagnosis and its progress on `errors`, run the diagnosis, and return it."""
     for note in table.notes:
         errors.print(f"data: {note}", soft_wrap=True)
     errors.print(plan.sentence, soft_wrap=True)

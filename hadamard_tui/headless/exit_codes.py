@@ -28,7 +28,7 @@ STOPPED = 130
 
 
 def refused(text: str) -> int:
-    """Print the fault of the input in one line, and return the exit code."""
+    """Print what is wrong with the input in one line, and return the exit code."""
     _say(f"error: {message(' '.join(text.split()), LONGEST)}")
     return REFUSED
 
@@ -56,7 +56,7 @@ def broken(error: Exception) -> int:
 
 
 def usage(error: TyperException) -> str:
-    """Return the fault of the arguments, and the command that documents them."""
+    """Return a message that says what is wrong with the arguments, and which --help documents them."""
     context = getattr(error, "ctx", None)
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument") and "=" in message:

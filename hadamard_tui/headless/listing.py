@@ -27,7 +27,7 @@ WIDEST_COLUMN = 24
 """Maximum width of columns before the last, so that meanings keep most of the line."""
 
 FORMER = {"bounds": "theory"}
-"""Present names of families by their former names."""
+"""Current names of renamed families, by their former names."""
 
 ALLOWED = {
     "choice": "",
@@ -48,7 +48,7 @@ ALLOWED = {
 
 
 def presets_table() -> Table:
-    """Return all presets by subject, with title, first sentence of the story, and source.
+    """Return a table of all presets by subject, with title, first sentence of the story, and source.
 
     Recommended presets come first.
     """
@@ -87,7 +87,7 @@ def presets_table() -> Table:
 
 
 def talks_table() -> Table:
-    """Return all guided paths and talks, with title and presets."""
+    """Return a table of all guided paths and talks, with title and presets."""
     from hadamard_tui.tours import paths, talks
 
     table = _table("name", "what it is about, and its presets")
@@ -105,7 +105,7 @@ def talks_table() -> Table:
 
 
 def families_table() -> Table:
-    """Return all families with their descriptions and the kinds of their members."""
+    """Return a table of all families of parts, with their descriptions and the kinds of their members."""
     table = _table("family", "what it is", "kinds")
     for family, folder in catalogue.FOLDERS.items():
         meaning = first_sentence(docstring(importlib.import_module(folder))).partition(": ")[2]
@@ -139,13 +139,13 @@ def members_list(family: str) -> Group:
 
 
 def first_sentence(text: str) -> str:
-    """Return the start of a text up to its first full stop, on one line."""
+    """Return the first sentence of a text, on one line."""
     line = " ".join(text.split())
     return re.split(r"(?<=[.!?])\s", line, maxsplit=1)[0]
 
 
 def written(default: object) -> str:
-    """Return a default value as it would stand in a preset file."""
+    """Return a default value as a preset file writes it."""
     return "none" if default is None else msgspec.json.encode(default).decode()
 
 
@@ -158,7 +158,7 @@ def _table(*columns: str) -> Table:
 
 
 def _grid(rows: list[tuple[str, ...]], widths: list[int]) -> Table:
-    """Return the fields of one member, in columns that all members share."""
+    """Return a table of the fields of one part. All parts of a family share the column widths `widths`."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     for column_name, width in zip(COLUMNS[:-1], widths, strict=True):
         grid.add_column(width=min(width, WIDEST_COLUMN), style="dim" if column_name != COLUMNS[0] else "")
@@ -176,7 +176,11 @@ def _row(field: Field) -> tuple[str, ...]:
 
 
 def _facts(member: type[Part]) -> list[str | Text]:
-    """Return the statement and source of a theory line, the cost of a measure, or the form of a claim."""
+    """Return the line that some parts have below their summary, or no line.
+
+    It is the statement and source of a theory line, the cost of an expensive measure, or an example of a
+    claim.
+    """
     if example := getattr(member, "example", ""):
         return [example]
     if issubclass(member, Measure) and (cost := member().schedule().expensive):

@@ -1,4 +1,4 @@
-"""Pages made from real runs: a report on presets, the stops of a path, and a sheet for a class."""
+"""HTML pages made from runs: a report on presets, the stops of a path, and a question sheet for a class."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class StoredPage(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Reported:
-    """Preset with its written page, or the reason why it has none."""
+    """Preset with its written page, or with the reason why no page was written."""
 
     preset: str
     entry: IndexEntry | None
@@ -110,7 +110,7 @@ def _write_page(folder: Path, preset_name: str, document: Raw, errors: Console, 
 
 
 def _stored_pages(folder: Path) -> Mapping[str, StoredPage]:
-    """Return the pages of earlier reports by preset; none if their list is absent or broken."""
+    """Return the pages of earlier reports by preset. If their list is missing or broken, return no pages."""
     try:
         return msgspec.json.decode((folder / MADE_PAGES).read_bytes(), type=dict[str, StoredPage])
     except (OSError, msgspec.MsgspecError):
@@ -171,7 +171,10 @@ section { break-inside: avoid; }
 
 
 def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
-    """Return the sheet as one self-contained HTML page. Each stop is run for its headline."""
+    """Return a sheet of questions and answers as one self-contained HTML page.
+
+    Every stop is run, because its answer contains the headline of the run.
+    """
     questions = [_question(number, stop) for number, stop in enumerate(stops, 1)]
     answers = [_answer(number, stop, errors) for number, stop in enumerate(stops, 1)]
     return "\n".join(
@@ -189,7 +192,10 @@ def sheet(title: str, stops: Sequence[Stop], errors: Console) -> str:
 
 
 def _question(number: int, stop: Stop) -> str:
-    """Return the question of a stop, with a box for the answer and one per learner with a guess."""
+    """Return the question of a stop, with space for the answer.
+
+    If the stop shows a run along its clock, add a box for a guess about each learner.
+    """
     experiment = presets.load(stop.preset, stop.changes)
     question = stop.predict or "What will this run show?"
     boxes = ""
@@ -204,7 +210,7 @@ def _question(number: int, stop: Stop) -> str:
 
 
 def _answer(number: int, stop: Stop, errors: Console) -> str:
-    """Return the finding of a run, the reason, and the break."""
+    """Run a stop, and return its headline, the reason, and the theorem-breaking change."""
     done = computed(stop.preset, presets.document(stop.preset, stop.changes), errors)
     return _section(number, done.experiment.title, *_answers(stop, done))
 

@@ -1,7 +1,7 @@
-"""Checks of parts: what our own parts pass in the tests, on small experiments.
+"""Checks of the user's parts on small experiments. The program's own parts pass such checks in the tests.
 
-A file may offer a naive twin of a part, a function `naive_` and the tag with underscores. TWINS says what it
-computes for each family.
+A file may define a naive twin of a part: a simple function that computes the same values. Its name is
+`naive_` and the tag of the part, with underscores for hyphens. TWINS has its arguments for each family.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ Floats = NDArray[np.float64]
 SEED, REPLICAS, N, D = 7, 3, 12, 8
 
 NEAR, NEAR_SINGLE = 1e-9, 1e-3
-"""Relative deviations that rounding explains, in float64 and in float32."""
+"""Largest relative deviations that rounding explains, in float64 and in float32."""
 
 RATES = 0.01, 0.02
-"""Rates that are compared side by side and alone."""
+"""Learning rates whose runs are compared: both rates in one run, and each in a run of its own."""
 
 DRAWS = 8
 """Number of random settings of the hyperparameters that are tried."""
@@ -70,10 +70,10 @@ SIDES = {
     "upper": ("upper",),
     "exact": ("lower", "upper"),
 }
-"""Bounds that lines of a direction are to a run."""
+"""Sides on which a theory line bounds a run, by the direction of the line."""
 
 REPLICAS_OF_LINES = 32
-"""Replicas of runs that are compared with a theory line, enough for Student's law to decide."""
+"""Number of replicas in runs that are compared with a theory line: enough for Student's t-test to decide."""
 
 TWINS = {
     "updates": "(rule, w, gradients): weights after steps along the gradients [T, d] from w [d]",
@@ -81,7 +81,7 @@ TWINS = {
     "solvers": "(solver, X, y, rows): predictions for rows after examples X [k, d] and y [k]",
     "losses": "(loss, prediction, label): loss of a prediction",
 }
-"""Arguments and value of naive twins, by family."""
+"""Arguments and result of naive twins, by family."""
 
 
 class Check(NamedTuple):
@@ -91,7 +91,7 @@ class Check(NamedTuple):
     """Property that the check tests, in words."""
 
     holds: bool | None
-    """Whether it holds; None if it does not apply."""
+    """Whether the property holds; None if the check does not apply."""
 
     words: str
     """The finding in one sentence."""
@@ -106,7 +106,7 @@ class CheckedPart(NamedTuple):
 
 
 def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
-    """Yield every part and every optimizer of modules from outside with its checks. Raises: BadInput."""
+    """Yield every part and every optimizer that the modules define, with its checks. Raises: BadInput."""
     modules_by_name = {module.__name__: module for module in modules}
     for family in catalogue.FOLDERS:
         for kind, member in catalogue.members(family).items():
@@ -119,7 +119,7 @@ def check_modules(modules: Sequence[ModuleType]) -> Iterator[CheckedPart]:
 
 
 def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None = None) -> Iterator[Check]:
-    """Yield the checks of a part, with its defaults."""
+    """Yield the checks of a part with default hyperparameters. `twin` is its naive twin, if it has one."""
     yield _documented(member)
     try:
         part = member()
@@ -145,7 +145,7 @@ def _check_optimizer(name: str) -> Iterator[Check]:
 
 
 def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
-    """Yield the checks of runs with a part."""
+    """Yield the checks that run small experiments with a part."""
     try:
         setup = _setup(family, msgspec.to_builtins(part))
     except BadInput as error:
@@ -164,7 +164,7 @@ def _checks_of_runs(family: str, part: Any) -> Iterator[Check]:
 
 
 def _guarded(subject: str, check: Callable[[], Check]) -> Iterator[Check]:
-    """Yield the outcome of a check; an error of the part is a failure."""
+    """Yield the outcome of a check. If the check raises an error, the outcome is a failure."""
     try:
         yield check()
     except Exception as error:
@@ -192,7 +192,7 @@ def _setup(family: str, part: Raw) -> Raw:
         except BadInput as error:
             refusal = error
             continue
-        # A line is checked where it holds.
+        # A theory line is checked on the first problem where it holds, otherwise on the last problem.
         is_last = problem is PROBLEMS[-1]
         if family != "theory" or is_last or catalogue.make(family, **part).holds(experiment)[0]:
             return raw
@@ -222,7 +222,7 @@ def _document(family: str, part: Raw, problem: Raw) -> Raw:
             raw["protocol"] = part
         case "measures":
             raw["run"]["measures"] = [part]
-        case _:  # lines of theory apply by themselves
+        case _:  # theory lines are not named in the document
             pass
     return raw
 
@@ -281,7 +281,7 @@ def _like_a_loop(raw: Raw) -> Check:
 
 
 def _rates_like_a_loop(raw: Raw) -> Check:
-    """Compare two rates side by side with each alone."""
+    """Check that one run with two learning rates has the same losses as a run with each rate."""
 
     def with_rate(rate: Any) -> Trace:
         (learner,) = raw["learners"]
@@ -306,7 +306,10 @@ def _near_in_single(raw: Raw, family: str, part: Any) -> Check:
 
 
 def _deviation(first: Floats, second: Floats) -> float:
-    """Return the largest difference, relative to the largest size and at least 1."""
+    """Return the largest difference, divided by max(1, the largest absolute value in `first`).
+
+    Arrays of different shapes deviate by ∞. So do arrays with infinities or NaNs at different positions.
+    """
     if first.shape != second.shape or (np.isfinite(first) != np.isfinite(second)).any():
         return math.inf
     finite = np.isfinite(first)
@@ -323,7 +326,7 @@ def _verdict(raw: Raw) -> Check:
 
 
 def _measured_line(raw: Raw, line: Line) -> Check:
-    """Compare a line with learners that it binds, as `judge` compares the program's own lines.
+    """Compare a theory line with learners that it applies to, as `judge` does with the program's own lines.
 
     Curves of few replicas may deviate by a few standard errors. An exact line is a lower and an upper bound.
     """
@@ -412,7 +415,7 @@ _PAIRS: Mapping[str, Callable[[Any, Callable[..., Any]], Pair]] = {
 
 
 def _fuzz(family: str, member: type[Part]) -> Check:
-    """Run random settings of the hyperparameters: each runs, or is refused in one sentence."""
+    """Check that every random setting of the hyperparameters runs, or is refused by BadInput."""
     rng, ran, refused = np.random.default_rng(SEED), 0, 0
     described = msgspec.inspect.type_info(member)
     assert isinstance(described, msgspec.inspect.StructType), "a part is a Struct"
@@ -435,7 +438,7 @@ def _fuzz(family: str, member: type[Part]) -> Check:
 
 
 def _drawn(kind: Any, rng: np.random.Generator) -> Any:
-    """Return a random setting of a field; None for its default."""
+    """Return a random value for a field of type `kind`, or None to keep the field's default."""
     match kind:
         case msgspec.inspect.Metadata(type=inner):
             return _drawn(inner, rng)

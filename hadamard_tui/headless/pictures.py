@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from hadamard_tui.colours.palette import ColourMap
 
 WIDEST_CHART, CHART_HEIGHTS = 120, (18, 28)
-"""Limits of the size of a printed chart, in cells."""
+"""Maximum width, and range of heights, of a printed chart in terminal cells."""
 
 LINES_BESIDE_CHART = 4
-"""Number of terminal lines for the prompt and the text around the chart."""
+"""Number of terminal rows left for the prompt and the text around the chart."""
 
 MOST_ROWS = 12
-"""Maximum number of table rows; if there are more places, evenly spaced ones are shown."""
+"""Maximum number of table rows. If there are more x values, evenly spaced ones are shown."""
 
 COLUMN, WIDEST_NAME = 14, 34
-"""Width of a number with its error, and of the names of curves in rows."""
+"""Width reserved for a number with its standard error, and for the name of a curve in a row."""
 
 GAP = 2
 """Width between two columns."""
@@ -65,7 +65,7 @@ _RESET = "\x1b[0m"
 def pictures(results: Results, outcomes: Sequence[Outcome], console: Console) -> Iterator[ConsoleRenderable]:
     """Yield each picture of an experiment with its headline, numbers and claims, then the other claims.
 
-    A chart that stands beneath another one is printed there only.
+    A picture that another picture shows beneath itself is printed only there.
 
     Raises: BadInput for a picture that does not exist.
     """
@@ -105,7 +105,7 @@ def said_of(
 
 
 def claims(outcomes: Sequence[Outcome], heading: str = "Claims") -> Iterator[ConsoleRenderable]:
-    """Yield claims with their outcomes, below a heading; nothing without claims."""
+    """Yield a heading, and the claims with their outcomes. Without claims, yield nothing."""
     if not outcomes:
         return
     yield Text(f"\n{heading}", "bold")
@@ -133,7 +133,7 @@ def _height(console: Console) -> int:
 
 
 def chart(view: View, console: Console) -> Text:
-    """Return the curves and lines of a view as text."""
+    """Return a chart of the curves and theory lines of a view, as text."""
     series, axes, *_ = plot(Look(view))
     width = min(console.width, WIDEST_CHART)
     text = printed(series, axes, width, _height(console), colour=has_colours(console))
@@ -141,9 +141,9 @@ def chart(view: View, console: Console) -> Text:
 
 
 def table(view: View, width: int) -> Table:
-    """Return a table with a row per place on x and a column per curve and line.
+    """Return a table with a row per x value, and a column per curve and theory line.
 
-    If the columns do not fit, curves and lines are the rows.
+    If the columns do not fit, curves and theory lines are the rows.
     """
     lines = different_lines(view.lines)
     curves: list[CurveView | LineView] = [*view.curves, *lines]
@@ -186,7 +186,7 @@ def _wrapped(head: Text, room: int) -> Text:
 
 
 def _direction(line: LineView) -> str:
-    """Return the direction of a line, without the words in its name."""
+    """Return the direction of a theory line, such as "lower bound", without words that its name contains."""
     words = DIRECTIONS.get(line.direction, line.direction)
     if line.direction == "shape" and "shape" in line.called:
         return words.removeprefix("shape only, ")
@@ -194,9 +194,9 @@ def _direction(line: LineView) -> str:
 
 
 def _places(view: View, most_places: int) -> list[float]:
-    """Return at most `most_places` places with values, including the last.
+    """Return at most `most_places` x values of the curves and theory lines, including the last.
 
-    If x is measured, they are round numbers.
+    If x is a measured quantity, return round numbers instead.
     """
     if any(curve.places.is_passed for curve in view.curves):
         axes = plot(Look(view)).axes
@@ -209,7 +209,10 @@ def _places(view: View, most_places: int) -> list[float]:
 
 
 def _cell(curve: CurveView | LineView, x: float, view: View) -> str:
-    """Return the value of a curve or a line at x, with its error; 0 if it is negligible in the picture."""
+    """Return the value of a curve or theory line at x with its standard error, as text.
+
+    A value that is negligible in the picture becomes 0.
+    """
     place = curve.place(x)
     if place is None or np.isnan(curve.y[place]):
         return NOTHING
@@ -232,7 +235,7 @@ def _number(value: float) -> str:
 
 
 def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap | None) -> str:
-    """Return a heat map of `height` lines of `width` cells, in digits if there are no colours."""
+    """Return a heat map as `height` lines of `width` cells. Without colours, digits show the values."""
     cells = compose(heat, width, height, colours).cells
     rgb = {BLACK: (0, 0, 0), WHITE: (255, 255, 255)}
     if colours is not None:
@@ -248,7 +251,10 @@ def printed_heat_map(heat: HeatMap, width: int, height: int, colours: ColourMap 
 
 
 def _codes(rgb: dict[int, tuple[int, int, int]], fore: int, back: int) -> str:
-    """Return the terminal's codes for an ink on another; the frame has the terminal's own colours."""
+    """Return the terminal's codes for the foreground ink `fore` on the background ink `back`.
+
+    Inks without an RGB value, as in the frame, keep the terminal's own colours.
+    """
     parts = [(38, fore)] if fore in rgb else []
     parts += [(48, back)] if back != GROUND else []
     return ";".join(f"{kind};2;{';'.join(map(str, rgb[ink]))}" for kind, ink in parts)

@@ -37,7 +37,7 @@ SIGNS = {"invariant": "✓", "not invariant": "✗", "unstable": "?"}
 STYLES = {"invariant": "green", "not invariant": "red", "unstable": "yellow"}
 CHART_HEIGHT = 16
 _ENDS = {min(RATES): " (lowest tried)", max(RATES): " (highest tried)"}
-"""Remarks on a best rate beyond which a better one may lie."""
+"""Remarks on a best rate that is the lowest or highest one tried: a better rate may lie beyond it."""
 
 FOOTNOTE = (
     f"A linear neuron from 0, d = {D}, {STEPS} steps on the first k examples; the best of {len(RATES)} "
@@ -47,10 +47,10 @@ FOOTNOTE = (
 
 
 class Page(NamedTuple):
-    """A judgement in every form in which it is delivered."""
+    """A judgement in all its output formats."""
 
     shown: Callable[[Console], ConsoleRenderable]
-    """Function that returns it for a terminal."""
+    """Function that returns the judgement, formatted for a console."""
 
     as_json: dict[str, Any]
     as_markdown: str
@@ -59,7 +59,7 @@ class Page(NamedTuple):
 
 
 def page(name: str, settings: Sequence[str], errors: Console) -> Page:
-    """Judge the update rule of a name with settings of its arguments, such as `beta=0.5`.
+    """Judge the update rule `name`, with settings of its arguments such as `beta=0.5`.
 
     Progress is shown on `errors`. Raises: BadInput.
     """
@@ -125,7 +125,7 @@ def _chart(judged: RuleJudgement, console: Console) -> Text:
 
 
 def as_markdown(judged: RuleJudgement) -> str:
-    """Return a judgement for an appendix."""
+    """Return a judgement as Markdown, for the appendix of a paper."""
     lines = [f"## {judged.name}", "", "| inputs | verdict | change of predictions | by rounding |"]
     lines += ["|---|---|---|---|"]
     lines += [_row(symmetry) for symmetry in judged.symmetries]

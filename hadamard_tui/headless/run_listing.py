@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 MB = 1 << 20
 
 WIDE = 120
-"""Width from which a list has all columns."""
+"""Minimum terminal width at which a list has all columns."""
 
 
 def table(runs: Sequence[StoredRun], width: int) -> Table:
-    """Return a row per run: name, time, preset, fate and finding; with room also its size and small chart."""
+    """Return a table with a row per run: name, time, preset, state and finding.
+
+    If `width` is at least WIDE, the table also has the size of the run's file and a small chart.
+    """
     columns = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     is_wide = width >= WIDE
     for title in ("run", "began", "preset", "state", *(("MB", "curve") if is_wide else ())):
@@ -43,7 +46,7 @@ def table(runs: Sequence[StoredRun], width: int) -> Table:
 
 
 def left_out(shown: int, total: int) -> str:
-    """Return a sentence on the runs that a list leaves out."""
+    """Return a sentence that says how many runs a list shows, and how to list all."""
     return f"The newest {shown:,} of {total:,} runs; --newest 0 lists all."
 
 

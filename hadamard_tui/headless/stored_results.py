@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def done(path: Path) -> tuple[StoredRun, Done]:
-    """Return a run from its file as if it had just ended. Raises: BadInput."""
+    """Read a stored run. Return its entry in the store, and its results in the form of a new run's results.
+
+    Raises: BadInput.
+    """
     run, traces = opened(path)
     is_whole = 0 in traces.traces and traces.traces[0].ended and not traces.sweep.axes
     strayed = unexpected_divergence(traces.sweep.experiment, traces.traces[0]) if is_whole else []
@@ -30,7 +33,7 @@ def done(path: Path) -> tuple[StoredRun, Done]:
 
 
 def difference(before: StoredRun, after: StoredRun) -> Iterator[Text | Table]:
-    """Yield what differs between two runs: the experiments, the findings, and the numbers of the claims."""
+    """Yield a comparison of two runs: changed settings, both findings, and both numbers for each claim."""
     full_documents = [
         documents.in_full(run.document, documents.first(run.document)) for run in (before, after)
     ]

@@ -51,13 +51,13 @@ MEASURES = ("error", "train", "unseen", "rank")
 """Columns that appear only if their measure has values."""
 
 NARROW, MEASURE = 72, 9
-"""Table width below which two optional columns are dropped: a base width, plus an increment per measure."""
+"""Table width below which two optional columns are dropped: a base width, plus a width for each measure."""
 
 NOTHING = "—"
 
 
 def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
-    """Return the views of the table, by measure."""
+    """Return the curves and theory lines for the table of losses, by measure."""
     results = of_one(experiment, trace)
     return {
         measure_name: view(of_run(experiment, measure_name), results) for measure_name in ("loss", *MEASURES)
@@ -65,7 +65,7 @@ def loss_views(experiment: Experiment, trace: Trace) -> dict[str, View]:
 
 
 def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> Padding:
-    """Return a table with one row per curve; within a row, one line per place of `where`."""
+    """Return a table with one row per curve. A row has one line of text per x value in `where`."""
     losses = run["loss"]
     measured = [name for name in MEASURES if run[name].curves]
     spared = set(MEASURES) - set(measured)
@@ -90,7 +90,7 @@ def loss_table(run: Mapping[str, View], where: Sequence[float], width: int) -> P
 
 
 def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
-    """Yield the meanings of the signs in the table."""
+    """Yield explanations of the signs in the table of losses."""
     compared = [(curve, strongest_bound(losses, curve, x)) for curve in losses.curves for x in where]
     if any(bound is not None and not bound.binds(curve) for curve, bound in compared):
         yield Text("(…) a bound that does not bind this learner: the line it may beat", "dim")
@@ -109,7 +109,7 @@ def loss_signs(losses: View, where: Sequence[float]) -> Iterator[Text]:
 
 
 def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
-    """Yield the backends of the curves, learners with one optimizer per net, and results of tried rates."""
+    """Yield notes on the backends, on learners with one optimizer per net, and on the rates tried."""
     for backend in backends().values():
         names = ", ".join(curve.name for curve in trace.curves if curve.backends[-1] == backend.name)
         if backend.words and names:
@@ -124,7 +124,7 @@ def notes_on_learners(experiment: Experiment, trace: Trace) -> Iterator[Text]:
 
 
 def _rate(losses: View, curve: CurveView) -> str:
-    """Return the oracle-tuned rate, on a separate line."""
+    """Return a line with the oracle-tuned rate of a curve, or an empty text if the rate was not tuned."""
     if curve.training.grid:
         return f"\n  η={curve.training.rate:.4g}, best of {len(curve.training.grid)}"
     rivals = sum(other.learner == curve.learner for other in losses.curves)
@@ -132,7 +132,10 @@ def _rate(losses: View, curve: CurveView) -> str:
 
 
 def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]:
-    """Return the cells at x by column; a bound that does not bind the learner is in parentheses."""
+    """Return the table cells of a curve at x, by column.
+
+    A bound that does not apply to the learner is in parentheses.
+    """
     loss = _at(run["loss"], curve.name, x)
     cells = {"k": f"{x:g}", "bound": NOTHING, "which": NOTHING, "ratio": NOTHING}
     if loss is None:
@@ -158,7 +161,7 @@ def _line(run: Mapping[str, View], curve: CurveView, x: float) -> dict[str, str]
 
 
 def _at(measured: View, curve_name: str, x: float) -> float | None:
-    """Return the value of a curve at x; None without one."""
+    """Return the value of a curve at x, or None if the curve has no value there."""
     curve = next((curve for curve in measured.curves if curve.name == curve_name), None)
     place = None if curve is None else curve.place(x)
     if curve is None or place is None or np.isnan(curve.y[place]):
@@ -167,12 +170,15 @@ def _at(measured: View, curve_name: str, x: float) -> float | None:
 
 
 def _mean(mean: float) -> str:
-    """Return the mean of a curve, the criterion for choosing a rate."""
+    """Return the mean of a curve as text. The mean is the criterion for choosing a learning rate."""
     return _number(mean) if np.isfinite(mean) else "diverged"
 
 
 def _number(value: float) -> str:
-    """Return four decimals, or scientific notation if they show too little; "0" for 0 up to rounding."""
+    """Return a value with four decimals; small and large values are in scientific notation.
+
+    A value that differs from 0 by no more than rounding becomes 0.
+    """
     if abs(value) < ZERO:
         return "0"
     return f"{value:.4f}" if 1e-3 <= abs(value) < 1e4 else f"{value:.1e}"
@@ -190,8 +196,9 @@ def show(
 
     Args:
         settings: changes of the preset by --set.
-        bounds: whether to print, for every theory line, the learners that it binds or why it does not hold.
-        notes: whether to print backends and tried rates.
+        bounds: whether to print, for every theory line, the learners that it applies to, or why it does
+            not hold.
+        notes: whether to print backends and the learning rates tried.
         onward: sentences about the next steps.
     """
     experiment, trace = done.experiment, done.trace
@@ -218,13 +225,16 @@ def show(
 
 
 def checkpoints(trace: Trace) -> list[float]:
-    """Return the places on x for the table: the first records at or after ¼ and ½ of x, and the last."""
+    """Return the x values of the table: the first records at or after ¼ and ½ of the run, and the last."""
     places = np.searchsorted(trace.x, trace.last * np.array([0.25, 0.5, 1.0]))
     return [float(x) for x in np.unique(trace.x[places])]
 
 
 def _heading(experiment: Experiment, trace: Trace, settings: Sequence[str]) -> Text:
-    """Return title, story and source, and the machine. The story is left out if the set-up was changed."""
+    """Return the title, story and source of a preset, and the machine.
+
+    If settings were changed, return the changes in place of the story and the source.
+    """
     run, environment = experiment.run, trace.environment
     seeds = f"{run.replicas} replicas from seed {run.seed}" if run.replicas > 1 else f"seed {run.seed}"
     machine = f"{environment['device']}, {environment['dtype']}"
@@ -246,7 +256,7 @@ def _heading(experiment: Experiment, trace: Trace, settings: Sequence[str]) -> T
 
 
 def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) -> Iterator[Text]:
-    """Yield the learners that diverged or lost accuracy, and whether a claim says so."""
+    """Yield a line for each learner that diverged or lost accuracy, with whether a claim expects this."""
     claimed, clock = expected_to_diverge(experiment), experiment.protocol.clock
     for curve in trace.curves:
         if curve.learner in strayed:
@@ -257,7 +267,7 @@ def _divergence(experiment: Experiment, trace: Trace, strayed: Sequence[str]) ->
 
 
 def _diverged(curve: Curve, clock: str) -> str:
-    """Return the place where a learner diverged or lost accuracy, and the number of replicas affected."""
+    """Return a sentence: where a learner diverged or lost accuracy, and in how many replicas."""
     why = f": {WHY_INACCURATE}" if curve.inaccurate.any() else ""
     if curve.replicas == 1:
         return f"{curve.name} {curve.fate} at {clock} = {curve.diverged_at:g}{why}"
@@ -279,7 +289,10 @@ def _more(bounds: bool, notes: bool) -> Iterator[Text]:
 
 
 def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
-    """Yield each valid theory line with the learners that it binds and the reasons; then the other lines."""
+    """Yield the theory lines that hold here, with the learners that they apply to and the reasons.
+
+    Then yield the theory lines that do not hold here, with the reasons.
+    """
     yield Text("\nTheory", "bold")
     explained: list[TheoryLine] = []
     for line in lines:
@@ -302,7 +315,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
 
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
-    """Yield reasons for failed claims, if any failed."""
+    """Yield a note that changed settings may be why claims failed, if settings were changed."""
     if changed and any(outcome.holds is False for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 

@@ -1,4 +1,4 @@
-"""Command `judge` on presets: verdicts on learners by structure and by measurement, and their agreement."""
+"""Command `judge` for presets: verdicts on each learner by structure and measurement, and conflicts."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def as_json(all_judged: Sequence[Judgement]) -> dict[str, Any]:
 
 
 def as_markdown(all_judged: Sequence[Judgement]) -> str:
-    """Return the judgements for an appendix."""
+    """Return the judgements as Markdown, for the appendix of a paper."""
     lines = ["| learner | rotation invariant | by structure | measured | bounds |", "|---|---|---|---|---|"]
     for judged in all_judged:
         bounds = "; ".join(f"{respect.called}: {respect.word}" for respect in judged.bounds) or "none"

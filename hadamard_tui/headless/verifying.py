@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Verified:
-    """A finished preset with the outcomes of its claims, and the learners that diverged unexpectedly."""
+    """Finished run of a preset: the outcomes of its claims, and the learners that diverged unexpectedly."""
 
     preset: str
     experiment: Experiment
@@ -42,9 +42,10 @@ class Verified:
 def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
     """Run presets one by one, each on one thread.
 
-    Their tensors are small: more threads gain nothing, and on a busy machine they wait for one another.
+    The tensors of presets are small. More threads gain nothing, and on a busy machine they wait for one
+    another.
 
-    Raises: BadInput for a preset that cannot run, before the first run.
+    Raises: BadInput before the first run, if one of the presets cannot run.
     """
     sweeps = []
     for preset_name in names:
@@ -66,7 +67,7 @@ def verify(names: Sequence[str], errors: Console) -> Iterator[Verified]:
 
 
 def shown(verified: Verified) -> ConsoleRenderable:
-    """Return one preset with its claims, for the terminal."""
+    """Return one preset with the outcomes of its claims, for the terminal."""
     table = Table.grid(padding=(0, 2, 0, 0))
     sign = _sign(verified.holds)
     table.add_row(sign, Text.assemble((verified.preset, "bold"), f"  {verified.seconds:.1f} s"))

@@ -1,7 +1,7 @@
 """Panels below the chart: the PANEL of every file in this package, and panels from the user's own modules.
 
-The app imports all panels at its start, for their names. So a panel imports the code that only results need
-inside its functions.
+The app imports all panels at its start, because it needs their names. Code that a panel needs only to show
+results is imported inside the panel's functions.
 """
 
 from collections.abc import Callable, Iterable

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from hadamard_tui.panels.panel import PanelContext
 
 MOST_LINES = 256
-"""Maximum number of drawn weights, about the number of dots of a screen; of more, a selection is drawn."""
+"""Maximum number of drawn weights, about the number of dots of a screen.
+
+If a learner has more weights, a selection is drawn.
+"""
 
 MOST_MARKED = 8
 """Maximum number of features of a target; the features of a larger target are not marked."""

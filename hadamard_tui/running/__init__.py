@@ -1,1 +1,1 @@
-"""Running and showing experiments: sessions, playback, kept runs and certificates."""
+"""Runs of experiments in the app: sessions, playback, the list of runs, and retraining for certificates."""

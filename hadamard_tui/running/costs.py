@@ -1,4 +1,4 @@
-"""Sentences about the expensive parts of a set-up, for display before a run."""
+"""Warnings about the expensive parts of a set-up, which are shown before a run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 SECONDS = 1e10
-"""Number of multiplications above which a run takes seconds."""
+"""Number of multiplications from which on a run takes seconds."""
 
 
 def costs(experiment: Experiment) -> list[str]:
-    """Return a sentence for each expensive measure in the pictures, claims or set-up, and for each solver."""
+    """Return warnings about expensive measures and solvers.
+
+    Measures with the same reason share a warning; every expensive solver has its own.
+    """
     named = [picture.measure for picture in experiment.pictures]
     named += [claim.measure for claim in experiment.claims if claim.measure is not None]
     by_cost: dict[str, dict[str, None]] = {}
@@ -26,7 +29,7 @@ def costs(experiment: Experiment) -> list[str]:
 
 
 def _refitted(experiment: Experiment) -> list[str]:
-    """Return a sentence for each learner that is refitted per example, if the refits take seconds."""
+    """Return a warning for each learner that is fitted again after every example, if this takes seconds."""
     from engine.planning.run_plan import sizes_of
 
     warnings = []

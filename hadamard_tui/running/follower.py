@@ -1,6 +1,7 @@
-"""Follower: shows a run that another process writes, or that has ended, as if it were computed here.
+"""Reader of a stored run, so that the app shows it as if it were computed here.
 
-It has the methods of the engine's worker. It reads the run's file, and computes nothing.
+Another process may still compute the run, or the run has ended. A follower has the same methods as the
+engine's worker, but it only reads the run's file.
 """
 
 from __future__ import annotations
@@ -21,21 +22,25 @@ if TYPE_CHECKING:
     from engine.runtime.worker import Event
 
 POLL_SECONDS = 0.25
-"""Seconds between two looks at the file; the writer appends at most every 0.3 s."""
+"""Seconds between two reads of the file; the writer appends to it at most every 0.3 s."""
 
 MOST_SILENT = 30.0
-"""Seconds without news after which a run on another machine may be over."""
+"""Seconds without new data after which the user is told that a run on another machine may be over."""
 
 
 @dataclass(frozen=True)
 class Silent:
-    """Event: no news comes from the writer of a run, with the reason."""
+    """Event: data of the run may be missing, because its writer is silent or wrote unknown parts.
+
+    Args:
+        why: message to the user.
+    """
 
     why: str
 
 
 class Follower:
-    """Follows the file of a run in a thread of its own; `notify` is called from that thread."""
+    """Thread that reads the file of a run while it grows, and calls `notify` with the events it finds."""
 
     def __init__(self, reader: RunReader, notify: Callable[[Event | Silent], None]) -> None:
         self._reader, self._notify = reader, notify
@@ -46,24 +51,24 @@ class Follower:
         self._said_missing: set[str] = set()
 
     def start(self, paused: bool = False) -> None:
-        """Begin to read."""
+        """Start to read the file; `paused` has no effect."""
         self._thread.start()
 
     def pause(self) -> None:
-        """Leave the run alone: only its playback pauses."""
+        """Do nothing, because only the playback of the run pauses."""
 
     def resume(self) -> None:
-        """Leave the run alone: only its playback goes on."""
+        """Do nothing, because only the playback of the run resumes."""
 
     def step(self) -> None:
-        """Leave the run alone: only its playback moves."""
+        """Do nothing, because only the playback of the run moves."""
 
     def stop(self) -> None:
-        """Stop reading; the run goes on where it is computed."""
+        """Stop reading the file; this does not stop the process that computes the run."""
         self._stopped.set()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the thread up to `seconds`, and return whether it has ended."""
+        """Wait at most `seconds` for the thread, and return whether it has ended."""
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()
@@ -82,9 +87,9 @@ class Follower:
             reader.close()
 
     def _read(self) -> bool:
-        """Take over what was appended, and return whether the run is over."""
+        """Read what was appended to the file, send events about it, and return whether the run is over."""
         reader = self._reader
-        # Asked before the last look at the file: a writer that ends between the two has written all.
+        # Queried before the file is read: if the writer ends in between, the file is complete by then.
         is_written, news = reader.run.is_written, False
         for kind, number in reader.read():
             news = True
@@ -120,7 +125,7 @@ class Follower:
             self._notify(Changed("stopped"))
 
     def _say_what_is_missing(self) -> None:
-        """Name the parts of the file that this version cannot show, once each."""
+        """Notify the user about each kind of data in the file that this version does not know, once."""
         run, missing = self._reader.run, self._reader.unknown - self._said_missing
         if missing:
             self._said_missing |= missing

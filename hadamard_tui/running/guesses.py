@@ -1,4 +1,4 @@
-"""Guesses of when each learner's loss falls below a tenth, made before a run, and their scores."""
+"""Guesses, made before a run, of the x at which each learner's loss falls below 0.1, and their scores."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ if TYPE_CHECKING:
     from engine.pictures.view import CurveView, View
 
 LEVEL = GUESSED
-"""Loss level of the guesses."""
+"""Loss that a guess is about: the user guesses where the loss falls below it."""
 
 BEST, RIGHT = 100, 50
-"""Score of an exact guess, and least score that counts as right on a path: a factor of two."""
+"""Score of an exact guess, and minimum score that counts as right on a path.
+
+A guess with the minimum score is wrong by a factor of two.
+"""
 
 
 @dataclass
 class Guesses:
-    """Guesses in progress, one learner after the other.
+    """Guesses while the user makes them, one learner after the other.
 
     Args:
-        places: x of the coming records; a guess after the last record means "never".
+        places: x of the records of the coming run; a guess after the last record means "never".
         learners: names of the learners, in the order of the guesses.
+        guessed: number of confirmed guesses.
     """
 
     places: np.ndarray
@@ -38,28 +42,28 @@ class Guesses:
 
     @property
     def learner(self) -> str | None:
-        """Learner of the present guess; None after the last one."""
+        """Name of the learner that the current guess is about; None if all guesses are confirmed."""
         return self.learners[self.guessed] if self.guessed < len(self.learners) else None
 
     def move(self, records: int) -> None:
-        """Move the present guess by `records`, at most to one place after the last record."""
+        """Move the current guess by a number of records, at most to one position after the last record."""
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = min(max(self._record(learner_name) + records, 0), len(self.places))
 
     def take(self) -> None:
-        """Confirm the present guess, and go to the next learner."""
+        """Confirm the current guess, and go to the next learner."""
         if (learner_name := self.learner) is not None:
             self._records[learner_name] = self._record(learner_name)
             self.guessed += 1
 
     def x(self, name: str) -> float | None:
-        """Return the guessed place of a learner on the x-axis; None for "never"."""
+        """Return the x that is guessed for a learner; None for "never"."""
         record = self._record(name)
         return float(self.places[record]) if record < len(self.places) else None
 
     @property
     def confirmed(self) -> dict[str, float | None]:
-        """Confirmed guesses by learner."""
+        """Confirmed guesses, by learner name; None for "never"."""
         return {learner_name: self.x(learner_name) for learner_name in self.learners[: self.guessed]}
 
     def _record(self, learner_name: str) -> int:
@@ -67,7 +71,7 @@ class Guesses:
 
 
 def outcome(curve: CurveView) -> float | None:
-    """Return the place after which a curve stays below LEVEL; None if it ends above."""
+    """Return the first x from which a curve stays below LEVEL, or None if the curve does not end below it."""
     places = np.flatnonzero(~np.isnan(curve.y))
     above = np.flatnonzero(curve.y[places] >= LEVEL)
     first = int(above[-1]) + 1 if len(above) else 0
@@ -75,7 +79,10 @@ def outcome(curve: CurveView) -> float | None:
 
 
 def score(guess: float | None, came_out: float | None) -> int:
-    """Return 100 times the ratio of the smaller place to the larger; a wrong "never" scores 0."""
+    """Return the score of a guess: BEST times the ratio of the smaller x to the larger x.
+
+    If only one of guess and outcome is None ("never"), the score is 0.
+    """
     if guess is None or came_out is None:
         return BEST if guess == came_out else 0
     if guess == came_out:
@@ -94,7 +101,7 @@ def scores(guesses: Mapping[str, float | None], view: View) -> list[int]:
 
 
 def scored(guesses: Mapping[str, float | None], view: View) -> str:
-    """Return a sentence with each guess beside its outcome, and the mean score."""
+    """Return a sentence with the mean score and with every guess and its outcome; empty without guesses."""
     parts = []
     for curve in view.curves:
         if curve.learner in guesses and curve.chosen:
@@ -108,5 +115,5 @@ def scored(guesses: Mapping[str, float | None], view: View) -> str:
 
 
 def in_words(x: float | None) -> str:
-    """Return a place on the x-axis as text."""
+    """Return a guessed or measured x as text."""
     return "never" if x is None else f"{x:g}"

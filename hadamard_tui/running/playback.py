@@ -1,4 +1,4 @@
-"""Playback: the last record on the screen, and the record of the playhead."""
+"""Playback of a run: the last record that the screen shows, and the record of the playhead."""
 
 from __future__ import annotations
 
@@ -6,95 +6,111 @@ import math
 from dataclasses import dataclass
 
 WHOLE_RUN_SECONDS = 6.0
-"""Default duration of the playback of a run, in seconds."""
+"""Duration of the playback of a run at the default pace, in seconds."""
 
 SLOWEST, FASTEST = 1.0, 1e6
-"""Limits of the rate in records per second."""
+"""Minimum and maximum playback rate in records per second."""
 
 SLOWEST_PACE, FASTEST_PACE = 2.0**-10, 2.0**10
-"""Limits of the pace: ten presses of the key that doubles or halves it."""
+"""Minimum and maximum pace: ten presses of the key that halves or doubles it."""
 
 
 @dataclass
 class Pace:
-    """Playback speed relative to the length of a run. It also applies to later runs."""
+    """Playback speed relative to the default, which depends on the length of the run.
+
+    It also applies to later runs.
+
+    Args:
+        factor: the playback rate divided by the default rate.
+        unlimited: whether records are shown as soon as they are computed.
+    """
 
     factor: float = 1.0
     unlimited: bool = False
 
     def change(self, by: float) -> None:
-        """Multiply the rate, and end the unlimited pace."""
+        """Multiply the factor by `by`, within its limits, and make the pace limited."""
         self.unlimited = False
         self.factor = min(FASTEST_PACE, max(SLOWEST_PACE, self.factor * by))
 
     def describe(self) -> str:
-        """Return the pace as text, before a run determines the rate."""
+        """Return the pace as text; it does not state a rate, which depends on the run."""
         return "as fast as it can" if self.unlimited else f"at {self.factor:g} × the usual rate"
 
 
 class Playback:
-    """Position that moves over the records at `rate` per second, up to the last computed one.
+    """Position in a run that advances by `rate` records per second, up to the last computed record.
 
-    It never slows the engine. If a person looks back, the playhead stays at an earlier record while the
-    position moves on; `replay` plays from the playhead.
+    The playback never slows the engine. If the user looks back, the playhead is at an earlier record than the
+    position, which still advances. Then `replay` moves the playhead towards the position.
     """
 
     def __init__(self, last: int, pace: Pace, at_once: bool = False) -> None:
-        """Start at record 0 of a run with last record `last`; `at_once` ignores the pace."""
+        """Start at record 0.
+
+        Args:
+            last: number of the last record of the run.
+            pace: speed of the playback.
+            at_once: whether to ignore the pace and show all computed records.
+        """
         self.last = last
         self.pace, self.at_once = pace, at_once
         self.position = 0.0
         self.playing = True
         self.replaying = False
         self.moved = False
-        """Whether a person has moved the playhead."""
+        """Whether the user has moved the playhead."""
         self._head: float | None = None
 
     @property
     def rate(self) -> float:
-        """Records per second."""
+        """Playback rate in records per second."""
         usual = max(SLOWEST, self.last / WHOLE_RUN_SECONDS)
         return min(FASTEST, max(SLOWEST, usual * self.pace.factor))
 
     @property
     def shown(self) -> int:
-        """Number of the last record on the screen."""
+        """Number of the last record that the screen shows."""
         return math.floor(self.position + 1e-9)
 
     @property
     def place(self) -> int:
-        """Record of the playhead: the record that a person looks back to, or the last one on the screen."""
+        """Number of the playhead's record; if the user does not look back, this is the last shown record."""
         return self.shown if self._head is None else math.floor(self._head + 1e-9)
 
     @property
     def looking_back(self) -> bool:
-        """Whether the playhead stands before the last record on the screen."""
+        """Whether the playhead is before the last record that the screen shows."""
         return self._head is not None
 
     def seek(self, record: int) -> None:
-        """Put the playhead at a record. At the last record on the screen, it follows the run."""
+        """Move the playhead to a record.
+
+        If that is the last shown record, the playhead follows the run from then on.
+        """
         self.replaying, self.moved = False, True
         self._head = max(record, 0) if record < self.shown else None
 
     def move(self, records: int) -> None:
-        """Move the playhead by `records`; a negative number moves it back."""
+        """Move the playhead by a number of records; a negative number moves it back."""
         self.seek(min(max(self.place + records, 0), self.last))
 
     def replay(self) -> None:
-        """Play from the playhead, or from the start if there is none.
+        """Start a replay from the playhead, or from record 0 if the user does not look back.
 
-        If the playhead already plays, stop it.
+        If a replay is already running, stop it.
         """
         if self._head is None:
             self._head = 0.0
         self.replaying = not self.replaying
 
     def is_moving(self, frontier: int) -> bool:
-        """Whether the position or the playhead moves with time."""
+        """Return whether the position or the playhead advances without a key."""
         return self.replaying or (self.playing and self.position < frontier)
 
     def tick(self, seconds: float, frontier: int) -> None:
-        """Move on by `seconds`, up to the last record that all curves have reached."""
+        """Advance the playback by `seconds`, at most to record `frontier`, which all curves have reached."""
         if self.playing:
             ahead = frontier if self.at_once or self.pace.unlimited else self.position + self.rate * seconds
             self.position = max(self.position, min(ahead, frontier))
@@ -104,12 +120,12 @@ class Playback:
                 self.seek(self.shown)
 
     def step(self, frontier: int) -> bool:
-        """Show one more record. Return False if it is not computed yet."""
+        """Show the next record, and return True; return False if it is not computed yet."""
         if self.shown + 1 > frontier:
             return False
         self.position = self.shown + 1
         return True
 
     def describe(self) -> str:
-        """Return the rate in words."""
+        """Return the playback rate as text."""
         return self.pace.describe() if self.pace.unlimited else f"{self.rate:.3g} records/s"

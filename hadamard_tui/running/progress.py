@@ -1,4 +1,4 @@
-"""Progress of a sweep, the working time of the engine, and the remaining time."""
+"""Progress of a sweep, the time for which the engine has worked, and an estimate of the remaining time."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
 
 SPAN = 30.0
-"""Seconds of latest work from which the speed is estimated, because points differ in cost."""
+"""Seconds of the latest work from which the speed is estimated; sweep points differ in cost."""
 
 SHORTEST = 2.0
 """Seconds of work before the first estimate."""
 
 
 def skipped(results: Results) -> str:
-    """Return a phrase on runs that an axis skips because their outcome is known; empty if it skips none."""
+    """Return a phrase on runs that a sweep skips because their outcome is known; empty if it skips none."""
     runs = sum(map(len, results.skipped.values()))
     planned = sum(len(point.experiment.learners) for point in results.sweep.points)
     return f"{runs} of {planned} runs skipped: {WHY}" if runs else ""
 
 
 class Remaining:
-    """Estimate of the remaining time from the speed of the last seconds of work."""
+    """Estimate of the remaining time, from the speed during the last SPAN seconds of work."""
 
     def __init__(self) -> None:
         self._seen: deque[tuple[float, float]] = deque([(0.0, 0.0)])
         self._remaining = math.inf
 
     def see(self, seconds: float, done: float, remaining: float) -> None:
-        """Record the finished and the remaining amount after `seconds` more of work."""
+        """Record the finished and the remaining amount of work, `seconds` of work after the last call."""
         worked, self._remaining = self._seen[-1][0] + seconds, remaining
         self._seen.append((worked, done))
         while len(self._seen) > 2 and self._seen[1][0] <= worked - SPAN:
@@ -44,7 +44,7 @@ class Remaining:
 
     @property
     def words(self) -> str:
-        """Remaining time as text, such as "about 2 min left"; empty while it is unknown."""
+        """Remaining time as text, such as "about 2 min left"; empty while no estimate is possible."""
         (then, before), (now, done) = self._seen[0], self._seen[-1]
         if now - then < SHORTEST or done <= before or not 0 < self._remaining < math.inf:
             return ""
@@ -52,7 +52,7 @@ class Remaining:
 
 
 def duration_in_words(seconds: float) -> str:
-    """Return a rounded duration in words."""
+    """Return a rounded duration as text, such as "about 2 min"."""
     if seconds < 10:
         return "a few seconds"
     if seconds < 55:
@@ -63,7 +63,7 @@ def duration_in_words(seconds: float) -> str:
 
 
 class EngineTime:
-    """Clock of the engine's work on a trace, which stops during pauses."""
+    """Stopwatch for the time that the engine works on a trace; it stops during pauses."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._axes = sweep.axes
@@ -72,17 +72,17 @@ class EngineTime:
         self._since: float | None = None
 
     def begin(self) -> None:
-        """Restart the count for a new trace."""
+        """Start to count from 0 for a new trace."""
         self._worked, self._since = 0.0, time.perf_counter()
 
     def count(self, is_running: bool) -> None:
-        """Add the time since the last call; continue counting if the engine `is_running`."""
+        """Add the time since the last call, and continue to count if the engine is running."""
         self._worked, now = self.seconds, time.perf_counter()
         self._since = now if is_running else None
 
     @property
     def is_counting(self) -> bool:
-        """Whether the engine is at work on the trace."""
+        """Whether the engine is working on the trace."""
         return self._since is not None
 
     @property
@@ -91,19 +91,19 @@ class EngineTime:
         return self._worked + (0.0 if self._since is None else time.perf_counter() - self._since)
 
     def speed(self, x: float) -> float:
-        """Return the units of the x-axis per second of work, for a run that has reached x."""
+        """Return the distance on the x-axis per second of work, for a run that has reached x."""
         return x / max(self.seconds, 1e-9)
 
     def observe(self, seconds: float, results: Results) -> None:
-        """Record the progress along the axes after `seconds` more of work."""
+        """Record the progress of a sweep, `seconds` of work after the last call."""
         if self._axes and self.is_counting:
             self._remaining.see(seconds, *results.points_done)
 
     @property
     def remaining(self) -> str:
-        """Time that the remaining points of the axes need, in words; empty while it is unknown.
+        """Text on the time that the remaining sweep points need; empty while no estimate is possible.
 
-        It is an upper limit if points may be skipped.
+        If points may be skipped, the time is an upper limit.
         """
         words = self._remaining.words if self.is_counting else ""
         return f"at most {words}" if words and any(axis.until for axis in self._axes) else words

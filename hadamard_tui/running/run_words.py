@@ -1,4 +1,4 @@
-"""Words on a stored run in lists: its time, its state and its small chart."""
+"""Texts about a stored run for lists: its time, its state and a chart of one row."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ BARS = " ▁▂▃▄▅▆▇█"
 
 
 def began(run: StoredRun) -> str:
-    """Return the local time at which a run began."""
+    """Return the local time at which a run began, as text."""
     return datetime.fromtimestamp(run.began).strftime("%Y-%m-%d %H:%M")
 
 
 def state(run: StoredRun) -> str:
-    """Return the fate of a run, with its finished points if it has several."""
+    """Return the state of a run as text; for a sweep, the text includes the number of finished points."""
     return run.fate if run.points == 1 else f"{run.fate} {run.finished}/{run.points}"
 
 
 def small_chart(heights: Sequence[float | None]) -> str:
-    """Return a line of bars, from the lowest height to the highest."""
+    """Return a chart of one row with a bar per height, scaled to the range of heights; None is a blank."""
     numbers = [height for height in heights if height is not None]
     low, high = min(numbers, default=0.0), max(numbers, default=0.0)
     scale = (len(BARS) - 2) / (high - low) if high > low else 0.0

@@ -1,4 +1,4 @@
-"""Runs of this session and of the store, in one list; those whose curves are in memory can be compared."""
+"""List of the runs of this session and of the store; runs whose curves are in memory can be compared."""
 
 from __future__ import annotations
 
@@ -25,30 +25,36 @@ if TYPE_CHECKING:
     from hadamard_tui.running.session import Session
 
 MOST_DIFFERENCES = 2
-"""Largest number of differences that can serve as the name of a pinned run."""
+"""Maximum number of differences that can serve as the name of a pinned run."""
 
 MOST_BYTES, MOST_RUNS = 128 << 20, 32
-"""Limits for all runs that are neither pinned nor on the screen; beyond them, the oldest are dropped."""
+"""Maximum memory and number of the runs in memory that are neither pinned nor on the screen.
+
+Beyond these limits, the oldest of these runs are dropped.
+"""
 
 
 @dataclass(eq=False)
 class Kept:
-    """Finished run. While it is pinned, its curves are drawn together with the curves on the screen."""
+    """Finished run whose curves are in memory.
+
+    While it is pinned, its curves are drawn together with the curves of the run on the screen.
+    """
 
     name: str
     session: Session
     trace: Trace
-    """Trace of the last point."""
+    """Trace of the last sweep point, or of the only point."""
 
     results: Results
     pinned: bool = False
     renamed: bool = False
     views: Viewed = field(default_factory=Viewed)
     missing: str = ""
-    """Reason why the run lacks replicas for a picture; empty until a picture needs more."""
+    """Reason why the run lacks replicas that a picture needs; empty if no picture has needed more."""
 
     began: float = field(default_factory=time.time)
-    """Time in seconds since 1970, by which the list is sorted."""
+    """Time at which the run began, in seconds since 1970; the list is sorted by it."""
 
     @property
     def document(self) -> Raw:
@@ -57,31 +63,38 @@ class Kept:
 
     @property
     def preset(self) -> str | None:
-        """Preset of the set-up; None without one."""
+        """Preset that the set-up was made from; None if there was none."""
         return self.session.preset
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the last point."""
+        """Experiment at the last sweep point."""
         return self.session.experiment
 
     @property
     def bytes(self) -> int:
-        """Memory of the curves, in bytes."""
+        """Memory that the curves need, in bytes."""
         curves = (curve for trace in self.results.traces.values() for curve in trace.curves)
         return sum(array.nbytes for curve in curves for array in curve.as_arrays().values())
 
     def compared(self, document: Raw) -> tuple[str, str]:
-        """Return this run's name beside a run of another set-up, and the change: "d = 128", "d 128 → 256"."""
+        """Return this run's name for a comparison with a run of another set-up, and the change between them.
+
+        For example, "d = 128" and "d 128 → 256". A run that the user has renamed keeps its name.
+
+        Args:
+            document: set-up of the other run.
+        """
         changed_values, change = compare(self.document, document, self.experiment)
         if not change and differences(self.document, document):
             change = f"{self.name} → this run"
         return self.name if self.renamed or not changed_values else changed_values, change
 
     def view(self, picture: Picture, all_points: bool) -> View | None:
-        """Return a picture of this run, over all points of its sweep or of the last point only.
+        """Return the view of a picture for this run, or None if the run does not have this picture.
 
-        None if the run has no such picture.
+        Args:
+            all_points: whether the view shows all sweep points, or only the last one.
         """
         from engine.results.results import of_one
         from engine.results.steps import ReplicasMissing
@@ -99,19 +112,24 @@ class Kept:
 
 @dataclass(eq=False)
 class ListedRun:
-    """Run in the list: its curves if they are in memory, and its entry in the store if it is stored."""
+    """Entry of the list of runs.
+
+    Args:
+        kept: the run with its curves; None if they are not in memory.
+        stored: the run's entry in the store; None if the run is not stored.
+    """
 
     kept: Kept | None
     stored: StoredRun | None
 
     @property
     def key(self) -> object:
-        """What names the run among those of the list: its curves, or its name in the store."""
+        """Object that identifies the run in the list: `kept`, or else the run's id in the store."""
         return self.kept or (self.stored.id if self.stored is not None else None)
 
     @property
     def name(self) -> str:
-        """Name of the run: that of this session, else that in the store."""
+        """Name of the run in this session, or else in the store."""
         if self.kept is not None:
             return self.kept.name
         return "" if self.stored is None else self.stored.name or self.stored.id
@@ -123,17 +141,20 @@ class ListedRun:
 
     @property
     def preset(self) -> str:
-        """Name of its preset, or of the preset's file; empty without one."""
+        """Name of the preset that the run was made from, or of the preset's file; empty if there was none."""
         full = self.kept.preset if self.kept is not None else self.stored.preset if self.stored else None
         return "" if full is None else PurePath(full).stem
 
     @property
     def began(self) -> float:
-        """Time in seconds since 1970."""
+        """Time at which the run began, in seconds since 1970."""
         return self.kept.began if self.kept is not None else self.stored.began if self.stored else 0.0
 
     def fits(self, words: Sequence[str]) -> bool:
-        """Return whether all words, in lower case, occur in what the list and the store say of the run."""
+        """Return whether all words occur in the texts about the run; the words must be in lower case.
+
+        These texts are name, preset, title, and for a stored run also id, time, state, tags and headline.
+        """
         texts = [self.name, self.preset]
         if self.stored is not None:
             from hadamard_tui.running.run_words import began
@@ -147,20 +168,28 @@ class ListedRun:
 
 
 class Runs:
-    """Runs in order: those with curves in memory (`finished`), and all of the store once it is read."""
+    """All runs of the list, in order: runs with curves in memory, and stored runs once the store is read.
+
+    Args:
+        finished: runs with curves in memory.
+    """
 
     def __init__(self) -> None:
         self.finished: list[Kept] = []
         self.stored: dict[str, StoredRun] = {}
-        """Runs of the store by name; empty until the list is opened."""
+        """Runs of the store by id; empty until the list is opened."""
 
         self.deleted: list[ListedRun] = []
-        """Deleted runs, the last one last; each can be brought back."""
+        """Runs that were deleted from the list, in order of deletion; `bring_back` restores them."""
 
         self._count = 0
 
     def listed(self, words: str = "", but: str | None = None) -> list[ListedRun]:
-        """Return the runs that have all the words, except the run `but`, in the order in which they began."""
+        """Return the runs with texts that contain all the words, in the order in which they began.
+
+        Args:
+            but: id of a stored run to leave out.
+        """
         names = {run.session.stored_as for run in self.finished} | {but}
         runs = [ListedRun(None, run) for name, run in self.stored.items() if name not in names]
         runs += [ListedRun(run, self.stored.get(run.session.stored_as or "")) for run in self.finished]
@@ -170,14 +199,14 @@ class Runs:
 
     @property
     def pinned(self) -> list[Kept]:
-        """Runs that are drawn with the run on the screen."""
+        """Runs that are drawn together with the run on the screen."""
         return [run for run in self.finished if run.pinned]
 
     def keep(self, session: Session) -> Kept:
-        """Keep a finished run once, under a new name.
+        """Add a finished run to the list under a new name, unless it is already there, and return its entry.
 
-        A run that follows a stepped number replaces the previous such run, because only the last value
-        matters.
+        While the user steps a number up or down, every value starts a run. Each of these runs replaces the
+        previous one, because only the last value matters.
         """
         assert session.trace is not None, "a run that has ended has a trace"
         assert session.point.results is not None, "a sweep begins before it ends"
@@ -207,7 +236,9 @@ class Runs:
         return run
 
     def make_room(self, shown: Trace | None) -> list[Kept]:
-        """Drop the oldest runs that are neither pinned nor on the screen, until the rest fits the limits.
+        """Drop the oldest runs until the remaining runs are within the limits.
+
+        Runs that are pinned or on the screen are not dropped and do not count.
 
         Returns: the dropped runs.
         """
@@ -222,11 +253,11 @@ class Runs:
         return dropped
 
     def of(self, trace: Trace | None) -> Kept | None:
-        """Return the run with this trace; None if it is not kept."""
+        """Return the run with this trace, or None if it is not in memory."""
         return next((run for run in self.finished if run.trace is trace), None)
 
     def holds(self, trace: Trace) -> bool:
-        """Return whether the run with this trace is kept."""
+        """Return whether the run with this trace is in memory."""
         return self.of(trace) is not None
 
     def remove(self, run: ListedRun) -> None:
@@ -238,7 +269,7 @@ class Runs:
         self.deleted.append(run)
 
     def bring_back(self) -> None:
-        """Put the run that was removed last into the list again."""
+        """Add the run that was removed last to the list again."""
         run = self.deleted.pop()
         if run.kept is not None:
             self.finished.append(run.kept)
@@ -251,11 +282,14 @@ class Runs:
         return [run for run in self.pinned if run.trace is not trace]
 
     def last_but(self, trace: Trace | None) -> Kept | None:
-        """Return the newest run in memory that is not on the screen."""
+        """Return the newest run in memory except the run with this trace, or None if there is none."""
         return next((run for run in reversed(self.finished) if run.trace is not trace), None)
 
     def views(self, session: Session, picture: Picture, all_points: bool) -> list[Pinned]:
-        """Return the pinned runs that have this picture, under unique names, except the run of `session`."""
+        """Return the views of a picture for all pinned runs that have it, except the run of `session`.
+
+        Every view has a unique name.
+        """
         pinned: dict[str, Pinned] = {}
         for run in self.others(session.trace):
             if (view := run.view(picture, all_points)) is not None:
@@ -265,7 +299,10 @@ class Runs:
         return list(pinned.values())
 
     def difference_of(self, run: Kept) -> str:
-        """Return the difference between a run and its predecessor in memory; the title for the first run."""
+        """Return the differences between a run and the run before it in memory, as text.
+
+        For the first run, returns the title of its experiment.
+        """
         number = self.finished.index(run)
         if number == 0:
             return run.experiment.title or "your own experiment"
@@ -273,17 +310,18 @@ class Runs:
 
 
 def changes(before: Raw, after: Raw) -> str:
-    """Return the differences between two runs in one line."""
+    """Return the differences between two set-ups as one line of text."""
     return ", ".join(map(str, differences(before, after))) or "the same set-up"
 
 
 def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
-    """Return the changed values of a set-up, and the changes: "d = 128", "d 128 → 256".
+    """Return the values of `before` that `after` changes, and the changes: "d = 128", "d 128 → 256".
 
-    Both are empty if nothing differs, or more than MOST_DIFFERENCES values do.
+    Both texts are empty if nothing differs, or if more than MOST_DIFFERENCES values differ. They are also
+    empty if an axis differs, or if a learner is added, removed or renamed.
 
     Args:
-        experiment: the experiment of the set-up `before`, whose fields have titles.
+        experiment: the experiment of the set-up `before`, from which the titles of fields are taken.
     """
     changes = differences(before, after)
     if len(changes) > MOST_DIFFERENCES or not all(change.part for change in changes):
@@ -294,7 +332,7 @@ def compare(before: Raw, after: Raw, experiment: Experiment) -> tuple[str, str]:
 
 
 def _title(change: SetupDifference, experiment: Experiment) -> str:
-    """Return the title of the changed field and its owner, as in "rate η of EGU"."""
+    """Return the title of the changed field and the learner that it belongs to, as in "rate η of EGU"."""
     first, *learner_name = change.part
     if learner_name:
         names = [learner.name for learner in experiment.learners]

@@ -1,4 +1,4 @@
-"""Session: one run on the screen with its engine worker, its trace, its point and its playback."""
+"""Session: a run that the screen shows, with its engine worker, its sweep point and its playback."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 
 
 class ShownPoint(msgspec.Struct, frozen=True, eq=False):
-    """Point of a sweep.
+    """Point of a sweep. An experiment without sweep axes has a single point.
 
     Args:
-        number: its position among the points of the sweep.
+        number: position among the points of the sweep.
         results: the results of all points; None until the sweep has begun.
         trace: the trace of this point; None until its run has begun.
     """
@@ -65,12 +65,12 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def records(self) -> int:
-        """Number of records of the run."""
+        """Number of records of the run at this point."""
         return self._extent.records
 
     @property
     def last(self) -> float:
-        """Last x of the run."""
+        """X at which the run at this point ends."""
         return float(self._extent.last)
 
     @property
@@ -80,32 +80,36 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def label(self) -> str:
-        """Values of the axes in words; empty without axes."""
+        """Values of the sweep axes at this point as text; empty without axes."""
         return values_written(self.sweep.points[self.number].label, self.sweep.symbols)
 
     @property
     def count(self) -> str:
-        """Position among all points as text, such as 2/5; empty without axes."""
+        """Position among all sweep points as text, such as 2/5; empty without axes."""
         return f"{self.number + 1}/{len(self.sweep.points)}" if self.sweep.axes else ""
 
     @property
     def skipped(self) -> str:
-        """Phrase on the skipped runs of the sweep; empty if none is skipped."""
+        """Phrase on the runs that the sweep skips; empty if it skips none."""
         return "" if self.results is None else skipped(self.results)
 
     def picture(self, number: int) -> Picture:
-        """Return picture 1, 2, … of the experiment, or for 0 the live losses at this point."""
+        """Return picture `number` of the experiment, counted from 1, or for 0 the losses at this point."""
         if number:
             return drawn(self.sweep.experiment)[number - 1]
         picture = of_run(self.experiment)
         return msgspec.structs.replace(picture, title=", ".join(filter(None, (picture.title, self.label))))
 
     def x_at(self, record: int) -> float:
-        """Return the x of a record; 0 without a run."""
+        """Return the x of a record, or 0 if the run has not begun."""
         return 0.0 if self.trace is None else float(self.trace.x[min(record, len(self.trace.x) - 1)])
 
     def record_at(self, x: float, log: bool = False) -> int:
-        """Return the record nearest to x, by ratios on a logarithmic axis; 0 without a run."""
+        """Return the record whose x is nearest, or 0 if the run has not begun.
+
+        Args:
+            log: whether the x-axis is logarithmic, so that ratios determine the nearest record.
+        """
         if self.trace is None:
             return 0
         grid = self.trace.x
@@ -115,9 +119,10 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
         return before if x < middle else after
 
     def at_place_of(self, look: Look) -> ShownPoint:
-        """Return the point at the selected place of a picture.
+        """Return the sweep point that the cursor in a chart selects.
 
-        If several points lie there, return this point if it is among them, and otherwise the last.
+        If several points have the selected x and y, returns this point if it is among them, and otherwise the
+        last one.
         """
         if self.results is None:
             return self
@@ -133,11 +138,16 @@ class ShownPoint(msgspec.Struct, frozen=True, eq=False):
 
 
 class Session:
-    """One run: the engine's results, and their playback on the screen.
+    """A run: the engine's results, and their playback on the screen.
 
-    `document` is the set-up as a preset document, and `left_out` lists the claims that do not fit it. Among
-    sessions with the same `turn`, a single engine works at a time. `at_once` shows results without a pace. A
-    `writer` stores the run. With `follow`, another process computes the run, or has computed it.
+    Args:
+        document: the set-up as a preset document.
+        preset: the preset that the set-up was made from; None if there was none.
+        turn: lock that the session's engine holds while it works, so that only one engine works at a time.
+        left_out: claims that do not fit the set-up.
+        at_once: whether to show results as soon as they are computed, whatever the pace.
+        writer: writer that stores the run; None if the run is not stored.
+        follow: reader of a run that another process computes or has computed; None to compute the run here.
     """
 
     def __init__(
@@ -157,33 +167,33 @@ class Session:
     ) -> None:
         self.sweep, self.document, self.preset, self.left_out = sweep, document, preset, left_out
         self.letters = letters
-        """Numbers of the learners by name, for letters and colours."""
+        """Numbers that determine the learners' letters and colours, by learner name."""
 
         self.views = Viewed(letters)
         self._pace, self.at_once = pace, at_once
         self.point = ShownPoint(sweep)
-        """Point on the screen: the running point, the last point, or a point chosen in a picture."""
+        """Sweep point on the screen: the point that is computed, the last point, or a selected point."""
 
         self.playback = self._new_playback()
         self.engine_time = EngineTime(sweep)
         self.outcomes: list[Outcome] | None = None
         self.retraining = Retraining()
         self.stored_as: str | None = None
-        """Name of the run in the store; None if it is not stored."""
+        """Id of the run in the store; None if the run is not stored."""
 
         self.machine: MachineSample | None = None
-        """Last sample of the machine that computes the run; None before the first."""
+        """Last sample of the load of the machine that computes the run; None before the first sample."""
 
         self.guesses: dict[str, float | None] = {}
-        """Guessed x at which learners fall below a tenth, by name; None for "never"."""
+        """X at which the user expects each learner's loss to fall below 0.1, by name; None for "never"."""
         self._former_retraining: list[Retraining] = []
-        """Retrainings of points that have left the screen."""
+        """Retraining workers of sweep points that were on the screen before."""
         self._looks: dict[tuple[int, bool], Look] = {}
         self._engine: engine.State = "idle"
         self._stopped = False
         self._owed = 0
         self.is_followed = follow is not None
-        """Whether the run is read from a file, and not computed here."""
+        """Whether the run is read from a file and not computed by this process."""
 
         self._worker: engine.Worker | Follower = (
             engine.Worker(sweep, lambda event: notify(self, event), threads, writer, turn)
@@ -195,7 +205,7 @@ class Session:
         return Playback(self.point.records - 1, self._pace, self.at_once)
 
     def start(self, paused: bool = False) -> None:
-        """Start the engine; `paused` stops at the first record and waits for steps."""
+        """Start the engine; if `paused`, it stops at the first record and waits for steps."""
         self.playback.playing = not paused
         self._worker.start(paused)
 
@@ -220,7 +230,7 @@ class Session:
                 self.engine_time.count(state == "running" and self.trace is not None)
 
     def _load(self, trace: Trace) -> None:
-        """Show the run that begins."""
+        """Show the run that is starting."""
         former, results = self.trace, self.point.results
         assert results is not None, "a sweep begins before its runs"
         number = next(number for number, candidate in results.traces.items() if candidate is trace)
@@ -239,7 +249,7 @@ class Session:
 
     @property
     def trace(self) -> Trace | None:
-        """Trace at the point on the screen."""
+        """Trace at the point on the screen; None until its run has begun."""
         return self.point.trace
 
     def look(
@@ -252,10 +262,13 @@ class Session:
         ghost: Pinned | None = None,
         stored: Sequence[Series] = (),
     ) -> Look:
-        """Return the present `Look` at a picture; this requires a trace.
+        """Return the current chart view of a picture. The session must have a trace.
+
+        If nothing has changed since the last call, returns the same object.
 
         Args:
-            pinned: the same picture of pinned runs.
+            number: number of the picture, counted from 1; 0 for the losses at the point on the screen.
+            pinned: views of the same picture for pinned runs.
 
         Raises: BadInput if these results do not have the picture.
         """
@@ -287,7 +300,7 @@ class Session:
         return self._looks[wanted]
 
     def go_to(self, look: Look) -> None:
-        """Show the run at the selected place of a picture, if all runs are over."""
+        """Show the run at the sweep point that the cursor in a chart selects, if all runs are over."""
         if not self.over or (point := self.point.at_place_of(look)) is self.point:
             return
         assert point.trace is not None, "a point with results has a trace"
@@ -300,7 +313,7 @@ class Session:
 
     @property
     def state(self) -> str:
-        """State of the run in a word or two."""
+        """State of the run, in one or two words for the screen."""
         if self._engine == "failed":
             return "failed"
         if self.playback.replaying:
@@ -319,7 +332,7 @@ class Session:
 
     @property
     def ended(self) -> bool:
-        """Whether the engine has finished the run, or was stopped."""
+        """Whether the engine has finished the run or was stopped."""
         return self._stopped or self._engine in ("finished", "stopped")
 
     @property
@@ -330,7 +343,7 @@ class Session:
 
     @property
     def is_moving(self) -> bool:
-        """Whether the screen changes without a key or an event of the engine."""
+        """Whether the screen changes even if no key is pressed and no event of the engine arrives."""
         if self.retraining.is_at_work:
             return True
         if self.trace is None:
@@ -339,7 +352,7 @@ class Session:
         return self.engine_time.is_counting or is_owed or self.playback.is_moving(self.trace.reached)
 
     def tick(self, seconds: float) -> None:
-        """Move the playback on by `seconds`."""
+        """Advance the playback by `seconds`."""
         if self.trace is None:
             return
         if self.point.results is not None:
@@ -352,9 +365,10 @@ class Session:
             self.toggle()
 
     def toggle(self) -> None:
-        """Pause or resume; while a person looks back, play from the playhead.
+        """Pause or resume the run.
 
-        A paused run resumes once the playhead has reached its end.
+        If the user looks back, or if the run is over, start or stop a replay instead. A paused run resumes
+        when the replay reaches the last shown record.
         """
         if self.playback.looking_back or self.over:
             self.playback.replay()
@@ -371,7 +385,7 @@ class Session:
                 self._worker.step()  # a run paused before its first record needs one to show
 
     def step(self) -> None:
-        """Pause and show one more record, which the engine computes first if necessary."""
+        """Pause, and show the next record; if necessary, the engine computes it first."""
         if self.playback.looking_back:
             self.playback.move(1)
             return
@@ -385,14 +399,14 @@ class Session:
             self._owed += 1
 
     def stop(self) -> None:
-        """Stop the engine and its measurements; the screen keeps its place."""
+        """Stop the engine and the retraining of learners; the playback stays where it is."""
         self.retraining.stop()
         if self._engine != "failed" and not self.over:
             self._worker.stop()
             self._stopped, self.playback.playing = True, False
 
     def end(self, seconds: float = 0.0) -> bool:
-        """Stop the engine, and return whether its threads ended within `seconds`."""
+        """Stop all threads of the session, and return whether they ended within `seconds`."""
         self._worker.stop()
         self.retraining.stop()
         retraining = [*self._former_retraining, self.retraining]
@@ -400,5 +414,5 @@ class Session:
 
 
 def refusal(event: engine.Event | Silent) -> BadInput | None:
-    """Return the reason why the engine refused the experiment; None for other events."""
+    """Return the reason why the engine refused the experiment, or None if the event is not a refusal."""
     return event.error if isinstance(event, engine.Refused) else None

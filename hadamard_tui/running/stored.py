@@ -1,8 +1,8 @@
-"""Stored pictures: curves of shipped presets, shown until a run of the preset ends.
+"""Stored pictures: curves of built-in presets, which the app shows until a run of the preset ends.
 
-`docs/gallery.py` writes a file for every preset. Curves along records and along axes are stored. Heat maps
-are not stored, because they have no curves. A stored picture is not a result: tables, claims, headlines and
-files never read it.
+`docs/gallery.py` writes a file for every preset. It stores curves against the clock and against sweep axes,
+but no heat maps, because these have no curves. A stored picture is not a result, so tables, claims, headlines
+and exported files never read it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     """Series of a stored chart.
 
     Args:
-        x, y: points; None makes a gap.
-        ink: position of the colour in the palette, so that every theme can draw it.
-        mark: the letter of a curve; None for a theory line or a mark.
+        x, y: coordinates of the points; None makes a gap.
+        ink: position of the colour in the palette, so that every theme can draw the series.
+        mark: the letter of a learner's curve; None for a theory line or a mark.
     """
 
     x: tuple[float | None, ...]
@@ -47,7 +47,7 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     formula: str = ""
 
     def drawn(self, faint: bool) -> Series:
-        """Return the series in the colours of the theme."""
+        """Return the series in the colours of the current theme."""
         return Series(
             self.name,
             np.array(self.x, dtype=float),
@@ -61,18 +61,18 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
 
 class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Stored chart, with a headline for a sweep."""
+    """Stored chart; for a sweep, it also has a headline."""
 
     axes: Axes
     series: tuple[StoredSeries, ...]
     headline: str = ""
 
     def plot(self, note: str, faint: bool) -> Plot:
-        """Return the chart, with a note in its legend."""
+        """Return the chart, whose legend contains `note`."""
         return Plot([series.drawn(faint) for series in self.series], self.axes, f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:
-        """Return faint curves to draw behind a run, and one legend entry for all of them."""
+        """Return one legend entry and the faint curves to draw behind a run; empty without curves."""
         nothing = np.empty(0)
         curves = [
             Series("", curve.x, curve.y, curve.colour, "sparse", faint=True)
@@ -85,9 +85,9 @@ class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """Stored pictures of a preset.
 
     Args:
-        digest: the digest of the preset when it was run.
-        first: the first picture of the preset; None for a heat map.
-        law: the outcome of a sweep against the number that it varies.
+        digest: the digest of the preset's content when it was run.
+        first: the first picture of the preset; None if that is a heat map.
+        law: chart of the outcome of a sweep against the number that the sweep varies; None if there is none.
     """
 
     digest: str
@@ -96,13 +96,13 @@ class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 def file_of(name: str) -> Path:
-    """Return the file with the stored pictures of a shipped preset."""
+    """Return the path of the file with the stored pictures of a built-in preset."""
     return presets.folder() / "stored" / f"{name}.json"
 
 
 @lru_cache(maxsize=8)
 def read(name: str) -> Stored | None:
-    """Return the stored pictures of a shipped preset; None if there are none.
+    """Return the stored pictures of a built-in preset, or None if there are none.
 
     Raises: OSError, msgspec.ValidationError.
     """
@@ -111,7 +111,7 @@ def read(name: str) -> Stored | None:
 
 
 def write(name: str, stored: Stored) -> None:
-    """Write the stored pictures of a shipped preset. Raises: BadInput."""
+    """Write the stored pictures of a built-in preset. Raises: BadInput."""
     file_of(name).parent.mkdir(exist_ok=True)
     content = msgspec.json.encode(stored, enc_hook=np.generic.item)  # axes may hold numpy numbers
     files.write(file_of(name), content + b"\n", f"stored pictures of {name}")
@@ -119,9 +119,10 @@ def write(name: str, stored: Stored) -> None:
 
 
 def digest(document: Raw) -> str:
-    """Return a digest of everything in a preset that its curves depend on, without claims and titles.
+    """Return a digest of the values in a preset on which its curves depend; claims and titles do not count.
 
-    Fields with their defaults do not count: the curves stay those of the preset when a part gets a new field.
+    Fields with default values do not count either. So the stored curves stay valid when a later version adds
+    a field to a part.
     """
     pictures = [{**picture, "title": ""} for picture in document["pictures"]]
     content = {**document, "pictures": pictures, "claims": []}
@@ -129,7 +130,7 @@ def digest(document: Raw) -> str:
 
 
 def stored_of(editable: EditableExperiment) -> Stored | None:
-    """Return the stored pictures of a set-up if it is an unchanged shipped preset, otherwise None."""
+    """Return the stored pictures of a set-up, or None if it is not an unchanged built-in preset."""
     if editable.preset is None or editable.changed or presets.name_of(editable.preset) != editable.preset:
         return None
     stored = read(editable.preset)

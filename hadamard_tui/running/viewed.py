@@ -1,7 +1,6 @@
-"""Views, headlines and retrained learners of growing results, computed on demand.
+"""Views and headlines of results that grow, and retraining of learners, all computed on demand.
 
-The code of views and workers is imported with the first results or request, because the first paint does not
-need it.
+The code of views and workers is imported only when it is needed, because the first paint does not need it.
 """
 
 from __future__ import annotations
@@ -26,15 +25,22 @@ if TYPE_CHECKING:
 
 
 class Viewed:
-    """Cache of the last view of each picture."""
+    """Cache that holds the latest view of each picture of a run."""
 
     def __init__(self, letters: Mapping[str, int] = MappingProxyType({})) -> None:
-        """Start an empty cache; `letters` are numbers of learners by name, for letters and colours."""
+        """Start with an empty cache.
+
+        Args:
+            letters: numbers that determine the learners' letters and colours, by learner name.
+        """
         self._letters = letters
         self._views: dict[str, tuple[object, View]] = {}
 
     def view(self, picture: Picture, results: Results) -> View:
-        """Return a picture of the present results. Raises: BadInput if these results do not have it."""
+        """Return the view of a picture for the current results.
+
+        Raises: BadInput if these results do not have the picture.
+        """
         from engine.results.views import view
 
         extent, picture_key = _extent(results), repr(picture)
@@ -60,10 +66,14 @@ def _extent(results: Results) -> object:
 
 
 def with_letters(view: View, learners: Mapping[str, int]) -> View:
-    """Return a view with the learners' numbers by name, which give letters and colours.
+    """Return a view in which the curves have the letters and colours of their learners.
 
-    If a learner has several curves, one per rate, the first one has its number, and the others have unused
-    numbers. If axes split the curves, letters count the curves instead.
+    If a learner has one curve per rate, the first curve gets the learner's number, and the other curves get
+    unused numbers. If the curves are split by sweep axes, the view is returned unchanged, and the letters
+    count the curves.
+
+    Args:
+        learners: numbers that determine letters and colours, by learner name.
     """
     if not learners or any(curve.apart for curve in view.curves):
         return view
@@ -83,7 +93,11 @@ def with_letters(view: View, learners: Mapping[str, int]) -> View:
 def headline_of_look(
     look: Look, experiment: Experiment, outcomes: Sequence[Outcome], results: Results | None = None
 ) -> str:
-    """Return the finding of a picture; beside a pinned run, also the change and its effect on the curves."""
+    """Return the headline of a chart: the finding of its picture.
+
+    If a pinned run with another set-up is drawn as well, and the curves can be compared, the headline is
+    different. It states the change of the set-up and its effect on the curves.
+    """
     from engine.results.headlines import (
         comparison,  # imported here, because no headline is shown before a run
         headline,
@@ -100,10 +114,10 @@ def headline_of_look(
 
 @dataclass(eq=False)
 class Retraining:
-    """Workers that retrain learners of a finished run; a worker is None until it is requested.
+    """Workers that retrain the learners of a finished run; a worker is None until it is requested.
 
     Args:
-        run: the experiment and its trace; None before the end of the run, while requests are ignored.
+        run: the experiment and its trace; None before the end of the run. Until then, requests are ignored.
     """
 
     run: tuple[Experiment, Trace] | None = None
@@ -111,9 +125,9 @@ class Retraining:
     snapshots: SnapshotWorker | None = None
 
     def measure_certificates(self, learner_name: str, again: bool = False) -> None:
-        """Measure the certificates of all learners once, the certificate of `learner` next.
+        """Start to measure the certificates of all learners, unless this has started already.
 
-        With `again`, a stopped measurement restarts.
+        The certificate of `learner_name` is measured next. With `again`, a stopped measurement starts again.
         """
         from hadamard_tui.running.workers import CertificateWorker
 
@@ -124,7 +138,7 @@ class Retraining:
             self.certificates.request(learner_name)
 
     def take_snapshots(self, learner_name: str, target: int | None) -> None:
-        """Take snapshots of all learners once, starting with `learner`."""
+        """Start to take snapshots of all learners, of `learner_name` first, unless this has started."""
         from hadamard_tui.running.workers import SnapshotWorker
 
         if self.run is not None and self.snapshots is None:
@@ -141,7 +155,7 @@ class Retraining:
             worker.stop()
 
     def join(self, seconds: float) -> bool:
-        """Wait at most `seconds` for each thread, and return whether all have ended."""
+        """Wait at most `seconds` for each thread, and return whether all threads have ended."""
         return all(worker.join(seconds) for worker in self._workers)
 
     @property

@@ -1,4 +1,4 @@
-"""Threads that train the learners of a run again, for certificates and for snapshots."""
+"""Threads that train the learners of a run again, to measure certificates or to take snapshots."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class CertificateWorker:
-    """Thread that judges the learners of a finished run, the requested one first.
+    """Thread that judges the learners of a finished run, a requested learner first.
 
-    Each learner trains three more times, or twelve times if rotations change its predictions. `judged` and
-    `failed` grow meanwhile; panels read them at every redraw.
+    Each learner trains three more times, or twelve times if rotations change its predictions. The results in
+    `judged` and `failed` grow meanwhile; panels read them at every redraw.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace) -> None:
@@ -28,7 +28,7 @@ class CertificateWorker:
         self.at: str | None = None
         """Name of the learner that is being measured."""
         self.percent = 0
-        """Finished share of the present measurement, in percent."""
+        """Finished share of the current measurement, in percent."""
         self._experiment, self._trace = experiment, trace
         self._first: str | None = None
         self._stop = threading.Event()
@@ -42,7 +42,7 @@ class CertificateWorker:
 
     @property
     def state(self) -> tuple[object, ...]:
-        """Value that changes with every new result."""
+        """Value that changes whenever there is a new result or progress."""
         return len(self.judged), len(self.failed), self.at, self.percent, self.stopped
 
     def request(self, learner_name: str) -> None:
@@ -85,17 +85,17 @@ class CertificateWorker:
 
 
 class SnapshotWorker:
-    """Thread that trains the learners of a run once more, one by one, and stores snapshots of them.
+    """Thread that trains the learners of a run again, one by one, and stores snapshots of their weights.
 
-    `by_learner` grows meanwhile; panels read it at every redraw.
+    The snapshots in `by_learner` grow meanwhile; panels read them at every redraw.
     """
 
     def __init__(self, experiment: Experiment, trace: Trace, target: int | None, first: str) -> None:
         self.by_learner: dict[str, Snapshots] = {}
-        """Snapshots by learner."""
+        """Snapshots by learner name."""
 
         self.reasons: dict[str, str] = {}
-        """Reason why a learner has no snapshots, by learner."""
+        """Reasons why some learners have no snapshots, by learner name."""
 
         self._experiment, self._trace, self._target, self._first = experiment, trace, target, first
         self._stop = threading.Event()

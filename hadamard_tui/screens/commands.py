@@ -1,4 +1,4 @@
-"""Command palette: actions, presets and parts, searched by names, words and papers."""
+"""Command palette, which finds actions, presets, parts and theory pages by names, words and papers."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class Welcome(Framed[str | None]):
             yield Lines(*first, Option(WALK, disabled=True), *_paths(), new, own_data, compact=True)
 
     def on_key(self, event: events.Key) -> None:
-        """Handle a key of the main screen.
+        """Handle a key of the main screen while the welcome page is open.
 
         The keys that run or pause open the highlighted line, and the help key opens the help. Any other key
         closes this page and acts on the main screen.

@@ -78,24 +78,24 @@ DRAWING = (
     messages.Update,
     messages.UpdateScroll,
 )
-"""Messages that cause a frame themselves, so no further frame is needed."""
+"""Messages that cause a frame themselves, so that no further frame is needed."""
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 PATIENCE = 0.2
 """Maximum time in seconds without a frame, while a run starts because a key changed a number."""
 
 DOCKED, HUGE = 140, 180
-"""Least number of columns to dock the set-up, and to show story and runs beside the stage."""
+"""Minimum screen widths in columns: to show the set-up, and also story and runs, beside the chart."""
 
 TALL = 30
-"""Least number of rows at which the table of learners may exceed six rows."""
+"""Minimum screen height in rows at which the table of learners may exceed six rows."""
 
 
 ENDED = ("finished", "stopped", "failed")
 """Final states of a run."""
 
 FULL = "-full"
-"""Class of the screen while the chart or the open panel is shown alone."""
+"""CSS class of the screen while the chart or the open panel is shown alone."""
 
 
 class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
@@ -134,7 +134,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self._ticked = time.monotonic()
         self._spent = time.thread_time()
         self.watchers: list[Callable[[], None]] = []
-        """Callbacks after every change of the screen's content."""
+        """Functions that are called after every change of the screen's content."""
 
     def compose(self) -> ComposeResult:
         self._fit(self.app.size)
@@ -151,7 +151,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         yield Keys(id="keys")
 
     def _fit(self, size: Size) -> None:
-        """Set the size classes before widgets exist. Setting them later would restyle every widget."""
+        """Set the CSS classes for the screen size before widgets exist.
+
+        Setting them later would restyle every widget.
+        """
         breakpoints = (size.width, self.HORIZONTAL_BREAKPOINTS), (size.height, self.VERTICAL_BREAKPOINTS)
         for cells, classes in breakpoints:
             self.add_class(max(pair for pair in classes if pair[0] <= cells)[1])
@@ -197,7 +200,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.refresh_bindings()
 
     def run_changed(self, session: Session) -> None:
-        """Draw the end of a run at once if a key changed a number, because a person waits for the result."""
+        """Handle a change of the run's state.
+
+        If a key changed a number and thereby started the run, draw its end at once: a person waits for it.
+        """
         super().run_changed(session)
         if session.at_once and session.ended:
             self.draw_at_once()
@@ -228,7 +234,10 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         self.query_one(SelectionBar).enter()
 
     def action_full(self) -> None:
-        """Show the open panel alone, or the chart alone if the table is open. A second call undoes this."""
+        """Show only the open panel, or only the chart if no panel but the table of learners is open.
+
+        A second call undoes this.
+        """
         self.toggle_class(FULL)
         self.refresh_bindings()
 
@@ -461,7 +470,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
 
     @property
     def context(self) -> PanelContext | None:
-        """Context of the run on the screen, once it has begun."""
+        """State of the run and the screen for the panels; None before the run has a trace."""
         session = self.session
         if session is None or (trace := session.trace) is None:
             return None
@@ -502,7 +511,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         return self._editable.experiment.title or "Your own experiment"
 
     def _complete_set_up(self) -> None:
-        """Dim the panels without content, and allow stored curves to be drawn."""
+        """Dim the tabs of panels that do not apply to the experiment, and allow stored curves to be drawn."""
         self._has_painted = True
         stage = self.query_one(Stage)
         stage.dim(self._editable.experiment)

@@ -455,7 +455,7 @@ def _choice_controls() -> Iterator[Widget]:
 
 
 def _setting_controls() -> Iterator[Widget]:
-    """Yield the controls of the reader's settings. They are hidden until a file leaves a setting open."""
+    """Yield the controls of the reader's settings. Each is hidden until a file leaves its setting open."""
     for setting, choices in SETTINGS.items():
         choice = Choice([(words, words) for words in choices], value=AUTO, id=setting)
         yield Horizontal(Static(setting), choice, id=f"setting-{setting}", classes="setting")

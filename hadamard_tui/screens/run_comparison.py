@@ -123,7 +123,10 @@ class RunComparison(RunControl):
             self.notify(f"Pinned runs are drawn with this preset, too: {names}. {unpinned}", timeout=10)
 
     def action_difference(self) -> None:
-        """Draw the run minus the pinned run; if no run is pinned, pin the previous run first."""
+        """Switch between the curves of the run and their differences from the pinned run.
+
+        If no run is pinned, pin the previous run first.
+        """
         shown = None if self.session is None else self.session.trace
         if not self.chart_options.difference and not self.runs.others(shown):
             before = self.runs.last_but(shown)

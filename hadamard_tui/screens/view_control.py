@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 RUN_BEFORE = "the run before"
-"""Name of the previous run in the legend of a difference."""
+"""Name of the previous run in legends."""
 
 LEAPS, ZOOM = 10, 1 / 2
 """Number of long playhead moves that span a run, and the factor by which a zoom scales the x range."""

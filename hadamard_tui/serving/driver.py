@@ -1,8 +1,8 @@
 """Driver of an app that is shown in a browser; it extends Textual's driver for the web.
 
-App and server exchange packets. A packet consists of a letter, its length in four bytes, and the content. The
-letter D stands for text from or to the terminal, and M for JSON about the app. F stands for a file: its name,
-a zero byte, and its content.
+App and server exchange packets. A packet consists of a letter, the length of its content in four bytes, and
+the content. The letter D stands for text from or to the terminal, and M for JSON about the app. F stands for
+a file: its name, a zero byte, and its content.
 """
 
 from __future__ import annotations

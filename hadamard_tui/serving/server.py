@@ -102,7 +102,7 @@ FILES = {
     "textual.js": TERMINAL / "js" / "textual.js",
     "RobotoMono.ttf": TERMINAL / "fonts" / "RobotoMono-VariableFont_wght.ttf",
 }
-"""Files that the server offers, by name. It looks up no path from a request on the disk."""
+"""Paths of all files that the server offers, by name. A path in a request is never opened directly."""
 
 
 class Server:

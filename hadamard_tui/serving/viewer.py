@@ -132,7 +132,7 @@ class Viewer:
                 task.cancel()
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
             await complaints
-            await process.communicate()  # a full pipe would keep the process from being reaped
+            await process.communicate()  # empties the pipes, because a full one would prevent the exit
         await self._say_goodbye(by_itself)
         for outcome in outcomes:
             if isinstance(outcome, Exception):

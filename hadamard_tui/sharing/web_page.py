@@ -145,7 +145,7 @@ def _shown(results: Results, outcomes: Sequence[Outcome], prefix: str) -> Iterat
     beneath = {seen.picture.beneath for seen in views if seen.picture.beneath is not None}
     for number, seen in enumerate(views):
         if seen.picture.name in beneath:
-            continue  # it stands beneath its upper picture, and shares the slider of that
+            continue  # it is drawn below another picture, with one slider for both
         stack = [number, *([] if seen.picture.beneath is None else [numbers[seen.picture.beneath]])]
         yield '<div class="stack">'
         for place in stack:

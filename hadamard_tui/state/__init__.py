@@ -1,1 +1,1 @@
-"""State that outlives the app: configuration, saved set-up, and other files."""
+"""State that remains between sessions of the app: configuration, saved set-up, stored runs."""

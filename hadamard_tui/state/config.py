@@ -1,6 +1,7 @@
 """Configuration file: TOML in the system's configuration folder. The program never writes it.
 
-Keys of actions depend on panels, and these on the parts that the file names: functions import the keys.
+Functions import the keys of actions only when they need them. The keys depend on the panels, and the panels
+depend on the user's own parts, which this file names.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     from hadamard_tui.keyboard import Action, Motion
 
 MOST_BYTES = 1 << 16
-"""Limit of the configuration file in bytes: ten times the longest meaningful one."""
+"""Maximum size of the configuration file in bytes, ten times the size of the longest meaningful file."""
 
 CHOICES = {"theme": get_args(ThemeName), "clipboard": get_args(Clipboard)}
 """Allowed values of settings that have a fixed set of values."""
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Settings for all runs of the app."""
+    """Settings that the configuration file can change."""
 
     theme: Annotated[ThemeName, Meta(description="colours at the start: dark, light or contrast")] = "dark"
     ascii: Annotated[
@@ -70,7 +71,7 @@ def path() -> Path:
 
 
 def default_text() -> str:
-    """Return a configuration file that lists all settings and changes none."""
+    """Return the text of a configuration file that lists all settings as comments and changes none."""
     from hadamard_tui.keyboard import EVERY
 
     lines = ["# hadamard-tui: the lines that are commented out show the defaults.", ""]
@@ -101,11 +102,11 @@ def _quoted(text: str) -> str:
 
 
 def parse(content: bytes) -> tuple[Config, list[str]]:
-    """Return the configuration in a file's content, and one line about each invalid setting.
+    """Return the configuration that a file's content describes, and one message per invalid setting.
 
-    Invalid settings are left out.
+    Invalid settings keep their defaults.
 
-    Raises: BadInput for a file that is not TOML.
+    Raises: BadInput if the content is not TOML.
     """
     raw = raw_values.document(content)
     wrong: dict[str, str] = {}
@@ -127,7 +128,7 @@ def parse(content: bytes) -> tuple[Config, list[str]]:
 
 
 def _unfit(setting_name: str, value: object) -> str:
-    """Return the reason why a setting cannot have this value; empty if it can."""
+    """Return the reason why a value is invalid for a setting, or "" if it is valid."""
     try:
         msgspec.convert({setting_name: value}, Config)
     except msgspec.ValidationError as error:
@@ -138,7 +139,7 @@ def _unfit(setting_name: str, value: object) -> str:
 
 
 def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the valid keys of actions, and the reason for each invalid one, by action."""
+    """Return the valid keys by action, and the reasons why other keys are invalid, by action."""
     from hadamard_tui.keyboard import ACTIONS, EVERY, MOTIONS
 
     sound: dict[str, str] = {}
@@ -151,7 +152,7 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
             wrong[action_id] = "no key is named; name one, as in 'f5'"
         else:
             sound[action_id] = value
-    # An action whose key is dropped gets its default keys back, which may clash again.
+    # An action whose new key is dropped gets its default keys back, which may conflict with another new key.
     while clash := _clash(sound, ACTIONS) or _clash(sound, MOTIONS):
         action_id, key, owner = clash
         del sound[action_id]
@@ -160,9 +161,12 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> tuple[str, str, str] | None:
-    """Return the last action whose key is already used, the key, and the other action; None without a clash.
+    """Find an action whose configured key also belongs to another action; the last such action in the file.
 
-    Keys of the focused widget take precedence over keys of actions, so motions clash with motions only.
+    Actions and motions are checked separately. A motion may share a key with an action, because the keys of
+    the focused widget take precedence.
+
+    Returns: the action, the key, and the other action; None if no key belongs to two actions.
     """
     owners: dict[str, list[str]] = {}
     for action in among:
@@ -177,7 +181,10 @@ def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> 
 
 
 def _line(text: str, place: str) -> int:
-    """Return the number of the line that sets `place`, such as `keys.run`, or its table; 0 for none."""
+    """Return the number of the line of a TOML file that sets `place`, such as `keys.run`.
+
+    If no line sets it, returns the line where its table starts, or 0 if there is no such line either.
+    """
     table = ""
     lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -193,7 +200,7 @@ def _line(text: str, place: str) -> int:
 
 
 def _plain(key: str) -> str:
-    """Return a key without its quotes and spaces."""
+    """Return a TOML key without quotes and spaces."""
     return re.sub(r"[\s\"']", "", key)
 
 
@@ -202,9 +209,12 @@ def _keys(keys: str) -> list[str]:
 
 
 def files_of_parts() -> list[Path]:
-    """Return the files of parts; relative paths are relative to the folder of the configuration file.
+    """Return the Python files with the user's own parts that the configuration file names.
 
-    A file that cannot be read names none; the app says why. Raises: BadInput for a malformed list.
+    Relative paths are relative to the folder of the configuration file. If the configuration file cannot be
+    read, the result is empty, and `read` reports the error.
+
+    Raises: BadInput if the setting is not a list of names.
     """
     try:
         with files.faults(""):
@@ -222,7 +232,7 @@ def files_of_parts() -> list[Path]:
 
 
 def read() -> tuple[Config, list[str]]:
-    """Return the configuration, and one line about each invalid setting; the file stays as it is."""
+    """Return the configuration, and one message per invalid setting; the file is not changed."""
     file: Path | str = "the configuration file"
     try:
         with files.faults(""):

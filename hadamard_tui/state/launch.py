@@ -1,4 +1,4 @@
-"""Launch of the app with the set-up of the command line or of the last session."""
+"""Choice of the set-up and options with which the app starts: from the command line or the last session."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Launch:
 
     Args:
         document: the experiment as a preset document.
-        preset: name or file of the preset that the experiment comes from; None without one.
+        preset: name or file of the preset that the experiment was made from; None if there was none.
         autorun: whether to start the run at once.
-        notes: lines to show at the start, for example that a broken file was set aside.
-        off: switched-off learners of the set-up, by their place among all.
-        left_out: claims that do not fit the set-up, by their place among all.
-        tour: the tour to lead through; None without one.
-        watched: file of a stored run to show; None without one.
-        first: whether the app is opened for the first time, without a run, so that it shows its welcome page.
+        notes: messages to show at the start, for example that a broken file was set aside.
+        off: switched-off learners of the set-up, by their position among all learners.
+        left_out: claims that do not fit the set-up, by their position among all claims.
+        tour: the guided tour to show; None if there is none.
+        watched: file of the stored run to show; None if there is none.
+        first: whether to show the welcome page, because the app has no saved set-up and is not given one.
     """
 
     document: Raw
@@ -61,14 +61,17 @@ def begin(
     view: Sequence[str] = (),
     answers: Sequence[str] = (),
 ) -> Launch:
-    """Return the set-up and options of the app.
+    """Return the set-up and options with which the app starts.
 
     Args:
-        wanted: set-up from the command line, `preset` with changes; None for the saved set-up.
-        preset: preset to open without a wanted or saved set-up.
+        wanted: set-up from the command line, which is `preset` with changes; None for the saved set-up.
+        preset: preset that `wanted` was made from, or that is opened if there is no saved set-up either.
+        autorun: whether to start the run at once.
         reset: whether to ignore the saved set-up and view.
-        answers: lines about the command line, to show at the start.
+        theme: theme from the command line; None for the saved theme.
+        ascii_only: whether to draw with ASCII characters only.
         view: changes of the view, such as `panel=svd`; if there are any, the saved view is ignored.
+        answers: messages about the command line, to show at the start.
 
     Raises: BadInput for an unknown theme or an invalid view.
     """
@@ -94,7 +97,11 @@ def begin(
 
 
 def begin_tour(stops: Sequence[str], alone: bool, theme: str | None, ascii_only: bool) -> Launch:
-    """Return a tour through presets and talks, without the set-up panels.
+    """Return the options of a start with a guided tour through presets and talks, without set-up panels.
+
+    Args:
+        stops: names of presets and talks.
+        alone: whether the tour moves on by itself, in a loop.
 
     Raises: BadInput for an unknown preset, talk or theme.
     """

@@ -1,4 +1,4 @@
-"""Choice of stored runs by words: @last, the beginning of a name, a preset, a date or a tag."""
+"""Selection of stored runs by words: @last, the start of an id, a name, a preset, a date or a tag."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ HOW = "@last, @last-1, the beginning of a name such as 3f2a, a preset, a date su
 
 
 def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Return the runs, newest first, that each of the words selects; all runs without words.
+    """Return the runs that all of the words select; all runs if there are no words.
 
-    Raises: BadInput for a word that selects none.
+    Args:
+        runs: runs to select from, newest first; the result has the same order.
+
+    Raises: BadInput if a word leaves no run.
     """
     selected = list(runs)
     for word in words:
@@ -33,12 +36,18 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
 
 
 def file_of(preset: str) -> str:
-    """Return an argument for a preset, with a stored run that begins with @ as its file. Raises: BadInput."""
+    """Return `preset`, or if it starts with @, the file of the stored run that it selects.
+
+    Raises: BadInput.
+    """
     return single(preset).path if preset.startswith("@") else preset
 
 
 def single(word: str) -> StoredRun:
-    """Return the newest run that a word selects, or the run in a file. Raises: BadInput."""
+    """Return the newest stored run that a word selects; for a path that ends in .run, the run in this file.
+
+    Raises: BadInput.
+    """
     if word.endswith(".run"):
         from engine.runtime.run_reader import RunReader
 

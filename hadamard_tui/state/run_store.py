@@ -1,4 +1,4 @@
-"""Store of runs in the user's data folder."""
+"""Access to the store of runs in the user's data folder."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 
 def folder() -> Path:
-    """Return the folder of the runs."""
+    """Return the folder in which runs are stored."""
     return user_data_path(NAME) / "runs"
 
 
 def store() -> Store | None:
-    """Return the store of runs. None for a viewer in a browser, or if the configuration turns it off."""
+    """Return the store of runs.
+
+    Returns None if the app is shown in a browser, or if the configuration turns the store off.
+    """
     if served():
         return None
     configured, _ = config.read()
@@ -36,17 +39,18 @@ def store() -> Store | None:
 
 
 def needed_store() -> Store:
-    """Return the store of runs. Raises: BadInput if the configuration turns it off."""
+    """Return the store of runs. Raises: BadInput if there is no store."""
     if (runs := store()) is None:
         raise BadInput("kept_points_mb", "it is 0, so that no runs are stored; config --path names its file")
     return runs
 
 
 def drop_former_points() -> str:
-    """Remove the points that earlier versions stored in the cache, and return a sentence on them.
+    """Remove the sweep points that earlier versions stored in the cache.
 
-    Their keys hold the code that computed them, so that no later version finds them. The sentence is empty
-    without such points.
+    The keys of these points depend on the code that computed them, so that no later version can find them.
+
+    Returns: a sentence about the removed points, or "" if there were none.
     """
     former = user_cache_path(NAME) / "points"
     with suppress(OSError), files.faults(str(former)):
@@ -61,7 +65,7 @@ def drop_former_points() -> str:
 
 
 def removed_in_words(removed: list[StoredRun]) -> str:
-    """Return a sentence on the runs that were removed to make room."""
+    """Return a sentence on runs that were removed from the store to make room for new runs."""
     count = f"{len(removed)} old runs" if len(removed) > 1 else "1 old run"
     size = sum(run.bytes for run in removed) / MB
     return (
@@ -71,7 +75,10 @@ def removed_in_words(removed: list[StoredRun]) -> str:
 
 
 def news() -> list[str]:
-    """Return a sentence on every run without a terminal that is not over, or whose end was not said yet."""
+    """Return a sentence on every run without a terminal that still runs, or whose end is not announced yet.
+
+    Runs that have ended are marked as announced.
+    """
     if (runs := store()) is None:
         return []
     lines = []

@@ -1,4 +1,4 @@
-"""State between sessions: the set-up, the view and the saved presets, but no runs."""
+"""Files that keep the set-up, the view and the list of the user's presets between sessions."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 MOST_BYTES = 1 << 24
-"""Limit of a file in bytes, far above the size of a file with thousands of learners."""
+"""Maximum size of a file in bytes, far above the size of a file with thousands of learners."""
 
 Content = TypeVar("Content")
 
 
 class KeptView(msgspec.Struct):
-    """View of runs that a person has chosen."""
+    """View options that the user has chosen, and that are saved between sessions."""
 
     theme: ThemeName | None = None
     panel: str | None = None
@@ -44,7 +44,7 @@ class KeptView(msgspec.Struct):
 
 
 def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
-    """Return a view with changes such as `panel=svd` or `chart.y_log=true`. Raises: BadInput."""
+    """Return `view` with changes such as `panel=svd` or `chart.y_log=true`. Raises: BadInput."""
     from engine.spec import reading
     from hadamard_tui.panels import ABOUT, FORMER
 
@@ -73,19 +73,19 @@ def looked_at(view: KeptView, changes: Sequence[str]) -> KeptView:
 
 
 class Memory(msgspec.Struct):
-    """The saved set-up and view. Without a set-up, this is the first start."""
+    """Content of the state file: the saved set-up and view."""
 
     view: KeptView = msgspec.field(default_factory=KeptView)
     experiment: dict[str, Any] | None = None
-    """Set-up as a preset document; None at the first start."""
+    """Set-up as a preset document; None at the first start of the app."""
     preset: str | None = None
     off: dict[int, dict[str, Any]] = {}
-    """Switched-off learners of the set-up, by their place among all."""
+    """Switched-off learners of the set-up, by their position among all learners."""
     left_out: dict[int, dict[str, Any]] = {}
-    """Claims that do not fit the set-up, by their place among all."""
+    """Claims that do not fit the set-up, by their position among all claims."""
 
     def set_up(self) -> Raw | None:
-        """Return the saved set-up. Raises: BadInput if it is no longer valid."""
+        """Return the saved set-up, or None at the first start. Raises: BadInput if it is no longer valid."""
         from engine.spec import documents
 
         if self.experiment is not None:
@@ -101,12 +101,12 @@ def path() -> Path:
 
 
 def parse(text: bytes) -> Memory:
-    """Return the memory in a file's content. Raises: BadInput."""
+    """Return the saved state that the content of a state file describes. Raises: BadInput."""
     try:
         memory = msgspec.json.decode(text, type=Memory)
         raw_values.check([memory.preset, memory.off, memory.left_out])
         memory.set_up()
-        chart = memory.view.chart  # a stored linear axis is no choice of the person
+        chart = memory.view.chart  # a saved linear axis is not a choice of the user
         memory.view.chart = replace(chart, x_log=chart.x_log or None, y_log=chart.y_log or None)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput("", str(error)) from error
@@ -114,12 +114,15 @@ def parse(text: bytes) -> Memory:
 
 
 def read() -> tuple[Memory, str]:
-    """Return the memory, and a line about a broken file that was set aside; empty without one."""
+    """Return the saved state, and a message if the file cannot be used; the message is empty otherwise.
+
+    A broken file is renamed.
+    """
     return read_or_set_aside(path, parse, Memory(), "the app starts fresh")
 
 
 def write(memory: Memory) -> str:
-    """Save the memory. Return a line about the reason if that fails; empty otherwise."""
+    """Save the state. Return an error message, or "" if the state was saved."""
     try:
         with files.faults("what was left", "cannot be written"):
             file = path()
@@ -134,12 +137,15 @@ def write(memory: Memory) -> str:
 def read_or_set_aside(
     place: Callable[[], Path], parse: Callable[[bytes], Content], default: Content, instead: str
 ) -> tuple[Content, str]:
-    """Return the content of a file; for a broken file, the default and a line on the fault and its new name.
+    """Return the parsed content of a file, and an error message; the message is empty without an error.
+
+    If the file is missing or cannot be read or parsed, the content is `default`. An unparsable file is
+    renamed, and the message states its new name.
 
     Args:
-        place: path of the file.
-        parse: raises ValueError or RecursionError for invalid content.
-        instead: the action of the program without the file, for this line.
+        place: returns the path of the file.
+        parse: parses the content; raises ValueError or RecursionError if it is invalid.
+        instead: phrase for the message that says what the program does without the file.
     """
     path: Path | None = None
     try:
@@ -157,7 +163,7 @@ def read_or_set_aside(
 
 
 def _set_aside(path: Path) -> str:
-    """Rename a file to an unused name, and return a phrase about it."""
+    """Rename a file to an unused name, and return a phrase with the new name or with the error."""
     try:
         for number in count(1):
             aside = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
@@ -173,20 +179,20 @@ def _set_aside(path: Path) -> str:
 
 
 MOST_OWN_PRESETS = 50
-"""Number of remembered presets, the newest ones."""
+"""Maximum number of presets in the list of the user's presets; the newest are kept."""
 
 MOST_BYTES_OF_PATHS = 1 << 20
 
 
 def own_presets_file() -> Path:
-    """Return the path of the list of presets."""
+    """Return the path of the file that lists the user's presets."""
     from platformdirs import user_state_path
 
     return user_state_path(NAME) / "presets.txt"
 
 
 def own_presets() -> list[str]:
-    """Return the paths of the presets that still exist, newest first; none for a viewer in a browser."""
+    """Return the paths of the user's presets that still exist, newest first; empty in a browser."""
     if served():
         return []
     try:
@@ -198,7 +204,7 @@ def own_presets() -> list[str]:
 
 
 def add_own_preset(path: Path) -> None:
-    """Remember a preset. Raises: BadInput if the list cannot be written."""
+    """Add a preset to the list of the user's presets. Raises: BadInput if the list cannot be written."""
     with files.faults("the list of presets", "cannot be written"):
         written, added = own_presets_file(), str(path.absolute())
         written.parent.mkdir(parents=True, exist_ok=True)

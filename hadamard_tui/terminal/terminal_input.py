@@ -26,7 +26,7 @@ class ExitEvent(threading.Event):
 
     def set(self) -> None:
         if not self.is_set():
-            super().set()  # before the byte, because the thread that it wakes checks the event
+            super().set()  # before the byte is sent, because that wakes a thread that checks the event
             self._writer.send(b"x")
 
     def clear(self) -> None:
@@ -111,7 +111,7 @@ class InputReader:
         self._follow(letter)
         try:
             messages = list(self._parser.feed(letter) if letter else self._parser.tick())
-        except Exception:  # such as code points out of range on a garbled line
+        except Exception:  # such as code points out of range if the connection garbles bytes
             self._parser = TerminalParser()
             messages = []
         if self._pasted is None and self._recent.endswith(BRACKETED_PASTE_START):

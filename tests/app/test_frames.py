@@ -68,8 +68,8 @@ async def test_what_a_key_changes_is_drawn_before_the_next_frame_is_due(
             await until(pilot, lambda drawn=drawn: panel.current == drawn, 10)
 
 
-STAMPED = {"run_writer.py", "store.py"}
-"""Files of the engine that write the time of day into files of runs, for people and for other processes."""
+STAMPED = {"run_writer.py", "store.py", "runs.py"}
+"""Files that write the time of day into files of runs, or sort runs by it, for people and other processes."""
 
 
 def test_nothing_asks_for_the_time_of_day_which_may_jump() -> None:

@@ -24,7 +24,7 @@ from engine.problems.examples import examples
 from engine.results.outcomes import judge
 from engine.results.results import of_one
 from engine.results.snapshots import take
-from engine.runtime import store
+from engine.runtime import curve_keys, store
 from engine.runtime.run import run
 from engine.runtime.run_writer import RunWriter
 from engine.runtime.sweep_run import run_sweep
@@ -782,7 +782,7 @@ def from_a_cache(
     folder: Path, monkeypatch: pytest.MonkeyPatch, byte_limit: int, *settings: str
 ) -> PanelContext:
     """Context of a run restored from a cache that holds at most `byte_limit` bytes of weights per learner."""
-    monkeypatch.setattr(store, "MOST_WEIGHT_BYTES", byte_limit)
+    monkeypatch.setattr(curve_keys, "MOST_WEIGHT_BYTES", byte_limit)
     experiment = presets.load("hadamard-128", [*SMALL, *settings])
     run_sweep(only(experiment), writer=RunWriter(store.Store(folder)))
     trace = run_sweep(only(experiment), writer=RunWriter(store.Store(folder))).traces[0]

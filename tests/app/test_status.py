@@ -148,7 +148,7 @@ def test_a_loss_that_rounding_has_taken_below_0_has_no_sign() -> None:
 
 
 GIB = 1 << 30
-BUSY = MachineSample(0.0, 0.87, 3 * GIB, 16 * GIB, (GpuSample(0.64, 4 * GIB, 80 * GIB),))
+BUSY = MachineSample(0.87, 3 * GIB, 16 * GIB, (GpuSample(0.64, 4 * GIB, 80 * GIB),))
 
 
 @pytest.mark.parametrize(("size", "is_followed"), [(WIDE, False), (SMALL, False), (SMALL, True)])

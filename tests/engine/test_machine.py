@@ -56,7 +56,7 @@ def nvml(gpus):
 def clock(monkeypatch):
     """A clock that the test moves."""
     clock = types.SimpleNamespace(now=100.0)
-    fake = types.SimpleNamespace(monotonic=lambda: clock.now, time=time.time)
+    fake = types.SimpleNamespace(monotonic=lambda: clock.now)
     monkeypatch.setattr(machines, "time", fake)
     return clock
 
@@ -112,7 +112,7 @@ def test_the_time_of_a_pause_is_in_no_load(clock, monkeypatch):
 
 
 def sample_of(number):
-    return MachineSample(float(number), number / 100, number, 100, (GpuSample(0.5, 1, 2),))
+    return MachineSample(number / 100, number, 100, (GpuSample(0.5, 1, 2),))
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ class Records(NamedTuple):
     weights: Array
     """[slots, V, d], weights of the first replica's members 0, `stride`, 2 · `stride` …"""
     stride: int
-    """Number of targets: of so many successive members, only the first one's weights are stored."""
+    """Number of targets. Of `stride` successive members, only the weights of the first one are stored."""
     counted: Array
     """[K + 1], the index in `right` for the count after 0, 1, … K examples; −1 if not counted."""
     right: Array

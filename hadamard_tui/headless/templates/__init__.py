@@ -1,1 +1,1 @@
-"""Templates of parts: one file for each family, complete and checked as it is."""
+"""Templates of parts, one complete file per family. The tests check each template unchanged."""
