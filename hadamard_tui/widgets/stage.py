@@ -320,7 +320,7 @@ class Stage(Vertical):
         """Draw the picture, the table and the open panel of a run.
 
         Args:
-            refused: the reason why the picture cannot be drawn, which is then shown in its place.
+            refused: the reason why the picture cannot be drawn, which replaces it; empty if it can be drawn.
             instead: a text that replaces the caption; empty to keep it.
         """
         certificates, snapshots = context.retraining.certificates, context.retraining.snapshots

@@ -51,7 +51,7 @@ def compose(
     """Lay out a chart in width × height characters.
 
     The legend depends on the painted picture, and the space for the picture depends on the legend. If the
-    legend does not need the number of lines that was tried, the picture is painted again.
+    legend needs more or fewer lines than were tried, the picture is painted again.
 
     Args:
         legend_lines: the first number of legend lines to try.

@@ -191,7 +191,7 @@ _NEARER = _ROW
 """Number of columns by which a name must be nearer to its line than to any other line."""
 
 _REACH = 2 * _ROW * _FAR
-"""Distance from a name in columns beyond which other lines are not compared."""
+"""Number of columns from a name beyond which other lines are ignored."""
 
 _MOST = 2
 """Maximum number of names beside a group of lines that run along each other; the legend names all lines."""

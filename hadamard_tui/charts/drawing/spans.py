@@ -2,8 +2,8 @@
 
 These rules determine the run of a curve in a column of dots:
 
-1. A column with points spans from their least to their greatest y.
-2. A column without points, inside a segment of the curve, holds the segment's y at the column's centre.
+1. If the column has points, the run spans from their lowest to their highest y.
+2. If the column has no points but a segment crosses it, the run is the segment's y at the column's centre.
 3. If a segment joins neighbouring columns whose runs are more than one dot apart, both runs grow and meet
 half way.
 4. Parts outside the limits are cut off.
@@ -177,7 +177,7 @@ class Hidden(NamedTuple):
     """Points with y = ±inf, or y ≤ 0 on a logarithmic y-axis."""
 
     rounding: int = 0
-    """Points on a logarithmic y-axis that are above 0 by rounding only."""
+    """Points on a logarithmic y-axis that are above 0 only because of rounding."""
 
 
 def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, Hidden]:

@@ -152,7 +152,7 @@ GAP = 1e3
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
     """Return the limits of a logarithmic y-axis, or None if the axis is linear.
 
-    Also return the reason why the axis cannot be logarithmic although a person chose this; usually empty.
+    Also return the reason why a logarithmic axis that a person chose is impossible; empty if there is none.
 
     Args:
         values: the visible values, finite.
@@ -204,8 +204,8 @@ def log_limits(values: np.ndarray, decades: float) -> Limits:
 def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits:
     """Return limits from 0 to a little above the highest peak of the curves.
 
-    A peak counts up to PEAK times the highest starting value. A curve that ends above twice this value is
-    diverging; its peak counts only up to twice this value.
+    A peak counts up to PEAK times the highest starting value. A curve that ends above twice the highest
+    starting value is diverging, and its peak counts only up to this limit.
     """
     start = max(starts)
     peaks = [min(float(y.max()), (PEAK if y[-1] <= 2 * start else 2) * start) for y in curves]
@@ -386,7 +386,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
-        """Return the x value with data that is nearest to x. On a log axis, ratios measure the distance."""
+        """Return the x value of the data that is nearest to x. On a log axis, distances are ratios."""
         places = self.view.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)
@@ -452,7 +452,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
 
 def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
-    """Return the element of `places` that is nearest to x; `by_factors` measures distances as ratios."""
+    """Return the element of `places` that is nearest to x. If `by_factors`, distances are ratios."""
     far = np.abs(np.log(places / x)) if by_factors else np.abs(places - x)
     return float(places[far.argmin()])
 

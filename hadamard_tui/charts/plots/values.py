@@ -111,7 +111,7 @@ def _values(look: Look) -> list[ShownValue]:
 
 
 def looked_at(look: Look, learner_name: str) -> ShownValue | None:
-    """Return the value to state first, or None if the look has no value.
+    """Return the value that a summary shows, or None if the look has no value.
 
     If the view compares learners, this is the smallest value of a learner that has not diverged. Otherwise,
     it is the value of `learner_name`, or the first value if this learner has none.
