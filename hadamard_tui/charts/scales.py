@@ -125,7 +125,7 @@ def _linear(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
             continue
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         if last - first < most_ticks:
-            # Multiples of a step below rounding are equal; each is kept once.
+            # If the step is smaller than rounding errors, multiples of it are equal; keep each value once.
             return list(dict.fromkeys(index * step for index in range(first, last + 1)))
     return []
 

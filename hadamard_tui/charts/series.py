@@ -21,7 +21,7 @@ FEW = 8
 
 # Beyond this value, the padded range of the data would overflow float64; such points are clipped.
 _LARGEST = 8e307
-# Data whose range is narrower than this, relative to the values, count as constant: it is rounding noise.
+# Data whose range is narrower than this, relative to the values, count as constant: they differ by rounding.
 _NOISE = 1e-12
 # In wider ranges, ticks are more than 1 apart, so that whole numbers need no special treatment.
 _MANY = 64

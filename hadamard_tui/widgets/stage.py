@@ -199,7 +199,7 @@ class Stage(Vertical):
 
     def _fit_table(self) -> None:
         """Limit the rows of the table, so that the chart keeps its minimum height."""
-        rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # the tabs
+        rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # the row of tabs
         self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
     @property

@@ -104,7 +104,7 @@ _SPARSE: dict[LineStyle, int] = {"dashed": 2, "dotted": 4, "dash-dot": 3, "spars
 _OWN_MARKER_EVERY = 16
 _GAP_EVERY = 8  # columns from gap to gap in a marked curve of `BOUND_STYLE`
 _LEGEND_LINES = 6
-_TURN = 2  # columns that each of several curves that run along each other shows in turn
+_TURN = 2  # columns per turn of curves that run along each other and alternate
 _SHADE = 4, 2  # columns and rows between the cells that show a region
 
 

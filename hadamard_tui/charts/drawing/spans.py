@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Series
 
 
-# Curves with equal x are handled as one matrix up to this many points each; copying longer ones costs more
-# than the loop saves.
+# Curves with equal x are handled as one matrix if they have at most this many points each. For longer curves,
+# copying costs more than the loop.
 _STACKED = 4096
 
 # Rows beyond this are equally invisible. The value replaces −∞, the position of 0 on a logarithmic axis.
@@ -81,7 +81,7 @@ def fill_spans(
 class _Grid(msgspec.Struct, frozen=True):
     """Positions of points with a common x among the dot columns."""
 
-    full: np.ndarray  # int [m], columns that hold points
+    full: np.ndarray  # int [m], dot columns that contain points
     starts: np.ndarray  # int [m], the first point in each of these columns
     end: int  # one past the last point inside the limits of x
     crossed: np.ndarray  # int [c], borders 0 … columns that some segment crosses

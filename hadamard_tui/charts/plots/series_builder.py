@@ -43,7 +43,7 @@ class BufferCache(Generic[T]):
         if key not in self._entries:
             try:
                 alive: weakref.ref[object] = weakref.ref(buffer, lambda _: self._entries.pop(key, None))
-            except TypeError:  # bytes of a file allow no weak reference
+            except TypeError:  # a bytes object allows no weak reference
                 return self._make()
             self._entries[key] = alive, self._make()
         return self._entries[key][1]
