@@ -1,4 +1,4 @@
-"""The Python API without drawing: presets are loaded, run in the background, and read as tables.
+"""Python API without drawing: load presets, run them in the background, and read results as tables.
 
 `hadamard_tui` offers the same names, with traces that can be drawn.
 """
@@ -48,7 +48,7 @@ Progress = Callable[[float], object]
 """Callback that receives the finished share of a run, from 0 to 1."""
 
 SECONDS = 0.1
-"""Seconds between two calls of a callback."""
+"""Seconds between two calls of a progress callback."""
 
 
 Judgement = RuleJudgement
@@ -56,17 +56,17 @@ Judgement = RuleJudgement
 
 @dataclass(frozen=True)
 class Preset:
-    """A preset as it is loaded."""
+    """A loaded preset."""
 
     document: Raw
     """Tables of the preset, with defaults; their expressions are unchanged."""
 
     points: Sweep
-    """Experiments at all points of the axes; one without axes."""
+    """Experiments at all sweep points. A preset without sweep axes has one point."""
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment at the first point of the axes."""
+        """Experiment at the first sweep point."""
         return self.points.experiment
 
     def __repr__(self) -> str:
@@ -99,18 +99,18 @@ def _check_texts(changes: Sequence[str]) -> None:
 
 
 def load_parts(*paths: str | PathLike[str]) -> None:
-    """Load parts of your own from Python files, which this runs. Call it before the first preset is loaded.
+    """Load your own parts from Python files; the files are executed. Call it before you load a preset.
 
-    Raises: BadInput for a file that cannot be loaded, or that comes too late.
+    Raises: BadInput for a file that cannot be loaded, or for a call that comes too late.
     """
     outside.request(map(Path, paths))
     outside.modules()
 
 
 def as_preset(setup: Preset | Experiment | PresetName, *changes: str) -> Preset:
-    """Return a preset, by name with changes or as it is, or that of an experiment made in Python.
+    """Return a preset: loaded by name with changes, made from an experiment, or `setup` itself.
 
-    Raises: BadInput, also for changes of a preset that is loaded already.
+    Raises: BadInput, also for changes if `setup` is not a name.
     """
     if isinstance(setup, Preset | Experiment):
         _check_texts(changes)
@@ -123,7 +123,10 @@ def as_preset(setup: Preset | Experiment | PresetName, *changes: str) -> Preset:
 
 
 def along(setup: Preset | PresetName, place: str, values: Sequence[float | str]) -> Preset:
-    """Return a preset with an axis of `values` at `place`, as `"problem.matrix.d"`. Raises: BadInput."""
+    """Return a preset with a sweep axis that sets a field such as `"problem.matrix.d"` to each of `values`.
+
+    Raises: BadInput.
+    """
     preset = as_preset(setup)
     if preset.document["axes"]:
         raise BadInput(
@@ -140,7 +143,7 @@ class Trace:
     """The results of a run or of a sweep: curves, theory lines and outcomes of claims.
 
     Args:
-        results: the traces at all points; they may still grow.
+        results: the traces at all sweep points; they may still grow.
         document: the experiment as a preset document.
     """
 
@@ -149,17 +152,17 @@ class Trace:
 
     @property
     def experiment(self) -> Experiment:
-        """Experiment, at the first point of the axes if there are axes."""
+        """Experiment; for a sweep, the experiment at the first sweep point."""
         return self.results.sweep.experiment
 
     @cached_property
     def claims(self) -> list[Outcome]:
-        """Outcomes of the claims; none are judged while the run is incomplete."""
+        """Outcomes of the claims; empty while the run is incomplete."""
         return judge_claims(self.results) if self.results.complete else []
 
     @property
     def pictures(self) -> list[str]:
-        """Names, else titles, of the pictures; a run without pictures has one, "loss"."""
+        """Name of each picture, or its title if it has no name. A run without pictures has one, "loss"."""
         pictures = drawn(self.experiment)
         return [picture.name or picture.title for picture in pictures] or ["loss"]
 
@@ -181,17 +184,20 @@ class Trace:
         return headline(self.view(picture), self.experiment, self.claims, self.results)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return all pictures as one long table, with a row per point; labels and headlines in `attrs`."""
+        """Return all pictures as one long table, with a row per point of a curve.
+
+        Labels and headlines are in `attrs`.
+        """
         return tables.as_frame(tables.table_of(self.results, self.claims))
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return the same table for Arrow, with labels and headlines in its metadata."""
+        """Return the table of `to_pandas` for Arrow, with labels and headlines in its metadata."""
         return tables.as_arrow(tables.table_of(self.results, self.claims))
 
     def to_json(self, by_replica: bool = False) -> str:
         """Return the whole result as the command `run --json` prints it.
 
-        `hadamard-tui run FILE.json` opens it again. Raises: BadInput for too many values of replicas.
+        `hadamard-tui run FILE.json` opens it again. Raises: BadInput if replicas have too many values.
         """
         return encode(self.document, self.results, self.claims, by_replica).decode()
 
@@ -205,10 +211,10 @@ T = TypeVar("T", bound=Trace)
 
 
 class Run(Generic[T]):
-    """A run in the background. Leaving its `with` block stops it; the curves so far stay.
+    """Run in the background. Leaving its `with` block stops the run, and keeps the curves so far.
 
-    Raises BadInput where it is made if the experiment is malformed, and from `wait` and `trace` if it cannot
-    run here.
+    The constructor raises BadInput if the experiment is malformed. `wait` and `trace` raise BadInput if the
+    experiment cannot run on this machine.
     """
 
     def __init__(self, preset: Preset, trace_type: type[T]) -> None:
@@ -240,7 +246,7 @@ class Run(Generic[T]):
 
     @property
     def trace(self) -> T:
-        """Results so far, which do not grow."""
+        """Copy of the results so far, which does not grow during the run."""
         if self._job.wait(0):
             so_far = self._job.finish()
         elif self._job.results is None:
@@ -250,9 +256,9 @@ class Run(Generic[T]):
         return self._trace_type(so_far, self._preset.document)
 
     def finish(self, progress: Progress | None = None) -> T:
-        """Wait for the end, with calls of `progress` in between, and return the results.
+        """Wait until the run ends, while calling `progress` repeatedly, and return the results.
 
-        An exception in between, as by Ctrl-C, stops the run.
+        An exception during the wait, as by Ctrl-C, stops the run.
         """
         with self:
             while not self.wait(SECONDS):
@@ -264,22 +270,22 @@ class Run(Generic[T]):
 
 
 class Runner(Generic[T]):
-    """The functions of the API that run presets, for one type of traces."""
+    """Functions of the API that run presets, for one class of traces."""
 
     def __init__(self, trace_type: type[T]) -> None:
         self._trace_type = trace_type
 
     def start(self, setup: Preset | Experiment | PresetName, *changes: str) -> Run[T]:
-        """Begin a preset, with changes as in `load`, or an experiment in the background.
+        """Start a preset, with changes as in `load`, or an experiment, in the background.
 
-        A `with` block stops it. Raises: BadInput.
+        The end of a `with` block stops the run. Raises: BadInput.
         """
         return Run(as_preset(setup, *changes), self._trace_type)
 
     def run(
         self, setup: Preset | Experiment | PresetName, *changes: str, progress: Progress | None = None
     ) -> T:
-        """Run a preset, with changes as in `load`, at all points of its axes, or an experiment, to its end.
+        """Run a preset (with changes as in `load`, at all sweep points) or an experiment, until it ends.
 
         Raises: BadInput.
         """
@@ -292,9 +298,10 @@ class Runner(Generic[T]):
         values: Sequence[float | str],
         progress: Progress | None = None,
     ) -> T:
-        """Run a preset with each of the `values` at `place`, as `"problem.matrix.d"`. Raises: BadInput.
+        """Run a preset with a field such as `"problem.matrix.d"` set to each of the `values`.
 
-        Its first picture shows where the loss is first below a tenth, or else the last value, against them.
+        The first picture shows when the loss first falls below a tenth, or else the last value of the
+        measure, against the `values`. Raises: BadInput.
         """
         return self.run(along(setup, place, values), progress=progress)
 
@@ -309,7 +316,7 @@ def verify(setup: Preset | PresetName, progress: Progress | None = None) -> list
 
 
 def judge(rule: str | Update | type[Optimizer], progress: Progress | None = None) -> Judgement:
-    """Return the judgement of an update rule: its symmetries, and its losses beside the bound.
+    """Return the judgement of an update rule: its symmetries, and its losses compared with the bound.
 
     The rule is a name as `hadamard-tui judge` takes it, a class of torch optimizers, or a rule of the engine.
     Raises: BadInput.

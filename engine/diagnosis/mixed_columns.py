@@ -17,7 +17,7 @@ FEW_CLASSES = 10
 """Largest number of distinct whole numbers that count as classes by default."""
 
 WORDS = 40
-"""Number of distinct words in a column from which on the column is encoded by its strings."""
+"""Least number of distinct words with which a column is encoded as strings, not as one column per word."""
 
 LONGEST_NAME = 40
 TREATMENT = {

@@ -16,18 +16,18 @@ TEST_SHARE, MOST_TESTED = 0.3, 2000
 """Share of the rows that are test rows, and largest number of test rows."""
 
 LEAST_ROWS = 40
-"""Least number of rows of a table: 28 to learn from."""
+"""Least number of rows of a table; 28 of 40 rows are for training."""
 
 LEAST_EXAMPLES, MOST_EXAMPLES = 20, 2000
 DECIDED_FROM = 40
-"""Least number of examples at which the rule decides; with more features, it is the number of features."""
+"""Least number of examples at which the rule decides. With more features, it decides at their number."""
 
 JUDGED_CELLS, SHOWN_CELLS = 1 << 19, 1 << 18
 """Largest number of cells (rows · columns) to train on, for judged pairs and pairs that are only shown."""
 
 NEAR_THE_LAST = 0.75
-"""Share of the largest size above which further sizes are left out. If the size at which the rule decides is
-above it, the largest size is left out instead."""
+"""Share of the largest size. Doubled sizes above this share are left out. If the size at which the rule
+decides is above this share, the largest size is left out."""
 
 STEP_SPLITS = 4
 """Number of splits on which gradient-trained learners train side by side."""

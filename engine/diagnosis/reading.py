@@ -21,7 +21,7 @@ BUNDLED = {
     "diabetes": "load_diabetes",
     "iris": "load_iris",
 }
-"""Names of the functions of scikit-learn that load its data sets, by the name of the data set."""
+"""Names of scikit-learn's functions that load its data sets, by data set."""
 
 Kind = Literal["classes", "numbers"]
 

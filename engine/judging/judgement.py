@@ -1,4 +1,4 @@
-"""Judgement of a learner: verdict by structure, change by measurement, and whether its bounds hold."""
+"""Judgement of a learner: its invariance by structure and by measurement, and whether its bounds hold."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEASURED = (ROTATIONS, PERMUTATIONS, SIGN_FLIPS)
 """Groups under which predictions are compared."""
 
 PROMISES = ("lower", "upper", "exact", "conjecture")
-"""Directions of lines that a run can violate; limits, shapes and references do not constrain a single run."""
+"""Directions of theory lines that a run can violate. Limits, shapes and references constrain no run."""
 
 DIVERGED = 1e3
 """Relative change of predictions above which the learner counts as diverging."""
@@ -40,31 +40,33 @@ The effect is unstable if rounding errors, amplified by the learner, may explain
 
 @dataclass(frozen=True)
 class Judgement:
-    """Invariance of a learner, by its structure and by the certificate, and the bounds that apply to it."""
+    """Invariance of a learner, by its structure and by measurement, and the bounds that apply to it."""
 
     learner: str
     verdict: Verdict
     changes: Mapping[Group, float | None]
-    """Certificate under every measured group, all rotations first; None if the matrix is too large."""
+    """Change of predictions under every measured group, all rotations first; None if the matrix is too large.
+
+    These changes are the certificate of the learner, an empirical invariance test.
+    """
 
     bounds: list[Respect]
     reasons: Sequence[str] = ()
-    """Reasons why bounds bind the learner, each once."""
+    """Reasons why bounds apply to the learner, without repetitions."""
 
     fits: bool = False
     """Whether the learner fits all rows at every record, so that its predictions equal those of every learner
     that fits."""
 
     diverges: bool = False
-    """Whether one of its replicas diverges, after which rounding errors are not bounded."""
+    """Whether a replica of the learner diverges, so that rounding errors are not bounded."""
 
     by_rounding: float | None = None
-    """Change of predictions by perturbations of the size of rounding; None if rotations do not change
-    them."""
+    """Change of predictions by perturbations as small as rounding errors; None if it was not measured."""
 
     @property
     def change(self) -> float | None:
-        """Certificate under all rotations."""
+        """Change of predictions under all rotations; None if it was not measured."""
         return self.changes[ROTATIONS]
 
     def effect(self, group: Group) -> Effect | None:
@@ -82,8 +84,8 @@ class Judgement:
     def answer(self) -> Literal["yes", "no", "undecided"]:
         """Whether the learner is rotation invariant here, by structure and measurement together.
 
-        Undecided if the two disagree, or if rounding decides the measurement. Without a verdict by structure,
-        a measured change means "no"; no measurement can prove invariance.
+        The answer is "undecided" if the two disagree, or if rounding may explain the measurement. Without a
+        verdict by structure, a measured change means "no". No measurement can prove invariance.
         """
         if not self.agrees or self.effect(ROTATIONS) == "unstable":
             return "undecided"
@@ -93,7 +95,7 @@ class Judgement:
 
     @property
     def measurement(self) -> str:
-        """Text of the certificate."""
+        """Text that states the measured changes of predictions."""
         if self.change is None:
             return "not measured: the matrix is too large to be rotated"
         sentences = [
@@ -119,7 +121,7 @@ class Judgement:
 
     @property
     def unstable(self) -> bool:
-        """Whether a measured change may be rounding."""
+        """Whether rounding errors may explain a measured change."""
         return any(self.effect(group) == "unstable" for group in self.changes)
 
     @property
@@ -143,7 +145,7 @@ class Judgement:
 
     @property
     def conflict(self) -> str:
-        """Text on the possible meaning of a disagreement; empty if there is none."""
+        """Text on what a disagreement may mean; empty if structure and measurement agree."""
         if self.agrees:
             return ""
         if self.broken:
@@ -168,7 +170,7 @@ def judgement(
 ) -> Judgement:
     """Return the judgement of a learner of a finished run.
 
-    Each certificate trains the learner three more times, at its best rate.
+    Measuring the change under one group trains the learner three more times, at its best rate.
 
     Args:
         going: called repeatedly with the finished share; its exceptions end the judgement.
@@ -199,10 +201,11 @@ def judgement(
 def certificates(
     experiment: Experiment, learner: Learner, going: Callable[[float], object] = lambda done: None
 ) -> tuple[dict[Group, float | None], float | None]:
-    """Return the certificate under each measured group, and the change by rounding.
+    """Return the change of predictions under each measured group, and the change by rounding errors.
 
-    If rotations do not change predictions, they are the only group. Otherwise, permutations and sign flips
-    follow, which are rotations too, then the group of factors that the verdict names, and then rounding.
+    If rotations do not change predictions, no other group is measured. Otherwise, permutations and sign flips
+    follow, which are rotations, too. Then follow the group of factors that the verdict names, and
+    perturbations of the size of rounding errors.
     """
     changes: dict[Group, float | None] = {}
     declared = verdict(learner, experiment).group
@@ -223,7 +226,7 @@ def certificates(
 
 
 def _size(change: float) -> str:
-    """Return the size of a change as text, unless the change grows without bound."""
+    """Return the size of a change as text, or a text that says that the learner diverges."""
     if change > DIVERGED:
         return f"is more than {DIVERGED:.0f}, where it diverges"
     return f"= {change:.2g}"

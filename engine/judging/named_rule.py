@@ -1,4 +1,4 @@
-"""The update rule of a name: one of the catalogue, an optimizer of a library, or a class in a file."""
+"""Update rules by name: a rule of the catalogue, an optimizer of a library, or a class in a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIBRARIES: dict[str, Library] = {
     "torch": "torch",
     "pytorch_optimizer": "pytorch-optimizer",
 }
-"""Library of a prefix, as in `torch.Adam`."""
+"""Libraries by the prefix of a name, as in `torch.Adam`."""
 
 
 NO_SETTINGS: Mapping[str, object] = MappingProxyType({})
@@ -35,7 +35,7 @@ ALL: tuple[Library, ...] = "torch", "pytorch-optimizer"
 
 
 def named_rule(name: str, settings: Mapping[str, object] = NO_SETTINGS) -> Update:
-    """Return the rule of a name, with its defaults where `settings` do not set its fields or arguments.
+    """Return the update rule with this name. `settings` replace the defaults of its fields or arguments.
 
     The name is a kind of the catalogue (`egu`), a class of torch.optim or of pytorch-optimizer (`AdamW`,
     `pytorch_optimizer.AdamW`), or a class in a file (`my_rule.py:MyOptimizer`), which is loaded. A file with
@@ -58,7 +58,7 @@ def named_rule(name: str, settings: Mapping[str, object] = NO_SETTINGS) -> Updat
 
 
 def rule_of(rule: str | Update | type[Optimizer]) -> Update:
-    """Return an update rule as it is, by its name, or that of a class of optimizers. Raises: BadInput."""
+    """Return the update rule that is given as a rule, a name, or an optimizer class. Raises: BadInput."""
     if isinstance(rule, Update):
         return rule
     if isinstance(rule, str):
@@ -68,7 +68,7 @@ def rule_of(rule: str | Update | type[Optimizer]) -> Update:
 
 
 def title_of(name: str, rule: Update) -> str:
-    """Return the title of a rule that `named_rule` finds: of a rule in a file, its own name."""
+    """Return the title of a rule that `named_rule` found: `name`, or for a rule in a file, its own name."""
     if ".py" not in name:
         return name
     return rule.name if isinstance(rule, Torch) else rule.kind
@@ -112,7 +112,7 @@ def _of_library(name: str, library: Library, settings: Mapping[str, object]) -> 
 
 
 def _names(library: str) -> tuple[str, ...]:
-    """Return the names in a library; none if it is not installed."""
+    """Return the names of a library's optimizers, or no names if the library is not installed."""
     try:
         return optimizers.optimizer_names(library)
     except BadField:

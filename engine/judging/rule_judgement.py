@@ -1,4 +1,4 @@
-"""Judgement of an update rule: its symmetries, and its losses beside the bound on invariant learners."""
+"""Judgement of an update rule: its symmetries, and its losses beside the bound for invariant learners."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import pandas
 
 RATES = 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0
-"""Rates that every rule tries; the best one counts for every number of examples."""
+"""Rates that are tried for every rule. For each number of examples, the best rate counts."""
 
 D, STEPS, SPACING = 64, 150, 8
-"""Features, steps per model, and distance between numbers of examples."""
+"""Number of features, steps per model, and distance between numbers of examples."""
 
 ROUND = 10
 """Steps between two reports of progress. The models of all numbers of examples advance together."""
@@ -53,26 +53,26 @@ PROBLEMS = {
         "target": {"kind": "sparse", "r": 1},
     },
 }
-"""Problems by name. A single feature makes the label in both."""
+"""Problems by name. In both, a single feature determines the label."""
 
 MEASURES = {"Hadamard rows": "loss", "sparse Gaussian target": "excess-risk"}
 """Measure of a problem: the loss over all rows, or on fresh rows."""
 
 FITTED = 1e-3
-"""Training loss below which a rate fits the k examples: lower rates hardly move, and stay at a loss of 1."""
+"""Training loss below which a rate fits the k examples. At lower rates, the loss stays near 1."""
 
 ON_BOUND = 3.0
-"""Standard errors up to which a loss counts as on the bound."""
+"""Largest distance from the bound, in standard errors, at which a loss counts as on the bound."""
 
 INTERPOLATES = 1e-6
-"""Difference to the bound up to which a loss without an error counts as on it."""
+"""Largest distance from the bound at which a loss counts as on the bound, even if its standard error is 0."""
 
 Going = Callable[[float], object]
 """Callback that is called repeatedly with the finished share; an exception ends the work."""
 
 
 class LossBesideBound(NamedTuple):
-    """Loss of a rule at its best rate after k examples, beside the bound 1 − k/d."""
+    """Loss of a rule at its best rate after k examples, with the bound 1 − k/d."""
 
     k: int
     loss: float
@@ -89,7 +89,7 @@ class LossBesideBound(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """Loss ± standard error, with enough digits to tell the loss from the bound if it is not on it."""
+        """Loss ± standard error, with enough digits to distinguish a loss off the bound from the bound."""
         places = 3
         if self.word in ("below", "above"):
             places = next((number for number in range(3, 6) if self._differs(number)), 6)
@@ -100,7 +100,7 @@ class LossBesideBound(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Place of the loss: `below`, `on` or `above` the bound, or `diverged`."""
+        """Position of the loss relative to the bound: `below`, `on` or `above`; or `diverged`."""
         if not math.isfinite(self.loss):
             return "diverged"
         if abs(self.loss - self.bound) <= max(ON_BOUND * self.stderr, INTERPOLATES):
@@ -118,13 +118,13 @@ class RuleJudgement:
 
     symmetries: Sequence[Symmetry]
     contradictions: Sequence[str]
-    """Measurements against the verdicts by structure, in words."""
+    """Sentences on measurements that contradict the verdicts by structure."""
 
     losses: Mapping[str, Sequence[LossBesideBound]]
     """Losses by problem, at every k."""
 
     refused: Mapping[str, str]
-    """Reasons why problems have no losses."""
+    """Reasons why some problems have no losses, by problem."""
 
     def __str__(self) -> str:
         lines = [self.measured, *self.by_structure, *(symmetry.sentence for symmetry in self.symmetries)]
@@ -154,7 +154,7 @@ class RuleJudgement:
 
     @property
     def by_structure(self) -> list[str]:
-        """Verdicts by structure in words; one if they agree on both models."""
+        """Verdicts by structure in words; a single text if they agree on both models."""
         if len({verdict.group for verdict in self.declared}) == 1:
             return [f"by structure {self.declared[0].sentence}"]
         models = ("a neuron", "a net")
@@ -165,9 +165,10 @@ class RuleJudgement:
 
     @property
     def broken(self) -> list[LossBesideBound]:
-        """Losses below the bound, of a rule that is rotation invariant by measurement.
+        """Losses below the bound, although the rule is rotation invariant by measurement.
 
-        None are of a rule with a precision below float64, which is invariant only up to its rounding.
+        The list is empty for any other rule. It is also empty for a rule with a precision below float64,
+        which is invariant only up to its rounding errors.
         """
         rotations = self.symmetry("rotations")
         if rotations.word != "invariant" or rotations.precisions:
@@ -175,11 +176,11 @@ class RuleJudgement:
         return [point for points in self.losses.values() for point in points if point.word == "below"]
 
     def symmetry(self, group: str) -> Symmetry:
-        """Return the outcome for a group."""
+        """Return the measured symmetry under the group with this name."""
         return next(symmetry for symmetry in self.symmetries if symmetry.group == group)
 
     def at(self, problem: str, k: int) -> LossBesideBound | None:
-        """Return the loss after k examples; None for a problem without losses."""
+        """Return the loss after k examples, or None if the problem has no losses."""
         return next((point for point in self.losses.get(problem, ()) if point.k == k), None)
 
 
@@ -188,11 +189,11 @@ def judge_rule(
 ) -> RuleJudgement:
     """Return the judgement of an update rule.
 
-    Symmetries are measured at the rule's own rate. Losses are those of a linear neuron from 0, trained on the
-    first k examples by STEPS steps, with a rate that falls to 0 like a cosine. The rate is the best of those
-    of RATES that fit the examples, or the best of all if none fits them.
+    Symmetries are measured at the rule's own rate. Losses are measured on a linear neuron that starts at 0,
+    and that is trained on the first k examples for STEPS steps. The rate falls to 0 like a cosine. It starts
+    at the best of the RATES that fit the examples, or at the best of all RATES if none fits them.
 
-    Raises: BadInput for a rule that trains no linear neuron, or that moves nothing.
+    Raises: BadInput for a rule that cannot train a linear neuron, or that changes no weights.
     """
     losses, refused = {}, {}
     parts = 1 + len(PROBLEMS)
@@ -233,7 +234,7 @@ def losses_on(
 
 
 class _LossAtRate(NamedTuple):
-    """Mean losses of a rule at one of its rates; infinite where a replica diverges."""
+    """Mean losses of a rule at one of its rates; infinite if a replica diverges."""
 
     rate: float | None
     loss: float

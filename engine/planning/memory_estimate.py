@@ -98,7 +98,7 @@ def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
 
 
 def _trained(planned: LearnerPlan) -> int:
-    """Return the bytes of a learner in training, including the weights that its curves store."""
+    """Return the bytes that a learner needs for training, including the weights that its curves store."""
     learner, sizes, rates = planned.learner, planned.sizes, len(planned.rates)
     records = min(MOST_WEIGHT_RECORDS, planned.records)
     held = rates * min(MOST_WEIGHT_BYTES, records * sizes.d * sizes.item)
@@ -195,7 +195,7 @@ def available(device: str) -> int:
 
 
 def ran_out(error: Exception) -> bool:
-    """Return whether an error reports a lack of memory: numpy's, torch's on CUDA or torch's on the CPU."""
+    """Return whether an error reports a lack of memory, in numpy, or in torch on CUDA or on the CPU."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
 
 

@@ -42,12 +42,12 @@ class WordColumn(BadField):
 
 
 class LabelClasses(NamedTuple):
-    """Classes of rows."""
+    """Classes of the rows of a table."""
 
     names: tuple[str, ...]
-    """Sorted names.
+    """Names of the classes, sorted.
 
-    If there are two classes, the later name comes first, since the target `classes` makes it +1.
+    If there are two classes, the later name comes first, because the target `classes` labels it +1.
     """
 
     numbers: NDArray[np.int64]
@@ -55,19 +55,19 @@ class LabelClasses(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Labels of two classes, or the number of classes, as text."""
+        """Text that states the labels of two classes, or the number and names of more classes."""
         if len(self.names) == 2:
             return f"{self.names[1]} = −1, {self.names[0]} = +1"
         return self.with_a_target_each
 
     @property
     def with_a_target_each(self) -> str:
-        """Number of classes and their names, in the order of their targets, as text."""
+        """Text that states the number of classes, and their names in the order of their targets."""
         return f"{len(self.names)} classes with a target each: {listed(self.names)}"
 
 
 class RowLabels(NamedTuple):
-    """Labels of rows."""
+    """Labels of the rows of a table."""
 
     numbers: NDArray[np.float64]
     """Labels that learners see, [n, m]: words are −1 and +1, or one-hot for more than two classes."""
@@ -79,7 +79,7 @@ class RowLabels(NamedTuple):
 
 
 def labels_of(column: NDArray[np.float64] | Sequence[str], field: str) -> RowLabels:
-    """Return the labels in a column of numbers or words. Raises: BadField for words that are no classes."""
+    """Return the labels in a column of numbers or words. Raises: BadField for words that are not classes."""
     if isinstance(column, np.ndarray):
         return RowLabels(column.reshape(len(column), -1), classes=_classes_in(column))
     classes = _classes(np.array(column, dtype=np.str_))
@@ -115,7 +115,7 @@ LONGEST_NAME = 40
 
 
 class ColumnLayout(NamedTuple):
-    """Columns of a table, by their use."""
+    """Columns of a table, by use."""
 
     features: tuple[int, ...]
     label: int | None
@@ -125,13 +125,13 @@ class ColumnLayout(NamedTuple):
 def layout_of(
     content: Content, settings: TableSettings, label: int | str | None, is_target: bool
 ) -> ColumnLayout:
-    """Return the columns of a file by their use.
+    """Return which columns of a file are features, labels or left out.
 
     Args:
         label: the column of labels in the settings.
         is_target: whether the table holds only labels; a single column of them may be words.
 
-    Raises: BadField, with the setting that decides a question that the file leaves open.
+    Raises: BadField. If the file is ambiguous, the error names the setting that decides.
     """
     if content.has_labels and label is not None:
         raise BadField("label", "in this format, the label is first in every line; leave it out")
@@ -160,7 +160,10 @@ def layout_of(
 def _all_features(
     content: Content, label: int | None, index: Mapping[int, str]
 ) -> tuple[list[int], list[LeftOut]]:
-    """Return all columns except label, index and empty columns, and the reasons for omitting the last two."""
+    """Return the features, and the reasons why index columns and empty columns are left out.
+
+    All columns except label, index and empty columns are features.
+    """
     left_out = [LeftOut(name_of(column, content), reason) for column, reason in index.items()]
     if content.empty:
         left_out.append(LeftOut(_names(content.empty, content), "empty, at the end of every line"))
@@ -186,7 +189,7 @@ def _chosen_features(
 
 
 def name_of(column: int, content: Content) -> str:
-    """Return a column as messages name it."""
+    """Return the name or position of a column, in the form used in messages."""
     name = content.names[column] if content.names else ""
     return f"column {cut(name, LONGEST_NAME)!r}" if name else f"column {column}"
 
@@ -264,7 +267,7 @@ MOST_REPORTS = 256
 
 
 class Request(NamedTuple):
-    """What a preset requests of a table."""
+    """Request of a preset for a table: its file, and how to read it."""
 
     path: str
     settings: TableSettings = TableSettings()
@@ -285,7 +288,7 @@ class Table(NamedTuple):
     """Features [n, d]."""
 
     values: Values
-    """Range of every feature."""
+    """Range of the features: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
 
     labels: RowLabels | None
     report: DataReport
@@ -294,7 +297,7 @@ class Table(NamedTuple):
     """Names of all columns of the file; empty without a header."""
 
     def feature_names(self) -> tuple[str, ...]:
-        """Return the name of every feature; without one, its place in the file, as in "column 3"."""
+        """Return the name of every feature, or its position, as in "column 3", if it has no name."""
         headings = {place: self.headings[place] for place in self.layout.features} if self.headings else {}
         return tuple(headings.get(place) or f"column {place}" for place in self.layout.features)
 
@@ -308,21 +311,21 @@ _reports: dict[Key, DataReport] = {}
 def read(request: Request, where: str) -> Table:
     """Return the table that a preset requests.
 
-    The beginning of the file determines its content. A file without a table, or with a table that does not
+    The beginning of the file determines how it is read. A file without a table, or with a table that does not
     fit into memory, is refused before the numbers are read.
 
     Args:
-        where: the place of the matrix or the target in the preset.
+        where: the path of the matrix or the target in the preset, for messages.
 
     Raises: BadInput, at the faulty field, for a file that is missing, not a regular file, unreadable, empty,
-    too large or without a table of finite numbers, and for an ambiguous file. It is a MixedTable if the file
-    has missing cells, or words or dates beside a column of labels.
+    too large or without a table of finite numbers, and for an ambiguous file. The error is a MixedTable if
+    the file has missing cells, or words or dates beside a column of labels.
     """
     key = version_of(request.path, f"{where}.path", "a table of numbers"), request
     if (held := _held.get(key)) is None:
         held = _read_or_refused(key, where)
         _held[key] = held
-        # Refusals are held as well: to find them again would take as long as the first time.
+        # Errors are held as well, because finding them again would take as long as the first time.
         for oldest in list(_held)[:-HELD]:
             _held.pop(oldest, None)
     if isinstance(held, BadInput):
@@ -331,7 +334,7 @@ def read(request: Request, where: str) -> Table:
 
 
 def report(request: Request, where: str) -> DataReport:
-    """Return how a table was read. Raises: BadInput as `read` does."""
+    """Return the report on how a table was read. Raises: BadInput as `read` does."""
     key = version_of(request.path, f"{where}.path", "a table of numbers"), request
     if key not in _reports:
         _reports[key] = read(request, where).report
@@ -341,7 +344,7 @@ def report(request: Request, where: str) -> DataReport:
 
 
 def values_of(numbers: NDArray[np.float64]) -> Values:
-    """Return the range of the numbers in a table."""
+    """Return the range of numbers: "signs" (−1 and +1), "bits" (0 and 1) or "any"."""
     signs = bits = True
     for first in range(0, len(numbers), rows := max(1, PIECE // max(1, numbers.shape[1]))):
         piece = numbers[first : first + rows]
@@ -353,7 +356,10 @@ def values_of(numbers: NDArray[np.float64]) -> Values:
 
 
 def _read_or_refused(key: Key, where: str) -> Table | BadInput:
-    """Return the table, or its refusal. Raises: BadInput for temporary faults, such as a lack of memory."""
+    """Return the table, or the lasting error that refuses it.
+
+    Raises: BadInput for temporary faults, such as a lack of memory.
+    """
     (file, *_), request = key
     prefix = f"{file.name} cannot be read as a table of numbers"
     try:
@@ -402,7 +408,10 @@ def _report(
     labels: RowLabels | None,
     where: str,
 ) -> DataReport:
-    """Return how a table was read; `numbers` are its labels if it contains only labels."""
+    """Return the report on how a table was read.
+
+    `numbers` are the labels if the table contains only labels, and otherwise the features.
+    """
     in_table = layout.features or (() if layout.label is None else (layout.label,))
     names = [name for column in in_table if content.names and (name := content.names[column])]
     has_truth_values = not content.truth_values.isdisjoint(layout.features)
@@ -427,7 +436,7 @@ def _report(
 
 @contextmanager
 def reading_faults(file_format: Format) -> Iterator[None]:
-    """Turn errors of the reader of a format into NotATable."""
+    """Convert errors of a format's reader to NotATable."""
     try:
         yield
     except (NotATable, BadField):
@@ -439,7 +448,7 @@ def reading_faults(file_format: Format) -> Iterator[None]:
 
 
 def _check_size(content: Content) -> None:
-    """Check the size of a table before it is read. Raises: NotATable; TooLarge if it fits into no run."""
+    """Check the size of a table before it is read. Raises: NotATable; TooLarge if no run can hold it."""
     needed = content.needed
     if content.rows is not None:
         shape = content.rows, content.width
@@ -455,7 +464,7 @@ def _check_size(content: Content) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the error of a library as text, without its advice to programmers."""
+    """Return the error message of a library, without its advice to programmers."""
     if "pickle" in str(error):
         return ""
     return re.split(r"[\n;]|\. ", str(error), maxsplit=1)[0].rstrip(".")

@@ -32,15 +32,15 @@ def compile_first(plan: RunPlan) -> None:
 
 
 class Handover:
-    """Records of one backend up to some record, and then of a faster one; both are equal up to rounding.
+    """Training run that starts on one backend and continues on a faster one.
 
-    The second backend repeats the recorded part.
+    Both backends give the same records up to rounding. The faster backend starts again at the first record.
     """
 
     def __init__(
         self, serving: Recording, is_ready: Callable[[], bool], begin: Callable[[], Recording]
     ) -> None:
-        """Return records of `serving` until `is_ready`, then of the training run that `begin` returns."""
+        """Use `serving` until `is_ready` returns true, and then the training run that `begin` returns."""
         self._serving, self._is_ready, self._begin = serving, is_ready, begin
         self._waiting, self._records_taken, self._to_repeat = True, 0, 0
 
@@ -53,6 +53,6 @@ class Handover:
         repeated = min(self._to_repeat, count)
         self._to_repeat -= repeated
         self._records_taken += count - repeated
-        # A backend cannot start in the middle: its state is known at the start only, so repeated records are
-        # dropped.
+        # The faster backend cannot start in the middle, because its state is known only at the start. The
+        # records that it repeats are dropped.
         return block.after(repeated) if repeated else block

@@ -1,4 +1,4 @@
-"""What a list of runs shows of a finished run: its finding, its claims and a small chart."""
+"""Summary of a finished run for lists of runs: its headline, its claims and a small chart."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from engine.runtime.store import Store
 from engine.spec.experiment import drawn, of_run
 
 WIDTH = 24
-"""Number of heights in a small chart."""
+"""Number of values in a small chart."""
 
 
 def conclude(store: Store, run: str, finished: Results, outcomes: Sequence[Outcome]) -> None:
-    """Store what a list shows of a finished run. A failure costs only this, and no part of the run."""
+    """Store the summary of a finished run. If that fails, the run itself stays stored."""
     with suppress(BadInput):
         if (stored := store.run(run)) is not None:
             store.mark(stored, **_shown(finished, outcomes))

@@ -1,4 +1,4 @@
-"""Keys of curves in the store, and which of their arrays it holds."""
+"""Keys of curves in the store, and the arrays of a curve that are stored."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 MOST_WEIGHT_BYTES = 1 << 20
-"""Maximum bytes of the weights of a learner in its file; larger weights are omitted.
+"""Maximum bytes of a learner's weights in a file; larger weights are omitted.
 
-Only panels show weights, and weights of 2²⁰ features take 32 MB at every point.
+Only panels show weights, and weights of 2²⁰ features take 32 MB at every sweep point.
 """
 
 MOST_BYTES_BY_REPLICA = 4 << 20
-"""Maximum bytes of the curves of a single run's learner for which the values of every replica are stored."""
+"""Maximum bytes of a learner's curves for which a run without sweep axes stores every replica's values."""
 
 
 def key_of(setup: Setup, learner: Learner) -> bytes:
@@ -56,7 +56,7 @@ def key_of(setup: Setup, learner: Learner) -> bytes:
 
 @cache
 def code() -> str:
-    """Return a hash of the engine's source files, so that results of other code are not found."""
+    """Return a hash of the engine's source files, so that results of other versions are not reused."""
     folder = Path(engine.__file__).parent
     digest = hashlib.sha256()
     for file in sorted(folder.rglob("*.py")):
@@ -70,7 +70,7 @@ def names_of(planned: LearnerPlan) -> frozenset[str]:
 
 
 def reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
-    """Return the arrays of a curve, without replicas and weights that nothing reads."""
+    """Return the arrays of a curve, without replicas' values and weights that nothing reads."""
     arrays = curve.as_arrays()
     for measure in set(curve.measures) - set(by_replica):
         arrays[f"values/{measure}"] = arrays[f"values/{measure}"][:, :1]
@@ -80,7 +80,7 @@ def reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Ar
 
 
 def _digest(path: Path) -> str:
-    """Return a hash of the content of a file; its path if it cannot be read."""
+    """Return a hash of the content of a file, or its path if the file cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

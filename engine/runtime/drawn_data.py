@@ -20,9 +20,10 @@ MOST = 256 << 20
 
 
 class DrawnData:
-    """Source of data for runs, such as those of a sweep; it keeps recently used data for later runs.
+    """Source of data for runs. It keeps recently used data for later runs, such as other runs of a sweep.
 
-    Data depend only on the problem, the seeds, the dtype and the device, not on other values of axes.
+    Data depend only on the problem, the seeds, the dtype and the device. Runs that differ in other settings
+    share their data.
     """
 
     def __init__(self) -> None:
@@ -40,15 +41,14 @@ class DrawnData:
         return self._of(experiment, partial(draw, device=device), device, as_matrix)
 
     def examples(self, experiment: Experiment, as_matrix: bool = True) -> Examples:
-        """Return the examples of a run as arrays of numpy. Raises: the same."""
+        """Return the examples of a run as numpy arrays. Raises: the same exceptions as `of`."""
         return self._of(experiment, examples, "numpy", as_matrix)
 
     def _of(self, experiment: Experiment, drawn: Callable[..., T], where: str, as_matrix: bool) -> T:
         """Return stored or newly drawn data; `where` distinguishes devices and arrays."""
         key = self._key(experiment, where)
         if key in self._held:
-            # To the end of the dict, whose order is then that of use: the first entry is the least recently
-            # used.
+            # Move the entry to the end of the dict, so that the first entry is the least recently used.
             self._held[key] = self._held.pop(key)
             return cast("T", self._held[key][0])
         data = drawn(experiment.problem, experiment.run.random_streams(), experiment.dtype)

@@ -1,4 +1,4 @@
-"""A sweep that runs in a thread of its own, so that a caller can watch, interrupt or stop it."""
+"""Sweep that runs in a background thread, so that a caller can watch, interrupt or stop it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.runtime.sweep_run import Begun, Event, load_torch_for, run_sweep
 from engine.spec.sweep import Sweep
 
 ROUND_SECONDS = 0.2
-"""Seconds of a round of the run, after which the results grow and a stop takes effect."""
+"""Seconds of one round of the run. After each round, the results grow, and a stop takes effect."""
 
 
 class Job(BackgroundWork[Results]):
@@ -37,7 +37,7 @@ class Job(BackgroundWork[Results]):
         self._devices = devices
         self._pacing = Pacing(ROUND_SECONDS)
         self.results: Results | None = None
-        """Growing results; None before the run begins."""
+        """Results, which grow during the run; None before the run begins."""
         super().__init__("engine")
 
     def _compute(self) -> Results:

@@ -1,6 +1,6 @@
-"""The main loop: an experiment becomes a trace.
+"""Main loop, which runs an experiment and records its trace.
 
-`python -m engine.runtime.run EXPERIMENT`, as JSON, runs it for the compiled code that it leaves on disk.
+`python -m engine.runtime.run EXPERIMENT` runs an experiment given as JSON, to leave compiled code on disk.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ GROWTH = 8
 
 
 class Pacing:
-    """Gate that chooses numbers of records by the time of the last round, for rounds of about `seconds`."""
+    """Gate that adapts the number of records per round, so that a round takes about `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -86,12 +86,12 @@ WAITING = 4 << 20
 
 
 BEYOND = 64
-"""Number of records, or of updates within records, that a learner may make after its early end."""
+"""Largest number of records, or of updates within records, that a learner makes after its early end."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """Event: the data are drawn; the trace exists and will grow."""
+    """Event: the data are drawn, and the trace exists. The trace grows during the run."""
 
     trace: Trace
 
@@ -112,7 +112,7 @@ class Diverged:
     """Number of replicas."""
 
     fate: str = "diverged"
-    """Fate of these replicas, as a verb."""
+    """Verb that says what happened to these replicas."""
 
 
 @dataclass(frozen=True)
@@ -133,19 +133,19 @@ Event: TypeAlias = Loaded | Diverged | NotKept | Finished
 
 
 class Keeper(Protocol):
-    """Provider of curves of earlier runs, and keeper of those of this one. `RunWriter` has the details."""
+    """Interface that provides curves of earlier runs, and stores the curves of a run. See `RunWriter`."""
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
         """Fill the empty curves of a learner from earlier runs, and return whether they exist."""
 
     def begun(self, trace: Trace) -> None:
-        """Keep a trace that begins."""
+        """Store the start of a trace."""
 
     def grow(self, trace: Trace) -> None:
-        """Keep the records that the curves of a trace have got since."""
+        """Store the records that the curves of a trace have received since the last call."""
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Keep the finished curves of a learner, and return why not, if that fails."""
+        """Store the finished curves of a learner. Return the reason if that fails, and otherwise None."""
 
 
 Gate: TypeAlias = Callable[[], int]
@@ -164,21 +164,21 @@ def run(
 ) -> Trace:
     """Run all learners of an experiment side by side, a few records at a time.
 
-    Learners that are ahead wait for the others. A learner that needs several rounds for a record finishes it
-    before the next continues, so that the first results appear early. The division into rounds does not
-    change a bit of the curves.
+    Learners that are ahead wait for the others. A learner that needs several rounds for a record finishes
+    this record before the next learner continues, so that the first results appear early. The division into
+    rounds does not change the curves, not even in the last bit.
 
     Args:
         gate: returns the number of records of the next round.
         notify: receives events.
         writer: provides curves of earlier runs, and keeps the curves of learners that end.
         turn: seconds after which a learner pauses for the other learners and the gate.
-        data: source of data that runs with equal data share.
+        data: source of data; runs with equal data share the data.
         is_spread: whether other processes have computed the curves that `writer` provides.
 
-    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated; BadInput
-    also if memory ran out, when the trace of `Loaded` has the curves so far. Stopped if `data` stopped while
-    the start was drawn.
+    Raises: BadInput for an experiment that cannot be run here, before anything large is allocated. BadInput
+    also if memory runs out; the trace of `Loaded` then has the curves so far. Stopped if the run was stopped
+    while data were drawn.
     """
     check(experiment)
     plan = plan_run(experiment)
@@ -243,8 +243,8 @@ def _torch(threads: int | None) -> Iterator[None]:
 class LearnerRun:
     """Training run of a learner, with one curve per rate that it tries.
 
-    `training_run` is None for curves from an earlier run. If only the best of several rates is shown, `shown`
-    is its curve in the trace, a copy of the best.
+    `training_run` is None for curves from an earlier run. If only the best of several rates is shown, the
+    trace has the curve `shown`, a copy of the curve with the best rate.
     """
 
     training_run: Recording | None
@@ -255,14 +255,14 @@ class LearnerRun:
     """Loss of every replica at the first record [R], by the index of the curve."""
 
     early_ends: list[EarlyEnd] = field(default_factory=list)
-    """Early end of every curve; empty if the protocol has none."""
+    """State of the early end for each curve; empty if the protocol has no early end."""
 
     is_side_run: bool = False
-    """Whether only theory lines use it, so that it sends no events."""
+    """Whether only theory lines use this training run. It then sends no events."""
 
     @property
     def length(self) -> int:
-        """Number of records; curves that have ended may lack the last."""
+        """Number of records so far; curves that ended early have fewer."""
         return max(curve.length for curve in self.curves)
 
     @property
@@ -271,14 +271,14 @@ class LearnerRun:
         return all(curve.ended for curve in self.curves)
 
     def advance(self, records: int, seconds: float = math.inf) -> list[Diverged]:
-        """Continue for some records, or for some seconds.
+        """Continue for up to `records` records, or for up to `seconds` seconds.
 
-        Return the curves whose first or last replica diverged meanwhile.
+        Return an event for each curve whose first or last replica diverged meanwhile.
         """
         assert self.training_run is not None, "what was kept has ended"
         block = self.training_run.advance(records, seconds)
         events: list[Diverged] = []
-        # A long record takes several rounds, which complete nothing.
+        # A long record takes several rounds, and most of these rounds complete no record.
         if not len(block.loss):
             return events
         for variant, curve in enumerate(self.curves):
@@ -296,7 +296,7 @@ class LearnerRun:
         return [] if self.is_side_run else events
 
     def keep(self, writer: Keeper) -> str | None:
-        """Store the ended curves; return the reason of the first failure."""
+        """Store the ended curves. Return the reason of the first failure, and otherwise None."""
         return writer.keep(self.plan, self.curves, self.is_side_run)
 
     @property
@@ -305,7 +305,7 @@ class LearnerRun:
         return [self.shown] if self.shown else self.curves
 
     def settle(self) -> None:
-        """Compare the rates with complete curves by the mean along their curves, and mark the best."""
+        """Mark the best rate: the complete curve with the least mean loss along its records."""
         settle(self.curves, self.shown, COMPARED_BY)
 
 
@@ -315,12 +315,12 @@ def prepare(
     source: DrawnData | None = None,
     is_spread: bool = False,
 ) -> tuple[Trace, list[LearnerRun]]:
-    """Draw the data, compute theory lines, and put every learner at its start."""
+    """Draw the data, compute theory lines, and begin the training run of every learner."""
     source, experiment = source or DrawnData(), plan.experiment
     device = devices.resolve(experiment.run.device) if plan.needs_torch else "cpu"
     need = needed_bytes(plan) if is_spread else _needed(plan, device, source)
     as_matrix = takes_matrix(plan.learners)
-    # Drawn at first use: a run whose backends and lines need no tensors draws none.
+    # Data are drawn at first use: a run whose backends and theory lines need no tensors draws none.
     data = cache(partial(source.of, experiment, device, as_matrix))
     examples = partial(source.examples, experiment, as_matrix)
 
@@ -385,7 +385,7 @@ def _begun(
     streams: Streams,
     writer: Keeper | None,
 ) -> LearnerRun:
-    """Return a learner at its start, or with its curves from an earlier run."""
+    """Return the training run of a learner at its start, or with its curves from an earlier run."""
     curves, shown = _curves(planned)
     training_run = None
     if writer is None or not writer.restore(planned, curves, is_side_run):
@@ -401,7 +401,7 @@ def _begun(
 
 
 def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
-    """Return the training run by the available backend, until a faster one is compiled and replaces it."""
+    """Return a training run on the available backend, which a faster backend replaces once it is compiled."""
     begun = planned.backend.begin(undrawn, planned.experiment)
     if planned.faster is None:
         return begun
@@ -417,7 +417,10 @@ def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve
 
 
 def _examples(experiment: Experiment, data: Callable[[], Data]) -> tuple[Floats, Floats]:
-    """Return the first replica's examples by the end: the only entry of each instance, and its label."""
+    """Return the examples that the first replica has seen at the end: x values and labels.
+
+    Instances have a single entry, which is x.
+    """
     n, protocol = experiment.n, experiment.protocol
     k = int(max(protocol.clocks(n)["k"][-1], protocol.extent(n).most_examples))
     seen = protocol.rows_seen(n, k, experiment.run.random_streams())
@@ -443,7 +446,7 @@ def _needed(plan: RunPlan, device: str, source: DrawnData) -> int:
 
 
 def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
-    """Return the empty curves of a learner, one per rate; if it is oracle-tuned, also the best rate's."""
+    """Return the empty curves of a learner, one per rate, and the curve to show if it is oracle-tuned."""
     new_curve = partial(
         Curve,
         capacity=planned.records,
@@ -472,7 +475,7 @@ def _curves(planned: LearnerPlan) -> tuple[list[Curve], Curve | None]:
 
 
 def _early_ends(experiment: Experiment, curves: int) -> list[EarlyEnd]:
-    """Return the early end of every curve of a learner; empty if the protocol has none."""
+    """Return the state of the early end for each curve of a learner; empty if there is no early end."""
     until = experiment.protocol.schedule().ends_early
     return [] if until is None else [EarlyEnd(until, experiment.run.replicas) for _ in range(curves)]
 
@@ -495,11 +498,11 @@ def _most_records(plan: RunPlan) -> int:
 
 
 def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: EarlyEnd | None) -> None:
-    """Publish the records of one curve, every replica up to its divergence.
+    """Append the records of a block to one curve, with the values of each replica until it diverges.
 
     Args:
         start: losses [R] of the replicas at the start.
-        early_end: early end of the curve; None if it has none.
+        early_end: state of the curve's early end; None if the protocol has no early end.
     """
     clocks, measures = block.of_variant(variant)
     sound = _sound(curve, measures["loss"], start)
@@ -532,18 +535,18 @@ def _append(curve: Curve, block: Block, variant: int, start: Floats, early_end: 
 
 
 def _left(values: Floats, sound: NDArray[np.bool_]) -> Floats:
-    """Return values [R or 1, *index] of replicas that have not diverged, NaN for the others."""
+    """Return values [R or 1, *index], with NaN for replicas that have diverged."""
     return np.where(np.expand_dims(sound[: len(values)], tuple(range(1, values.ndim))), values, np.nan)
 
 
 def _sound(curve: Curve, loss: Floats, start: Floats) -> NDArray[np.intp]:
-    """Return the number of leading records, with losses [S, R], before any replica diverges."""
+    """Return the number of leading records [R] before each replica diverges, given its losses [S, R]."""
     bad = ~(np.isfinite(loss) & (loss <= divergence_limit(start))) | ~np.isnan(curve.divergences)
     return np.where(bad.any(0), bad.argmax(0), len(loss))
 
 
 def run_json(words: str) -> None:
-    """Run an experiment in JSON."""
+    """Run an experiment given as JSON."""
     run(msgspec.json.decode(words, type=Experiment))
 
 

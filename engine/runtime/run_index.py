@@ -1,6 +1,6 @@
-"""Index of the files of runs: an SQLite database beside them, made again whenever it is lost or broken.
+"""Index of the files of runs: an SQLite database in the same folder, rebuilt if it is lost or broken.
 
-It tells which file has the curves with a key, and what a list of runs shows.
+It finds the file that has the curves with a given key, and has the fields that lists of runs show.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PATIENCE = 5.0
 """Seconds that an access to the index waits for other processes."""
 
 VERSION = 3
-"""Version of the tables; an index with other tables is made again."""
+"""Version of the tables; an index with another version is rebuilt."""
 
 TABLES = """
 create table runs(
@@ -43,17 +43,17 @@ create index by_run on points(run);
 """
 
 DETAILS = "document", "resolved", "code", "claims"
-"""Fields of a run that no list shows; they are most of its bytes."""
+"""Fields of a run that no list shows, and that take most of its bytes."""
 
 
 class RunIndex:
-    """Index of a folder. Threads share its connection, and processes its file."""
+    """Index of the runs in a folder. Threads share one connection, and processes share the index file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._connection: sqlite3.Connection | None = None
         self._resting_until = 0.0
-        """Time before which the index is not asked: on a full disk, each attempt reads all files."""
+        """Time until which the index is not used after a failure: on a full disk, attempts read all files."""
 
         self._lock = threading.RLock()
         """Held during an access, because threads share the connection."""
@@ -63,18 +63,19 @@ class RunIndex:
 
     @property
     def is_resting(self) -> bool:
-        """Whether the index could not be used a moment ago."""
+        """Whether the last access failed a moment ago, so that the index is not used now."""
         return time.monotonic() < self._resting_until
 
     def rows(self, query: str, *parameters: Any) -> list[Any]:
-        """Return the rows that answer a query; none without an index."""
+        """Return the rows that answer a query, or no rows if the index cannot be used."""
         nothing: list[Any] = []
         return self.ask(lambda index: index.execute(query, parameters).fetchall(), nothing)
 
     def ask(self, question: Callable[[sqlite3.Connection], Answer], without: Answer) -> Answer:
-        """Return the answer of the index, within one transaction; `without` if there is none.
+        """Return the result of `question` in one transaction, or `without` if the index cannot be used.
 
-        A broken index is made again once. A locked index or a full disk costs a search, and never a run.
+        A broken index is rebuilt once. If the index is locked or the disk is full, searches find nothing, but
+        runs continue.
         """
         with self._lock:
             if self.is_resting:
@@ -99,11 +100,11 @@ class RunIndex:
             return without
 
     def scan(self, path: Path) -> None:
-        """Enter a file as it is now."""
+        """Enter the current content of a file."""
         self.ask(lambda index: _scan(index, path), None)
 
     def expect_change(self, file_name: str) -> None:
-        """Have a file read again at the next look at the folder, should this process not get so far."""
+        """Mark a file that is about to change: `catch_up` then reads it even if this process ends first."""
         self.rows("update runs set ended = 0, changed = 0 where file = ?", file_name)
 
     def forget(self, file_name: str) -> None:
@@ -111,9 +112,9 @@ class RunIndex:
         self.ask(lambda index: _forget(index, file_name), None)
 
     def catch_up(self) -> None:
-        """Read new files and files of runs without an end that have changed, and forget files that are gone.
+        """Read new files, read changed files of runs without an end, and forget files that are gone.
 
-        The file of a run that has ended changes by `Store.mark` only, which says so before.
+        The file of an ended run changes only in `Store.mark`, which calls `expect_change` first.
         """
         present = set(file_names(self._folder))
 
@@ -128,7 +129,7 @@ class RunIndex:
         self.ask(compare, None)
 
     def _scan_grown(self, index: sqlite3.Connection) -> None:
-        """Read the files of runs without an end that have changed: a writer may have been killed."""
+        """Read changed files of runs without an end, because their writer may have been killed."""
         query = "select file, size, changed from runs where ended = 0"
         for file_name, size, changed in index.execute(query).fetchall():
             path = self._folder / file_name
@@ -143,7 +144,7 @@ class RunIndex:
         path = self._folder / "index.sqlite"
         index = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         index.execute("pragma journal_mode = wal")
-        index.execute("pragma synchronous = off")  # the files remain after a power failure
+        index.execute("pragma synchronous = off")  # the files survive a power failure
         with _transaction(index):
             (version,) = index.execute("pragma user_version").fetchone()
             if version != VERSION:
@@ -171,7 +172,7 @@ class RunIndex:
 
 
 def file_names(folder: Path) -> Iterator[str]:
-    """Yield the names of the runs' files, without those that are set aside."""
+    """Yield the names of the files of runs, except runs that are set aside."""
     with suppress(OSError):
         for name in os.listdir(folder):
             if name.endswith(SUFFIX) and not name.startswith("."):
@@ -179,7 +180,10 @@ def file_names(folder: Path) -> Iterator[str]:
 
 
 def _is_broken(error: sqlite3.OperationalError) -> bool:
-    """Return whether the index lacks a part, and must be made again; others are locked, or do not fit."""
+    """Return whether an error means that the index is damaged and must be rebuilt.
+
+    Other errors mean that the index is locked, or that the disk is full.
+    """
     reasons = "malformed", "no such table"
     is_short = error.sqlite_errorname == "SQLITE_IOERR_SHORT_READ"
     return is_short or any(reason in str(error) for reason in reasons)
@@ -198,7 +202,7 @@ def _transaction(index: sqlite3.Connection) -> Iterator[None]:
 
 
 def _scan(index: sqlite3.Connection, path: Path) -> None:
-    """Enter a file into the index as it is now; a file that cannot be read is not entered."""
+    """Enter the current content of a file into the index. A file that cannot be read is skipped."""
     try:
         status = path.stat()
         run, keys = read(path)
@@ -244,7 +248,7 @@ _ROWS = msgspec.msgpack.Decoder(StoredRun)
 
 
 def run_of(folder: Path, file_name: str, size: int, row: bytes, details: bytes | None = None) -> StoredRun:
-    """Return the run of a row of the index, with its `DETAILS` if they are given."""
+    """Return the run in a row of the index, with its `DETAILS` if they are given."""
     run = _ROWS.decode(row)
     run.path, run.bytes = os.path.join(folder, file_name), size
     if details is not None:

@@ -1,4 +1,4 @@
-"""Reader of a run: results from the run's file alone, while another process writes it or afterwards.
+"""Reader of a run: gets results from the run's file alone, during the run or afterwards.
 
 It computes nothing, and needs neither torch nor a backend.
 """
@@ -30,16 +30,16 @@ KNOWN = "head", "trac", "grow", "curv", "key ", "skip", "done", "end ", "mark", 
 
 
 class RunReader:
-    """Results of a run, which grow as `read` finds more in its file.
+    """Results of a run, which grow when `read` finds new frames in the run's file.
 
-    The file stays open, so that a writer may put a shorter one in its place.
+    The file stays open, so that the writer may replace it by a shorter file meanwhile.
     """
 
     def __init__(self, path: Path) -> None:
-        """Read what is there. Raises: BadInput."""
+        """Open the file and read its first frame. Raises: BadInput."""
         self.path = path
         self.unknown: set[str] = set()
-        """Kinds of frames that a newer version wrote and that are left out."""
+        """Kinds of frames that a newer version wrote and that this version skips."""
 
         self.machine: MachineSample | None = None
         """Last sample of the machine that computes the run."""
@@ -60,16 +60,16 @@ class RunReader:
             raise BadInput(str(path), f"the beginning of the run cannot be read: {error}") from error
 
     def close(self) -> None:
-        """Release the file."""
+        """Close the file."""
         self._journal.close()
 
     @property
     def ended(self) -> bool:
-        """Whether the file has the end of the run."""
+        """Whether the file contains the end of the run."""
         return self.run.ended is not None
 
     def read(self) -> Iterator[tuple[str, int]]:
-        """Take over what was appended, and yield the kind of every frame, and the number of its point.
+        """Read the appended frames, and yield each frame's kind and the number of its sweep point.
 
         Raises: BadInput for a frame that this version cannot read.
         """
@@ -85,7 +85,7 @@ class RunReader:
                 raise BadInput(str(self.path), fault) from error
 
     def all(self) -> Results:
-        """Return the results of everything in the file, and release it. Raises: BadInput."""
+        """Read the whole file, close it, and return the results. Raises: BadInput."""
         for _ in self.read():
             pass
         self.close()
@@ -129,12 +129,15 @@ def opened(path: Path) -> tuple[StoredRun, Results]:
 
 
 def _sweep_of(run: StoredRun) -> Sweep:
-    """Return the points of a run; claims are not judged where its preset is changed. Raises: BadInput."""
+    """Return the sweep of a run. Claims that its changes to a preset make invalid are not judged.
+
+    Raises: BadInput.
+    """
     if run.preset is not None:
         try:
             return presets.sweep_of(run.preset, run.document)
         except BadInput:
-            pass  # the preset's file is gone, and the run has its document
+            pass  # the preset's file is gone, but the run has its document
     try:
         return documents.sweep_of(run.document)
     except BadInput as error:
@@ -159,7 +162,7 @@ def _trace(content: Mapping[str, Any]) -> Trace:
 
 
 def _empty(described: Mapping[str, Any]) -> Curve:
-    """Return an empty curve with the description in a file."""
+    """Return an empty curve, made from its description in a file."""
     curve = Curve(
         described["name"],
         described["capacity"],
@@ -187,7 +190,7 @@ def _end_learner(trace: Trace, content: Mapping[str, Any]) -> None:
 
 
 def _grow(curve: Curve, start: int, arrays: Mapping[str, Any]) -> None:
-    """Append records to a curve that grows."""
+    """Append records to a growing curve, from the record number `start`."""
     earlier = curve.as_arrays() if start else {}
     grows = {name for name in earlier if name.partition("/")[0] in GROWING}
     appended = {

@@ -1,4 +1,4 @@
-"""Writer of a run: writes its file in the store while it runs, and takes curves of earlier runs from it."""
+"""Writer of a run: writes the run's file in the store during the run, and reuses curves of earlier runs."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from engine.spec.reading import Raw
 
 SECONDS = 0.3
-"""Shortest time between two appendices on the growth of curves, and the longest that records wait for one."""
+"""Least seconds between two frames on the growth of curves, and most seconds that a record waits for one."""
 
 
 class RunWriter:
     """Writes one run into a file of the store.
 
-    The file has a head, every trace when it begins, the growth of its curves, the curves of every learner
-    that ends, and the end of the run. Whatever fails, the run goes on: `keep` says why once.
+    The file has a head, the start of every trace, the growth of its curves, the curves of every learner that
+    ends, and the end of the run. If writing fails, the run continues, and `keep` returns the reason once.
     """
 
     def __init__(
@@ -58,17 +58,17 @@ class RunWriter:
         """Make a writer for one run.
 
         Args:
-            document: the experiment as a preset document; by default that of the sweep, resolved.
-            reuse: whether to take curves from earlier runs.
+            document: the experiment as a preset document; by default the document of the sweep, resolved.
+            reuse: whether to reuse curves of earlier runs.
             detached: whether the run has no terminal.
             run: name of the run, by default a new one.
-            with_weights: whether to take only curves whose weights are stored, too, because panels show them.
+            with_weights: whether to reuse only curves whose weights are stored, because panels show weights.
         """
         self._store, self._document, self._preset = of, document, preset
         self._with_weights = with_weights
         self._reuse, self._detached, self.run = reuse, detached, run or os.urandom(4).hex()
         self.removed: list[StoredRun] = []
-        """Runs that were removed to make room; the caller says so and empties the list."""
+        """Runs that were removed to make room; the caller reports them."""
 
         self._journal: Journal | None = None
         self._sweep: Sweep | None = None
@@ -76,31 +76,31 @@ class RunWriter:
         self._bytes = 0
         self._made_room_at = 0
         self._computed = False
-        """Whether a learner was trained, so that this file has something that no other has."""
+        """Whether a learner was trained, so that this file has curves that no other file has."""
 
         self._digest = ""
         self._fault: str | None = None
         self._restored: list[tuple[LearnerPlan, Sequence[Curve], bytes, bool]] = []
-        """Curves of earlier runs that await their trace."""
+        """Restored or taken-over curves that are appended when their trace begins."""
 
         self._is_whole = True
-        """Whether all of the run so far is in its file."""
+        """Whether the file has everything that the run has computed so far."""
 
         self._has_trace = False
-        """Whether the file has the present trace, without which no frame on it can be read."""
+        """Whether the file has the current trace. Without it, frames about the trace cannot be read."""
 
         self._lengths: dict[int, int] = {}
-        """Number of appended records of the curves of the present trace."""
+        """Number of appended records of each curve in the current trace, by the curve's number."""
 
         self._grown_at = 0.0
         self._has_growth = False
         self._lock = threading.RLock()
-        """Held while frames are appended, because a timer appends growth beside the run."""
+        """Held while frames are appended, because a timer thread also appends growth."""
 
         self._timer: threading.Timer | None = None
 
     def begin(self, sweep: Sweep) -> None:
-        """Begin the file of a run."""
+        """Create the file of a run."""
         self._sweep, self._grown_at = sweep, time.monotonic()
         document = as_document(sweep.experiment) if self._document is None else self._document
         words = msgspec.json.encode(
@@ -136,13 +136,13 @@ class RunWriter:
                 self._journal = None
 
     def at(self, number: int) -> None:
-        """Continue with a point of the sweep."""
+        """Begin the sweep point with this number."""
         with self._lock:
             self._forget_timer()
             self._point, self._restored, self._lengths, self._has_trace = number, [], {}, False
 
     def restore(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> bool:
-        """Fill the empty curves of a learner, one per rate, from earlier runs, and return whether they exist.
+        """Fill the empty curves of a learner, one per rate, from earlier runs. Return whether these exist.
 
         Broken curves count as missing. So do curves without a measure or values of replicas that the
         experiment reads.
@@ -171,18 +171,18 @@ class RunWriter:
         return False
 
     def has(self, planned: LearnerPlan) -> bool:
-        """Return whether the store has curves of a learner, which may be broken or lack a measure."""
+        """Return whether the store has curves of a learner. They may still be broken or lack a measure."""
         key = curve_keys.key_of(planned.experiment, planned.learner)
         return self._reuse and next(self._store.find(key), None) is not None
 
     def take_over(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool) -> None:
-        """Keep the finished curves of a learner that other processes computed, once their trace begins."""
+        """Store finished curves of a learner that other processes computed, once their trace begins."""
         self._computed = True
         key = curve_keys.key_of(planned.experiment, planned.learner)
         self._restored.append((planned, curves, key, is_side_run))
 
     def begun(self, trace: Trace) -> None:
-        """Append a trace that begins, and its curves of earlier runs."""
+        """Append the start of a trace, and its curves from earlier runs or other processes."""
         measures = [msgspec.to_builtins(measure) for measure in trace.measures]
         content = {
             "planned": trace.planned,
@@ -194,7 +194,7 @@ class RunWriter:
             "curves": [_described(curve) for curve in trace.curves],
             "lines": [_of_line(line, trace) for line in trace.lines],
         }
-        # Places and theory lines repeat themselves: this takes a tenth of their space.
+        # x values and theory lines are repetitive: compression reduces them to a tenth.
         place = self._try("trac", {"point": self._point, "deflated": zlib.compress(pack(content), 1)})
         self._has_trace = place is not None
         for planned, curves, key, is_side_run in self._restored:
@@ -202,9 +202,9 @@ class RunWriter:
         self._restored = []
 
     def grow(self, trace: Trace) -> None:
-        """Append the records that the curves of a trace have got since, at most every SECONDS.
+        """Append the new records of the curves of a trace, at most every SECONDS.
 
-        A timer appends records that come sooner, because a learner's next record may take minutes.
+        If a record comes sooner, a timer appends it, because the next record may take minutes.
         """
         remaining = self._grown_at + SECONDS - time.monotonic()
         if self._journal is None or self._timer is not None:
@@ -248,14 +248,14 @@ class RunWriter:
             self._timer = None
 
     def append_sample(self, sample: MachineSample) -> None:
-        """Append the use of the machine. The end of the run removes it, as it does the growth."""
+        """Append a sample of the machine's use. Samples are removed when the run ends, like growth."""
         self._has_growth = True
         self._try("mach", msgspec.to_builtins(sample))
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Append the finished curves of a learner, one per rate, and return why not, if that fails.
+        """Append the finished curves of a learner, one per rate.
 
-        Return None for later failures and for success.
+        Return the reason of the first failure. Return None for success and for later failures.
         """
         self._computed = True
         self._append_curves(
@@ -264,18 +264,18 @@ class RunWriter:
         return self.new_fault()
 
     def new_fault(self) -> str | None:
-        """Return why something could not be stored, the first time it is asked after the first failure."""
+        """Return the reason of the first failure to store something, once; later calls return None."""
         fault, self._fault = self._fault, None if self._fault is None else ""
         return fault or None
 
     def skip(self, skipped: Mapping[int, frozenset[str]]) -> None:
-        """Append which learners are not run at a point."""
+        """Append the names of the learners that do not run at the current point."""
         number = self._point
         if number in skipped:
             self._try("skip", {"point": number, "learners": sorted(skipped[number])})
 
     def point_done(self, trace: Trace) -> None:
-        """Append that a point is complete, with the lines that follow its measured values."""
+        """Append that the current point is complete, with the theory lines computed from measured values."""
         lines = {
             number: {name: _of_along(along, trace) for name, along in line.by_curve(trace.curves).items()}
             for number, line in enumerate(trace.lines)
@@ -284,9 +284,9 @@ class RunWriter:
         self._try("done", {"point": self._point, "lines": lines})
 
     def end(self, ended: Results, state: str) -> None:
-        """Append the end of the run and release its file.
+        """Append the end of the run and close its file.
 
-        A run that was taken from an earlier run in all points is not kept twice.
+        If all curves come from earlier runs, and the store has an equal finished run, the file is deleted.
         """
         with self._lock:
             self._forget_timer()
@@ -311,7 +311,7 @@ class RunWriter:
             self._journal, self.run = None, id_of(Path(earlier))
             return
         if not self._is_whole and state == "finished":
-            state = "stopped"  # what the file has is a part of the run
+            state = "stopped"  # the file has only a part of the run
         self._try("end ", {"state": state, "time": time.time()})
         with suppress(OSError):
             self._journal.sync()
@@ -323,12 +323,12 @@ class RunWriter:
         self._make_room()
 
     def stop_at_once(self) -> None:
-        """Append that the run was stopped, from another thread, before the process ends."""
+        """Append that the run was stopped. Another thread calls this just before the process ends."""
         if self._journal is not None:
             self._try("end ", {"state": "stopped", "time": time.time()})
 
     def _by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
-        """Return the measures that are stored for every replica: those that are read; of small runs all."""
+        """Return the measures stored for every replica: all in small runs, else the ones that are read."""
         assert self._sweep is not None, "a run begins before its learners"
         records = sum(curve.capacity for curve in curves)
         size = 8 * records * planned.experiment.run.replicas * len(planned.measures)
@@ -337,7 +337,7 @@ class RunWriter:
         return planned.by_replica
 
     def _append_growth(self, grown: Sequence[Mapping[str, Any]]) -> int | None:
-        """Append records of curves that have not ended, and return their place; None if that fails."""
+        """Append records of curves that have not ended. Return their position in the file, or None."""
         return self._try("grow", {"point": self._point, "time": time.time(), "curves": grown})
 
     def _append_curves(
@@ -366,7 +366,10 @@ class RunWriter:
             self._make_room()
 
     def _try(self, kind: str, content: Any) -> int | None:
-        """Append a frame and return its place; None, with the first reason at hand, if that fails."""
+        """Append a frame and return its position in the file.
+
+        If that fails, return None, and keep the reason of the first failure.
+        """
         if kind in ON_TRACE and not self._has_trace:
             return None
         try:
@@ -378,7 +381,7 @@ class RunWriter:
         return None
 
     def _append(self, kind: str, content: Any) -> int | None:
-        """Append a frame and return its place; None without a file. Raises: BadInput."""
+        """Append a frame and return its position, or None if there is no file. Raises: BadInput."""
         if self._journal is None:
             return None
         packed, path = pack(content), self._journal.path
@@ -394,7 +397,7 @@ class RunWriter:
         return start
 
     def _make_room(self) -> None:
-        """Remove old runs, if this one has grown by a hundredth of the limit or has ended."""
+        """Remove old runs, if this run has grown by a hundredth of the limit or has ended."""
         if self._journal is not None:
             if self._bytes - self._made_room_at < self._store.limit / 100:
                 return
@@ -404,7 +407,7 @@ class RunWriter:
 
 
 ON_TRACE = "grow", "curv", "done"
-"""Kinds of frames on the present trace."""
+"""Kinds of frames about the current trace."""
 
 GROWING = "clock", "values", "mean", "stderr"
 """Kinds of arrays of a curve that have one row per record."""
@@ -415,7 +418,7 @@ def _clock_names(arrays: Mapping[str, Any]) -> list[str]:
 
 
 def _without_growth(path: Path) -> None:
-    """Write a file again without the growth of curves, which it has as a whole, too."""
+    """Rewrite a file without growth and samples; it also has the complete curves."""
     content, place = bytearray(journal.MAGIC), 0
     with suppress(OSError, BadInput):
         for frame in journal.frames(path):
@@ -430,7 +433,7 @@ def _without_growth(path: Path) -> None:
 
 
 def _described(curve: Curve) -> dict[str, Any]:
-    """Return what a reader needs to make an empty curve like this."""
+    """Return the description from which a reader makes an empty copy of `curve`."""
     return {
         "name": curve.name,
         "learner": curve.learner,
@@ -460,7 +463,7 @@ def _of_line(line: TheoryLine, trace: Trace) -> dict[str, Any]:
 
 
 def _of_along(along: Along, trace: Trace) -> dict[str, Any]:
-    """Return values along a run; the planned clocks, which the trace has, are left out."""
+    """Return a theory line's values along a run; clocks equal to the trace's planned clocks are left out."""
     is_planned = along.clocks.keys() == trace.planned.keys() and all(
         np.array_equal(times, trace.planned[clock]) for clock, times in along.clocks.items()
     )

@@ -1,7 +1,7 @@
 """Spread of a sweep over devices of one kind: a process per device computes points, or groups of replicas.
 
-Replica r of a run with seed s is the run with seed s + r, so that a group of replicas is a run with fewer
-replicas and a later seed. The process of the sweep takes the computed curves, and does all else itself.
+Replica r of a run with seed s equals the run with seed s + r. So a group of replicas is a run with fewer
+replicas and a later seed. The main process collects the computed curves, and does everything else itself.
 """
 
 from __future__ import annotations
@@ -44,20 +44,23 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 PLACE = "local:cuda"
-"""All CUDA devices of this machine, as the option `--on` names them."""
+"""Name of all CUDA devices of this machine, for the option `--on`."""
 
 LEAST_REPLICAS = 2
-"""Minimum number of replicas of a group, because arrays of a single one do not say whether they hold all."""
+"""Minimum number of replicas in a group.
+
+With a single replica, an array of one column may hold all replicas, or only the first.
+"""
 
 POLL_SECONDS = 0.2
 """Seconds between two checks for cancellation while all devices are at work."""
 
 Begin = Callable[[Connection], None]
-"""Function that a new process calls, which takes its device and serves the connection."""
+"""Function that a new process calls to select its device and serve the connection."""
 
 
 def serve(connection: Connection) -> None:
-    """Compute the experiments that come through a connection, until it ends."""
+    """Compute the experiments that a connection receives, until the connection is closed."""
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches the whole group; the sweep ends this process
@@ -69,7 +72,7 @@ def serve(connection: Connection) -> None:
             return
         try:
             collector = Collector()
-            # While a task is at work, only the end of the connection can be read from it.
+            # During a run, the connection receives nothing but its end.
             run(
                 msgspec.json.decode(words, type=Experiment),
                 lambda: 0 if connection.poll() else MOST,
@@ -85,7 +88,7 @@ def serve(connection: Connection) -> None:
 
 
 class Collector:
-    """Keeper of a run that collects the curves of every learner that ends."""
+    """Keeper that collects the curves of every learner that ends."""
 
     def __init__(self) -> None:
         self.curves: list[tuple[bytes, list[Arrays]]] = []
@@ -110,22 +113,25 @@ class Device:
     """Process that computes on one device."""
 
     def __init__(self, begin: Begin) -> None:
-        """Begin the process."""
+        """Start the process."""
         context = multiprocessing.get_context("spawn")
         self.connection, remote_end = context.Pipe()
         self.process = context.Process(target=begin, args=(remote_end,), daemon=True)
         self.process.start()
         remote_end.close()
         self.task: int | None = None
-        """Number of the point that it is at work on; None if it is idle."""
+        """Number of the sweep point that the process works on, or None if it is idle."""
 
     def submit(self, number: int, experiment: Experiment) -> None:
-        """Compute an experiment, which belongs to a point."""
+        """Send an experiment, which belongs to the sweep point `number`, to the process."""
         self.task = number
         self.connection.send_bytes(msgspec.json.encode(experiment))
 
     def receive(self) -> list[tuple[bytes, list[Arrays]]]:
-        """Return the curves of the experiment. Raises: BadInput; RuntimeError if the process failed."""
+        """Receive the curves of the submitted experiment, with their keys.
+
+        Raises: BadInput; RuntimeError if the process failed.
+        """
         self.task = None
         try:
             answer = journal.unpack(self.connection.recv_bytes())
@@ -140,17 +146,17 @@ class Device:
         return [(key, curves) for key, curves in answer["curves"]]
 
     def end(self) -> None:
-        """End the process, at work or not."""
+        """End the process, even if it is working."""
         self.connection.close()
         self.process.terminate()
         self.process.join()
 
 
 class Spread:
-    """Curves of a sweep that processes on several devices compute ahead of the sweep."""
+    """Curves that processes on several devices compute before the sweep reaches their points."""
 
     def __init__(self, sweep: Sweep, devices: Sequence[Begin]) -> None:
-        """Begin a process for every device."""
+        """Start a process for every device."""
         self._sweep = sweep
         self._devices = [Device(begin) for begin in devices]
         self._groups = ceil(len(devices) / len(sweep.points))
@@ -159,10 +165,10 @@ class Spread:
         self._next_point = 0
         self._tasks: deque[tuple[int, Experiment]] = deque()
         self._curves: dict[bytes, list[Arrays]] = {}
-        """Computed curves by the keys of learners in groups of replicas."""
+        """Computed curves, by the key of a learner in a group of replicas."""
 
         self._groups_of: dict[bytes, list[tuple[bytes, int]]] = {}
-        """Keys and numbers of replicas of the groups of a learner, by its key."""
+        """Keys and numbers of replicas of a learner's groups, by the key of the learner in the whole run."""
 
     @property
     def count(self) -> int:
@@ -183,7 +189,7 @@ class Spread:
     ) -> Keeper:
         """Wait until a point is computed, and return a keeper that provides its curves and stores them.
 
-        Meanwhile idle devices compute the next points.
+        Meanwhile, idle devices compute the next points.
 
         Args:
             look: called repeatedly while devices work.
@@ -205,7 +211,7 @@ class Spread:
                 self._curves.update(device.receive())
 
     def _hand_out(self, grown: Results, is_stored: Callable[[LearnerPlan], bool]) -> None:
-        """Give work to idle devices, the points in order."""
+        """Submit work to idle devices, in the order of the points."""
         for device in self._devices:
             if device.task is not None:
                 continue
@@ -218,7 +224,7 @@ class Spread:
                 device.submit(*self._tasks.popleft())
 
     def _plan(self, experiment: Experiment, is_stored: Callable[[LearnerPlan], bool]) -> None:
-        """Plan the work at the next point, if it needs a device and a learner of it is not stored."""
+        """Queue the work at the next point, if the point needs a device and not all learners are stored."""
         plan = plan_run(experiment)
         learners = *plan.learners, *plan.side_learners
         if not plan.needs_torch or all(map(is_stored, learners)):
@@ -245,7 +251,7 @@ class Spread:
 
 
 class SpreadKeeper:
-    """Keeper of a run whose curves may come from devices; a writer, if there is one, stores all."""
+    """Keeper of a run whose curves may come from devices. It stores all curves if it has a writer."""
 
     def __init__(self, spread: Spread, writer: RunWriter | None) -> None:
         self._spread, self._writer = spread, writer
@@ -278,11 +284,11 @@ def _key(planned: LearnerPlan, run: Run | None = None) -> bytes:
 
 
 def groups(plan: RunPlan, count: int) -> list[Run]:
-    """Return up to `count` settings that have the replicas of a run together, in order.
+    """Divide the replicas of a run into up to `count` groups, and return the run settings of each group.
 
-    All replicas are one group where they depend on one another: a curve that ends early waits for its last
-    replica, the replicas of a measure under transformations share the transformation, and long curves keep
-    the first replica only.
+    Replicas that depend on one another stay in one group. There are three such cases: a curve that ends early
+    waits for its last replica, a measure under transformations uses one transformation for all replicas, and
+    long curves keep the first replica only.
     """
     run, schedule = plan.experiment.run, plan.experiment.protocol.schedule()
     measures = [measure for planned in plan.learners for measure in planned.measures]
@@ -298,9 +304,9 @@ def groups(plan: RunPlan, count: int) -> list[Run]:
 
 
 def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int]) -> Arrays:
-    """Return the arrays of a curve from those of its groups of replicas.
+    """Join the arrays of groups of replicas to the arrays of one curve.
 
-    A group whose replicas have all diverged has fewer records; its values are NaN from there on.
+    A group whose replicas have all diverged has fewer records. Its values at later records are NaN.
     """
     if len(parts) == 1:
         return dict(parts[0])
@@ -336,7 +342,7 @@ def joined(parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int])
 
 
 def _beside(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int) -> NDArray[Any]:
-    """Return arrays [S, R] of groups as one, NaN beyond the records of each."""
+    """Join arrays [S, R] of groups along R, after padding them with NaN to `length` records."""
     columns = []
     for part in parts:
         padded = np.full((length, part[name].shape[1]), np.nan)
@@ -348,10 +354,10 @@ def _beside(parts: Sequence[Mapping[str, NDArray[Any]]], name: str, length: int)
 def _indexed(
     parts: Sequence[Mapping[str, NDArray[Any]]], replicas: Sequence[int], measure: str
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the places [S] of a measure with indices, and its values [S, R or 1, *index]."""
+    """Return the x values [S] and the values [S, R or 1, *index] of a measure with indices."""
     measured = [part for part in parts if f"x/{measure}" in part]
     earliest = measured[0][f"array/{measure}"]
-    if earliest.shape[1] == 1:  # of the first replica alone
+    if earliest.shape[1] == 1:  # values of the first replica alone
         return measured[0][f"x/{measure}"], earliest
     x = np.unique(np.concatenate([part[f"x/{measure}"] for part in measured]))
     columns = []
@@ -364,7 +370,10 @@ def _indexed(
 
 
 def cuda_devices() -> list[Begin]:
-    """Return the CUDA devices that this process sees. Raises: BadInput without any."""
+    """Return one function per CUDA device that this process sees, which serves a connection on the device.
+
+    Raises: BadInput if there is no device.
+    """
     from engine.core.lazy import torch
 
     count = torch.cuda.device_count()
@@ -376,7 +385,7 @@ def cuda_devices() -> list[Begin]:
 
 
 def serve_on_cuda(name: str, parts: Sequence[Path], connection: Connection) -> None:
-    """Serve a connection on the CUDA device with this name, which is then the only one."""
+    """Serve a connection on the CUDA device with this name. The process sees no other device."""
     os.environ["CUDA_VISIBLE_DEVICES"] = name
     outside.request(parts)
     serve(connection)

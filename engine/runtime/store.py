@@ -21,39 +21,41 @@ from engine.runtime.stored_run import StoredRun, id_of, read
 MB = 1 << 20
 
 MOST = 1024 * MB
-"""Total bytes of all files."""
+"""Default limit on the total bytes of all files."""
 
 MOST_FOUND = 8
 """Number of files tried for curves with the same key."""
 
 OLD, VERY_OLD = 60.0, 86400.0
-"""Seconds after which a file without a beginning has no writer, and a run that was set aside has no app."""
+"""Seconds after which a file without a beginning counts as left by its writer, and a run that was set aside
+counts as left by its app."""
 
 
 class Place(NamedTuple):
-    """Place of the curves of a learner: a file, and where its frame begins."""
+    """Location of a learner's stored curves: a file, and the position of their frame in bytes."""
 
     path: Path
     start: int
 
 
 class Store:
-    """Runs in a folder. Processes may share it; each run is written by one.
+    """Store of runs in a folder. Processes may share the folder; one process writes each run.
 
-    Curves have a key of everything that determines them: the learner, problem, protocol and run, all
-    resolved, the code of the engine and of parts from outside, and the content of data files. Titles,
-    pictures, claims, measures, roles and other learners are not part of the key, nor are names that do not
-    affect draws: renamed learners are found again. Pictures and claims decide which values of replicas a file
-    has. A set-up that needs other values is computed anew.
+    The key of a learner's curves consists of everything that determines them. These are the learner, problem,
+    protocol and run settings, with all expressions resolved. They also are the code of the engine and of the
+    user's own parts, and the content of data files. The key does not contain titles, pictures, claims,
+    measures, roles and other learners. It contains names only if random draws depend on them, so that renamed
+    learners find their curves again. Pictures and claims determine the measures for which a file has the
+    values of every replica. A set-up that needs other values is computed again.
     """
 
     def __init__(self, folder: Path, limit: float = MOST) -> None:
-        """Use a folder, made on first use, for files of up to `limit` bytes together."""
+        """Use a folder, which is created on first use, for files of up to `limit` bytes in total."""
         self.folder, self.limit = folder, limit
         self._index = RunIndex(folder)
 
     def find(self, key: bytes) -> Iterator[Place]:
-        """Yield the places of the curves with a key, newest first."""
+        """Yield the locations of curves with a key; the most recently used runs come first."""
         query = (
             "select file, start from points join runs on run = id where key = ? order by used desc limit ?"
         )
@@ -62,9 +64,9 @@ class Store:
             yield Place(self.folder / file_name, start)
 
     def runs(self, newest: int = -1, details: bool = False) -> list[StoredRun]:
-        """Return the runs, the newest first; at most `newest` of them unless it is −1.
+        """Return up to `newest` runs, or all runs if `newest` is −1. The newest run comes first.
 
-        Without `details` (`run_index.DETAILS`), which no list shows, this takes a fraction of the time.
+        Lists do not show the `details` (`run_index.DETAILS`). Reading runs without them is much faster.
         """
         self._index.catch_up()
         if self._index.is_resting:
@@ -73,7 +75,7 @@ class Store:
         return self._listed("order by began desc limit ?", newest, details=details)
 
     def _from_files(self) -> Iterator[StoredRun]:
-        """Yield the runs without the index, which may be locked, or not fit the disk."""
+        """Yield all runs, read from their files, because the index may be locked or the disk full."""
         for file_name in file_names(self.folder):
             with suppress(OSError, BadInput, msgspec.MsgspecError, ValueError, KeyError):
                 yield read(self.folder / file_name)[0]
@@ -94,14 +96,14 @@ class Store:
         return int(rows[0][0]) if rows else 0
 
     def run(self, name: str) -> StoredRun | None:
-        """Return the run with this name; None without one."""
+        """Return the run with this name, or None if there is no such run."""
         rows = self._index.rows("select file, size, row, details from runs where id = ?", name)
         if self._index.is_resting:
             return next((run for run in self._from_files() if run.id == name), None)
         return run_of(self.folder, *rows[0]) if rows else None
 
     def finished_as(self, digest: str, but: str) -> str | None:
-        """Return the newest file, except `but`, of a finished run of the experiment with this digest."""
+        """Return the name of the newest file, except `but`, of a finished run with this digest."""
         query = "select file, size, row from runs where resolved = ? and file != ? order by began desc"
         for row in self._index.rows(query, digest, but):
             run = run_of(self.folder, *row)
@@ -110,7 +112,7 @@ class Store:
         return None
 
     def mark(self, run: StoredRun, **marks: Any) -> None:
-        """Write marks, which are fields that `StoredRun.receive` takes over, into the file of a run.
+        """Write fields such as `pinned` or `tags` into the file of a run, as `StoredRun.receive` reads them.
 
         Raises: BadInput.
         """
@@ -127,7 +129,7 @@ class Store:
         self._index.forget(Path(run.path).name)
 
     def set_aside(self, run: StoredRun) -> None:
-        """Take a run out of the store, so that `bring_back` or `discard` decides on it.
+        """Hide a run from the store, until `bring_back` restores it or `discard` deletes it.
 
         Raises: BadInput for a run that is pinned or still written.
         """
@@ -139,7 +141,7 @@ class Store:
         self._index.forget(Path(run.path).name)
 
     def bring_back(self, run: StoredRun) -> None:
-        """Put a run back that was set aside. Raises: BadInput."""
+        """Restore a run that was set aside. Raises: BadInput."""
         with files.faults(run.path, "cannot be brought back"):
             _aside(run).rename(run.path)
         self.observe(Path(run.path))
@@ -150,7 +152,7 @@ class Store:
             _aside(run).unlink()
 
     def remove_remains(self) -> int:
-        """Delete what killed programs left, and return the number of files.
+        """Delete files that killed programs left behind, and return the number of files.
 
         These are files whose writer was killed before its first frame, and runs that an app had set aside.
         """
@@ -165,9 +167,9 @@ class Store:
         return 0
 
     def make_room(self) -> list[StoredRun]:
-        """Remove the least recently used runs beyond the limit that are neither pinned nor running.
+        """Remove the least recently used runs until the store is within its limit, and return them.
 
-        Returns: the removed runs.
+        Pinned and running runs are not removed.
         """
         self.remove_remains()
         totals = self._index.rows("select sum(size) from runs")
@@ -187,14 +189,14 @@ class Store:
         return removed
 
     def touch(self, file_name: str) -> None:
-        """Count a run as used now."""
+        """Record that a run is used now."""
         self._index.rows("update runs set used = ? where file = ?", time.time(), file_name)
 
     def observe(self, path: Path, keys: Collection[tuple[bytes, int]] | None = None) -> None:
-        """Bring what the index knows of a file up to date.
+        """Update the index after a change of a file.
 
         Args:
-            keys: digests of the keys, and places, of curves that were appended; None reads the whole file.
+            keys: digests of the keys, and positions, of appended curves. With None, the whole file is read.
         """
         if keys is None:
             self._index.scan(path)
@@ -225,11 +227,11 @@ def _age(path: Path, clock: str) -> float:
 
 
 def _has_no_beginning(path: Path) -> bool:
-    """Return whether the writer of a file ended before its first frame was whole."""
+    """Return whether the writer of a file ended before it completed the first frame."""
     if journal.is_written(path):
         return False
     with path.open("rb") as file:
         line = file.read(len(journal.MAGIC))
     if line != journal.MAGIC:
-        return journal.MAGIC.startswith(line)  # not the file of another program or of a newer version
+        return journal.MAGIC.startswith(line)  # false for files of other programs and newer versions
     return next(journal.frames(path), None) is None

@@ -1,4 +1,4 @@
-"""Stored run: what a list of runs shows of a run, and how it is read from the run's file."""
+"""Stored run: the fields of a run that lists show, and how they are read from the run's file."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from engine.core.parts import BadInput
 
 
 class StoredRun(msgspec.Struct, omit_defaults=True):
-    """What a list of runs shows of a run.
+    """Fields of a stored run, for lists of runs.
 
     Args:
-        id: eight letters that name the run.
+        id: eight letters and digits that name the run.
         began, ended: seconds since 1970; `ended` is None for a run that has no end in its file.
         state: "finished", "stopped", "failed", or "running" for a run that has no end in its file.
         document: the experiment as a preset document; empty in lists.
         resolved: digest of everything the run depends on; empty in lists.
         code: hash of the engine's source files; empty in lists.
         claims: claims and outcomes, as in JSON; empty in lists.
-        headline: the finding of its first picture.
+        headline: the headline of its first picture.
         chart: heights of its first curve, for a small chart.
-        name: name that a person gave the run; empty without one.
-        detached: whether it runs in a process of its own, without a terminal.
+        name: name that a person gave the run; empty if there is none.
+        detached: whether it runs in a separate process without a terminal.
     """
 
     id: str
@@ -70,11 +70,11 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
     @property
     def fate(self) -> str:
-        """State in a word or two; a run without an end and without a writer was cut off."""
+        """State in a word or two: "cut off" for a run of this machine without an end and without a writer."""
         return "cut off" if self.state == "running" and self.is_here and not self.is_written else self.state
 
     def receive(self, frame: journal.Frame) -> None:
-        """Take over what a frame of its file says about the run."""
+        """Update the fields from a frame of the run's file."""
         if frame.kind == "mark":
             content = frame.content
             for name in ("pinned", "announced", "tags", "name", "headline", "chart", "claims"):
@@ -86,7 +86,7 @@ class StoredRun(msgspec.Struct, omit_defaults=True):
 
 
 def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
-    """Return what a file says about its run, and the digests and places of its curves.
+    """Return the run in a file, and the digests of the keys and the positions of its curves.
 
     Raises: OSError. BadInput for a file of another kind, of a newer version or without a beginning.
     """

@@ -1,4 +1,4 @@
-"""A parameter sweep: the runs of its points, one point after the other."""
+"""Parameter sweep: the runs of its sweep points, one point after the other."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from engine.spec.sweep import Sweep
 
 @dataclass(frozen=True)
 class Begun:
-    """Event: the results exist, and will grow."""
+    """Event: the results exist. They grow during the run."""
 
     results: Results
     run: str | None = None
-    """Name of the run in the store; None without a store."""
+    """Name of the run in the store, or None if there is no store."""
 
 
 @dataclass(frozen=True)
 class PointDone:
-    """Event: every learner at a point of the axes has ended."""
+    """Event: every learner at a sweep point has ended."""
 
     number: int
 
@@ -49,10 +49,10 @@ class Removed:
 
 @dataclass(frozen=True)
 class Stored:
-    """Event: the run is in the store as a whole. It comes after `Finished`, or at a stop."""
+    """Event: the run is completely stored. It is sent after `Finished`, or after a stop."""
 
     run: str
-    """Name of the run; that of an equal earlier run, if nothing was computed."""
+    """Name of the run. If nothing was computed, it is the name of an equal earlier run."""
 
 
 @dataclass(frozen=True)
@@ -80,16 +80,16 @@ def run_sweep(
     stopped: Callable[[], bool] = lambda: False,
     devices: Sequence[Begin] = (),
 ) -> Results:
-    """Run every point of a sweep; `gate`, `notify` and `turn` are those of `run`. `Finished` comes once.
+    """Run every point of a sweep. `gate`, `notify` and `turn` are as in `run`; `Finished` is sent once.
 
-    Curves in the store are not computed again, and it stores those of every learner that ends. So a sweep
-    continues where it was, however the program ended. Points with equal data share them. Along an axis with
-    `until`, learners whose reading is known are skipped.
+    Curves in the store are not computed again, and the curves of every learner that ends are stored. So a
+    sweep that is started again continues where it ended. Points with equal data share the data. Along a
+    sweep axis with `until`, learners whose reading is known are skipped.
 
     Args:
         writer: writes the run into a store.
-        stopped: function that returns whether to end; it is called while numbers are drawn or a solver works,
-            when `gate` is not.
+        stopped: function that returns whether to end the run. It is called while numbers are drawn or a
+            solver works, because `gate` is not called then.
         devices: devices of one kind to which points, or groups of replicas, are spread; without any, this
             process computes everything.
 
@@ -122,11 +122,11 @@ def run_sweep(
 
 
 Look: TypeAlias = Callable[[bool], None]
-"""Function that samples the machine if a second is over; True says that the run was at rest until now."""
+"""Function that samples the machine's use once a second. The argument True means that the run was idle."""
 
 
 def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look:
-    """Return a function that notifies of samples of the machine, and stores them."""
+    """Return a function that sends samples of the machine's use as events, and stores them."""
     sampler = Sampler()
 
     def look(was_at_rest: bool = False) -> None:
@@ -141,7 +141,7 @@ def _sampling(notify: Callable[[Event], None], writer: RunWriter | None) -> Look
 
 
 def _looking(gate: Gate, look: Look) -> Gate:
-    """Return a gate that also samples the machine; a run that waits at its gate is at rest."""
+    """Return a gate that also samples the machine's use. While a run waits at its gate, it is idle."""
 
     def looking() -> int:
         look(False)

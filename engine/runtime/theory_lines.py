@@ -1,4 +1,4 @@
-"""Theory lines of a run: every line about a measure that it records."""
+"""Theory lines of a run: their values for every measure that the run records."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from engine.training.descent import Descent, TrainingInputs, rates_of
 NOTHING = np.empty(0)
 
 MOST_BEYOND = 1 << 16
-"""Largest number of places between the last record and the last row for which lines are computed."""
+"""Largest number of x values between the last record and the last row at which lines are computed."""
 
 
 Others = Mapping[ForLine, Mapping[str, Curve]]
-"""Curves of the side runs that the line of a curve uses, by the line's names for them."""
+"""Curves of the side runs that a curve's theory line needs, by the line's name for each side run."""
 
 
 def theory_lines(
@@ -36,10 +36,11 @@ def theory_lines(
     other_runs: Others = MappingProxyType({}),
     labels: Callable[[], Rows] | None = None,
 ) -> list[TheoryLine]:
-    """Return every line of a plan with its findings.
+    """Return every theory line of a plan with its findings.
 
-    A line that holds has values; a line along runs gets its values as the runs advance. Data are drawn if a
-    line needs them; `labels` [R, m, n] may be available without data.
+    A line that applies to the problem has values. A line that is computed from measured values gets its
+    values while the runs advance. Data are drawn only if a line needs them. The `labels` [R, m, n] may be
+    available without drawing data.
     """
     begin, order = partial(_begun, plan.experiment), partial(_order, plan.experiment)
     at = At(plan.experiment, RunData(data, begin, order, labels), clocks)
@@ -48,14 +49,14 @@ def theory_lines(
 
 
 def _begun(setup: Setup, data: Data, learner: Learner) -> Descent:
-    """Return a learner at its start in the run, on its data."""
+    """Return the training run of a learner at its start, on the data of the run."""
     loss = setup.loss.of_targets(data.targets)
     rates = len(rates_of(learner))
     return Descent(TrainingInputs(learner, data.with_variants(rates), loss, setup.run.random_streams()))
 
 
 def _order(setup: Setup) -> Order | None:
-    """Return the order of the rows in the run; None for the order of the data."""
+    """Return the order in which the run sees the rows, or None for the order of the data."""
     return setup.protocol.order(setup.n, setup.run.random_streams())
 
 
@@ -91,10 +92,11 @@ def _line(
 
 
 def _is_drawn(line: Line, setup: Setup) -> bool:
-    """Return whether a line needs values.
+    """Return whether the values of a theory line are needed.
 
-    A line per learner needs none if every picture of its measure lists other lines, and no picture is
-    relative to it or has its contour. Measures that every run records are also shown without a picture.
+    Two sorts of lines always need values: a line that is the same for all learners, and a line about a
+    measure that every run records, because such a measure is also shown without a picture. Any other line
+    needs values if its measure has no picture, or if a picture shows it, divides by it, or has its contour.
     """
     pictures = getattr(setup, "pictures", ())
     about = [picture.lines for picture in pictures if picture.measure.name == line.measure]
@@ -106,20 +108,23 @@ def _is_drawn(line: Line, setup: Setup) -> bool:
 
 
 def _beyond(line: Line, at: At) -> Along | None:
-    """Return a line beyond the end of the protocol, if a picture needs the place where it reaches a value."""
+    """Return the values of a line beyond the end of the protocol, if they are needed.
+
+    They are needed if a picture shows the x at which the line reaches a value.
+    """
     pictures = getattr(at.experiment, "pictures", ())
     n, protocol = at.experiment.n, at.experiment.protocol
     last = int(protocol.extent(n).last)
     more = protocol.schedule().takes_all_rows and last < n
     if not more or not any(picture.reads_places for picture in pictures):
         return None
-    # The first place is the last record itself, which the line has already.
+    # The first x is the last record itself, where the line has a value already.
     places = np.linspace(last, n, min(n - last, MOST_BEYOND) + 1)[1:]
     return _along(line, replace(at, clocks={"k": np.unique(places.round())}, beyond=True))
 
 
 def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]) -> dict[str, Along]:
-    """Return the line of every curve of every learner that it binds."""
+    """Return the values of a theory line for the curves of all learners that it applies to, by curve name."""
     of_curves = {}
     for learner_plan in learners.values():
         if planned.binds(learner_plan.learner):
@@ -133,7 +138,10 @@ def _of_curves(planned: PlannedLine, at: At, learners: Mapping[str, LearnerPlan]
 def _along_runs(
     planned: PlannedLine, at: At, other_runs: Others, learners: Mapping[str, LearnerPlan], curve: Curve
 ) -> Along | None:
-    """Return the line of a curve at the records so far, computed with side runs; None if no line binds it."""
+    """Return the values of a theory line for a curve at the records so far, using its side runs.
+
+    Return None if the line does not apply to the learner of the curve.
+    """
     learner_plan = learners[curve.learner]
     if not planned.binds(learner_plan.learner):
         return None
@@ -151,7 +159,7 @@ def _along_runs(
 
 
 def _measured(curve: Curve, records: int) -> Measured:
-    """Return the measured numbers along the first records of a curve, [R, S] each."""
+    """Return the values of each measure at the first records of a curve, [R, S], by measure name."""
     values = {measure: curve.values(measure) for measure in curve.measures}
     return {measure: series[:records].T for measure, series in values.items() if series is not None}
 

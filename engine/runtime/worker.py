@@ -1,4 +1,4 @@
-"""Worker: the background thread of a run, with start, pause, step and stop; the only way to control a run."""
+"""Worker: background thread of a run, which the app can start, pause, step and stop."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ Event: TypeAlias = RunEvent | Changed | Refused | Failed
 
 
 class Worker:
-    """Worker that runs a sweep in its own thread, and notifies of state changes, but never of steps.
+    """Background thread that runs a sweep. It sends events about state changes, but not about single steps.
 
-    `notify` is called from that thread. A worker runs once; a new run needs a new worker. Among workers with
+    `notify` is called from the thread. A worker runs once; a new run needs a new worker. Among workers with
     the same `turn`, one works at a time, because a stopped worker may still draw data or learn an example
     before it ends.
     """
@@ -77,7 +77,7 @@ class Worker:
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
 
     def start(self, paused: bool = False) -> None:
-        """Begin; a run started paused stops at k = 0."""
+        """Start the thread. A run that is started paused stops at k = 0."""
         # One step: a run started paused must show its first record.
         self._paused = paused
         self._steps = 1 if paused else 0

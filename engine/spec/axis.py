@@ -143,7 +143,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(map(int, rounded)) if all(map(float.is_integer, rounded)) else tuple(rounded)
 
     def _count(self, first: float, last: float) -> int:
-        """Return the number of points of a range without `points`."""
+        """Return the number of values in a range without `points`."""
         if first == last:
             return 1
         if self.log:

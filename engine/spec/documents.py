@@ -320,7 +320,7 @@ def _at(
 
 
 def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Mapping[str, float]) -> bool:
-    """Return whether a learner's `where` holds at a sweep point. It may use sweep axes, d, n and m."""
+    """Return whether a learner's `where` holds at a sweep point; `where` may use sweep axes, d, n and m."""
     condition = learner.get("where") if isinstance(learner, Mapping) else None
     if not isinstance(condition, str):
         return True

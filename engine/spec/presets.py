@@ -90,7 +90,7 @@ def document(preset: str, overrides: Iterable[str] = ()) -> Raw:
 
 @contextmanager
 def former_words(preset: str, answer: Callable[[str], object]) -> Iterator[None]:
-    """After the block, call `answer` with one line on renamed words, if a preset read in it uses some."""
+    """If a preset read inside the block uses renamed words, call `answer` with one line that lists them."""
     from engine.spec.upgrade import noted, sentence
 
     with noted() as words:

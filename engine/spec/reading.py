@@ -63,7 +63,7 @@ def read_raw(path: Path) -> Raw:
 
 
 def _experiment_of_run(path: Path) -> Raw:
-    """Return the experiment in the file of a stored run, as the user gave it. Raises: BadInput, OSError."""
+    """Return the document that the user gave for a stored run, from its file. Raises: BadInput, OSError."""
     try:
         document: Raw = next(journal.frames(path)).content["document"]
     except (StopIteration, KeyError, msgspec.DecodeError) as error:
@@ -72,7 +72,7 @@ def _experiment_of_run(path: Path) -> Raw:
 
 
 def _experiment_of_result(content: bytes) -> Raw:
-    """Return the experiment in a result file, as the user gave it.
+    """Return the document that the user gave for a result, from its file.
 
     Raises: BadInput if the file is not a result.
     """
@@ -330,7 +330,7 @@ def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Ra
     """
     _need("problem", raw, Experiment, "", raw)
     numbers = {"problem": raw["problem"], **raw, "protocol": _protocol(raw)}
-    if isinstance(raw["problem"], Mapping):  # otherwise it is refused first, as the first key
+    if isinstance(raw["problem"], Mapping):  # other values are refused below, before anything else is read
         numbers["problem"] = dict(raw["problem"])
         names = _with_sizes(numbers, raw, names)
     numbers = dict(resolved(Experiment, numbers, "", names))

@@ -14,16 +14,16 @@ from engine.core.expressions import number
 from hadamard_tui.charts.scales import Scale
 from hadamard_tui.charts.series import Axes, Limits, LineStyle, are_whole
 
-# Limit of borders, so that twice the range does not overflow.
+# Largest absolute value of a cell border or scale limit, so that twice the range does not overflow. Values
+# beyond it are shown at the end of the scale.
 _LARGEST = 8e307
 
 
 def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
     """Return the borders of the cells around increasing values, shape [n + 1].
 
-    The outer cells are symmetric around their values. A single cell reaches from half to one and a half of
-    its value. On a log axis, it reaches from half to twice its value; a single cell at 0 reaches from −1/2 to
-    1/2.
+    The outer cells are symmetric around their values. A single cell reaches from 1/2 to 3/2 of its value; on
+    a log axis, it reaches from half to twice its value. A single cell at 0 reaches from −1/2 to 1/2.
     """
     if log:
         logs = np.log10(values)
@@ -40,9 +40,10 @@ def cell_borders(values: np.ndarray, log: bool) -> np.ndarray:
 
 
 def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
-    """Return the position in `values` of the cell at the centre of each slot, or of the nearest cell.
+    """Return, for each slot of a scale, the index in `values` of the cell that contains the slot's centre.
 
-    A border belongs to the cell above it.
+    If the centre is outside all cells, return the index of the nearest cell. A border between two cells
+    belongs to the cell with the larger value.
     """
     low, high = (np.log10(scale.limits) if scale.log else np.asarray(scale.limits)).tolist()
     places = low + slots * ((high - low) / max(scale.size - 1, 1))
@@ -51,15 +52,14 @@ def cells_at(slots: np.ndarray, scale: Scale, values: np.ndarray) -> np.ndarray:
     return seen
 
 
-# A wider linear range would overflow; values beyond are shown at the end of the scale.
-# Narrower ranges, relative to the values, are rounding noise.
+# A range that is narrower than this, relative to its values, is rounding noise.
 _NOISE = 1e-12
 _FACTOR = 2.0
 """Factor by which the scale extends above and below a single value."""
 
 
 class ValueScale(msgspec.Struct, frozen=True):
-    """Range of values.
+    """Scale of the values of a heat map.
 
     Args:
         hidden: phrase on the values that the scale cannot show; empty if it shows all.
@@ -70,9 +70,10 @@ class ValueScale(msgspec.Struct, frozen=True):
     hidden: str = ""
 
     def steps(self, values: np.ndarray, count: int) -> np.ndarray:
-        """Return the step of each value among `count` equal steps, −1 for NaN.
+        """Return the number of the step that contains each value, −1 for NaN.
 
-        The outer steps are unbounded.
+        The scale is divided into `count` equal steps. Values beyond the scale belong to its first or last
+        step.
         """
         share = Scale(self.limits, self.log, 2).place(values)
         defined = ~np.isnan(share)
@@ -85,9 +86,9 @@ class ValueScale(msgspec.Struct, frozen=True):
 
 
 def value_scale(z: np.ndarray, log: bool) -> ValueScale:
-    """Return the scale from the least to the greatest value that it can show.
+    """Return the scale from the smallest to the largest value that it can show.
 
-    A logarithmic scale becomes linear if no value is above 0, and says so.
+    If no value is above 0, a logarithmic scale becomes linear; its field `hidden` then says so.
     """
     finite = z[np.isfinite(z)]
     positive = finite[finite > 0]
@@ -122,8 +123,8 @@ class ContourLine(msgspec.Struct, frozen=True, eq=False):
     """Line drawn over a heat map.
 
     Args:
-        name: its entry in the legend; a line without a name is not listed.
-        path: shape [n, 2], x and y in data units; a row of NaN lifts the pen.
+        name: the name in the legend; a line without a name is not listed.
+        path: shape [n, 2], x and y in data units; a row of NaN interrupts the line.
     """
 
     name: str
@@ -136,7 +137,7 @@ class ContourLine(msgspec.Struct, frozen=True, eq=False):
 
 
 class MarkedPoint(msgspec.Struct, frozen=True):
-    """Place marked with one letter or sign; its name is in the legend."""
+    """Point that is marked with one letter or sign; the legend lists its name."""
 
     name: str
     x: float
@@ -149,7 +150,7 @@ class MarkedPoint(msgspec.Struct, frozen=True):
 
 
 class Column(msgspec.Struct, frozen=True):
-    """Column marked above and below the map; its name is in the legend."""
+    """Column that is marked above and below the map; the legend lists its name."""
 
     name: str
     x: float
@@ -162,19 +163,19 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
     """Values over a grid, sorted by increasing x and y.
 
     Args:
-        x, y: places of the values, shapes [Nx] and [Ny], without repetition; above 0 on a log axis.
+        x, y: coordinates of the values, shapes [Nx] and [Ny], without repetition; above 0 on a log axis.
         z: shape [Ny, Nx]; NaN for missing values.
         stderr: standard errors of z, same shape.
-        z_log: whether a step of colour is a ratio of z instead of a difference.
-        missing: phrase for NaN.
+        z_log: whether the colour scale is logarithmic.
+        missing: phrase for cells without a value (NaN).
         y_names: names at y = 0, 1, 2, … in place of numbers.
-        z_limits: the ends of the scale; by default the least and the largest value.
+        z_limits: the ends of the scale; by default the smallest and the largest value.
         y_down: whether y increases downwards, like the row numbers of a matrix.
-        unlit: which rows are grey, shape [Ny]; None colours all rows.
-        unlit_words: phrase for these rows.
-        focus: a place (x, y). If not all cells fit, the cells around it are shown; without a focus, evenly
-            chosen cells.
-        full_size: columns and rows of the complete map, of which this map is a part.
+        unlit: whether each row is grey, shape [Ny]; None colours all rows.
+        unlit_words: phrase for the grey rows.
+        focus: a point (x, y). If not all cells fit, the cells around this point are shown. Without a focus,
+            evenly spaced cells are shown.
+        full_size: numbers of columns and rows of the complete map if this map is a part of it.
     """
 
     x: np.ndarray
@@ -230,7 +231,7 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         return ValueScale(self.z_limits, self.z_log)
 
     def y_name(self, y: float) -> str | None:
-        """Return the name of a row; None if rows have numbers."""
+        """Return the name of a row, or None if numbers identify the rows."""
         return self.y_names[int(y)] if self.y_names else None
 
     @property
@@ -255,11 +256,11 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         )
 
     def nearest(self, x: float, y: float) -> tuple[int, int]:
-        """Return the positions in x and y of the cell nearest to a place."""
+        """Return the positions in x and y of the cell that is nearest to the point (x, y)."""
         return int(np.abs(self.x - x).argmin()), int(np.abs(self.y - y).argmin())
 
     def part(self, columns: slice, rows: slice) -> HeatMap:
-        """Return a block of columns and rows as a heat map."""
+        """Return the heat map of a block of columns and rows."""
         return replace(
             self,
             x=self.x[columns],
@@ -271,7 +272,10 @@ class HeatMap(msgspec.Struct, frozen=True, eq=False):
         )
 
     def around(self, place: tuple[float, float], columns: int, rows: int) -> tuple[slice, slice]:
-        """Return slices of at most `columns` and `rows` around a place, or beside the nearest border."""
+        """Return slices of at most `columns` columns and `rows` rows around the point `place`.
+
+        Near a border of the map, the slices end at the border.
+        """
         return _around(self.x, place[0], columns), _around(self.y, place[1], rows)
 
 
@@ -283,7 +287,7 @@ def _around(values: np.ndarray, place: float, count: int) -> slice:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Cell with its value, which may be NaN, and a text about it."""
+    """Cell of a heat map: its x and y, its value, which may be NaN, and a text that describes it."""
 
     x: float
     y: float
@@ -292,7 +296,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read_cell(heat: HeatMap, ix: int, iy: int) -> Reading:
-    """Return a cell, given by its positions in x and y, with a text about it."""
+    """Return the reading of the cell at the positions `ix` in x and `iy` in y."""
     x, y, z = float(heat.x[ix]), float(heat.y[iy]), float(heat.z[iy, ix])
     stderr = math.nan if heat.stderr is None else float(heat.stderr[iy, ix])
     where = f"{heat.x_label or 'x'} {_place(x)}, {heat.y_label or 'y'} {heat.y_name(y) or _place(y)}"

@@ -1,4 +1,4 @@
-"""Theory lines in words: the statement of each, and its relation to a learner."""
+"""Theory lines in words: the statement of a line, and whether it applies to a learner."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIRECTIONS: dict[str, str] = {
 
 
 class Standing(NamedTuple):
-    """Relation of a line to a learner, with the reason."""
+    """Relation of a theory line to a learner, with the reason."""
 
     words: str
     style: str
@@ -36,14 +36,14 @@ class Standing(NamedTuple):
 
 
 def whole_name(line: Statement) -> str:
-    """Return a name of the line that is unique among all lines, including undrawn lines."""
+    """Return a name of the theory line that is unique among all theory lines, drawn or not."""
     member = catalogue.members("theory").get(line.kind)
     of = "" if member is None else cast("type[Line]", member)().structure().of
     return f"{line.called} of {of}" if of else line.called
 
 
 def head(line: Statement) -> Text:
-    """Return the statement of a line, followed by the line's name in presets.
+    """Return the name and the statement of a theory line, followed by its name in presets.
 
     For example "rotation-invariant bound: 1 − k/d, lower bound; WKA21 Thm 3 (ri-signed)".
     """
@@ -53,9 +53,9 @@ def head(line: Statement) -> Text:
 
 
 def meaning(kind: str) -> str:
-    """Return a line in words, as in "No rotation-invariant learner does better on Hadamard rows …".
+    """Return a theory line in words, as in "No rotation-invariant learner does better on Hadamard rows …".
 
-    A formula at the start keeps its case, because C is not c.
+    The text starts with a capital letter, unless it starts with a formula, because C is not c.
     """
     summary = summary_of(catalogue.members("theory")[kind])
     words = summary.partition(": ")[2] or summary
@@ -63,14 +63,17 @@ def meaning(kind: str) -> str:
 
 
 def proof(kind: str) -> str:
-    """Return the conditions of a line and the idea of its proof, each paragraph on one line."""
+    """Return the conditions of a theory line and the idea of its proof, one paragraph per line of text."""
     paragraphs = docstring(catalogue.members("theory")[kind]).split("\n\n")[1:]
     texts = (" ".join(paragraph.partition("Source: ")[0].split()) for paragraph in paragraphs)
     return "\n".join(filter(None, texts))
 
 
 def standing(line: TheoryLine, learner_name: str) -> Standing:
-    """Return whether a line binds a learner here, is a line to beat, or does not apply."""
+    """Return whether a theory line applies to a learner on this problem, with the reason.
+
+    A bound from below that does not apply to the learner is called the line to beat.
+    """
     if not line.on_problem.holds:
         return Standing("not applicable", "dim", line.on_problem.reason)
     finding = line.on_learners[learner_name]

@@ -19,7 +19,11 @@ BEYOND = 1e9
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """Map from `limits` to the centres of `size` slots: the lower limit to 0, the upper limit to size − 1."""
+    """Map from data values to `size` slots of equal width.
+
+    The lower limit maps to 0, the centre of the first slot. The upper limit maps to size − 1, the centre of
+    the last slot.
+    """
 
     limits: Limits
     log: bool
@@ -28,7 +32,7 @@ class Scale(msgspec.Struct, frozen=True):
     def place(self, values: np.ndarray) -> np.ndarray:
         """Return fractional slot positions, in the shape of the values.
 
-        NaN stays NaN; values ≤ 0 on a log axis are far below.
+        NaN stays NaN. On a log axis, values ≤ 0 have positions far below 0.
         """
         low, high = self._ends()
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -38,7 +42,7 @@ class Scale(msgspec.Struct, frozen=True):
             return np.clip((values - low) * ((self.size - 1) / (high - low)), -BEYOND, BEYOND)
 
     def slot(self, value: float) -> int | None:
-        """Return the slot that holds a value; None outside the limits."""
+        """Return the slot that contains a value, or None if the value is outside all slots."""
         place = float(self.place(np.asarray(value)))
         return math.floor(place + 0.5) if -0.5 <= place < self.size - 0.5 else None
 
@@ -69,7 +73,10 @@ _WHOLE = 1e7  # whole numbers below this have all their digits
 
 
 def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
-    """Return at most `most_ticks` ticks of an x-axis: at numbers, or at evenly thinned named places."""
+    """Return at most `most_ticks` ticks of an x-axis.
+
+    If the axis has named x values, ticks are at evenly selected ones of them.
+    """
     if not axes.x_names:
         return ticks(axes.x_limits, axes.x_log, most_ticks, axes.x_whole)
     named = [tick for tick in axes.x_names if axes.x_limits[0] <= tick[0] <= axes.x_limits[1]]
@@ -77,12 +84,12 @@ def x_ticks(axes: Axes, most_ticks: int) -> tuple[Tick, ...]:
 
 
 def at_places(places: Sequence[float]) -> tuple[Tick, ...]:
-    """Return a tick with its number at each place; places may be at any distance."""
+    """Return one tick per element of `places`, labelled with this number."""
     return tuple((place, tick_label(place)) for place in places)
 
 
 def tick_label(value: float) -> str:
-    """Return a place on an axis as text, with few digits unless it is a whole number."""
+    """Return the label of a tick: a whole number with all its digits, other numbers with four digits."""
     if value == int(value) and abs(value) < _WHOLE:
         return str(int(value))
     mantissa, _, exponent = f"{value:.4g}".partition("e")
@@ -94,11 +101,12 @@ def ticks(
 ) -> tuple[Tick, ...]:
     """Return at most `most_ticks` pairs of value and label within the limits, increasing.
 
-    On a log axis, ticks are at decades. If these are fewer than `least`, some of the 1-2-5 multiples are
-    added, or the ticks are linear.
+    On a log axis, ticks are at powers of ten. If these are fewer than `least`, ticks are at 1, 2 and 5 times
+    the powers of ten. If these are too few as well, the ticks are evenly spaced.
 
     Args:
-        is_whole: whether ticks stand at whole numbers only.
+        is_whole: whether ticks are at whole numbers only.
+        least: minimum number of ticks at powers of ten; at least 2.
     """
     if most_ticks < 1:
         return ()
@@ -117,7 +125,7 @@ def _linear(limits: Limits, most_ticks: int, is_whole: bool) -> list[float]:
             continue
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         if last - first < most_ticks:
-            # Multiples of a step below rounding are equal; each is kept once.
+            # If the step is smaller than rounding errors, multiples of it are equal; keep each value once.
             return list(dict.fromkeys(index * step for index in range(first, last + 1)))
     return []
 

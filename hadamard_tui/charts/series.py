@@ -14,30 +14,30 @@ LineStyle = Literal["solid", "dashed", "dotted", "dash-dot", "sparse", "long", "
 Limits = tuple[float, float]
 
 BOUND_STYLE: LineStyle = "long"
-"""Line style of references and of learners that a proved lower bound binds; other curves are solid."""
+"""Line style of references, and of learners to which a proved lower bound applies; others are solid."""
 
 FEW = 8
-"""Maximum number of visible points of a curve that has its letter at each point."""
+"""Number of visible points up to which a curve has its letter at each point."""
 
-# Beyond this the padded range of the data would overflow float64; such points are clipped at the border.
+# Beyond this value, the padded range of the data would overflow float64; such points are clipped.
 _LARGEST = 8e307
-# Narrower ranges (relative to the values) are rounding noise and treated as constant data.
+# Data whose range is narrower than this, relative to the values, count as constant: they differ by rounding.
 _NOISE = 1e-12
-# In wider ranges, ticks are more than 1 apart and need no check.
+# In wider ranges, ticks are more than 1 apart, so that whole numbers need no special treatment.
 _MANY = 64
 
 
 class Series(msgspec.Struct, frozen=True, eq=False):
-    """Curve drawn in the order of x, or separate points with the style "points".
+    """Curve that is drawn in the order of x, or separate points if its style is "points".
 
     Args:
         name: entry in the legend; a series without a name is drawn but not listed.
-        formula: text behind the name in the legend, if it fits.
+        formula: formula shown after the name in the legend, if it fits.
         x, y: points, both of shape [n]; NaN in y makes a gap.
         colour: any rich or Textual colour, "#e69f00" or "bright_blue".
         band: lower and upper border of a shaded region, both of shape [n].
         mark: one letter at the last visible point, so that curves differ without colour.
-        faint: whether it is dimmed, as context.
+        faint: whether the series is dimmed, because it is only context.
         is_region: whether the series is a theory region: only its band is drawn, more lightly than an error
             band.
     """
@@ -84,10 +84,10 @@ class Axes(msgspec.Struct, frozen=True):
     """Whether y increases downwards, like the row numbers of a matrix."""
 
     y_names: tuple[str, ...] = ()
-    """Names at y = 0, 1, 2, … in place of numbers; empty for numbers."""
+    """Names at y = 0, 1, 2, … in place of numbers; empty if ticks have numbers."""
 
     x_names: tuple[tuple[float, str], ...] = ()
-    """Names of places on x, increasing; empty for numbers."""
+    """Named x values as pairs of x and name, increasing; empty if ticks have numbers."""
 
     x_falls: bool = False
     """Whether x falls with time, so that the axis runs from right to left."""
@@ -96,7 +96,10 @@ class Axes(msgspec.Struct, frozen=True):
     """Whether y has whole numbers only."""
 
     y_rounding: float = 0.0
-    """Size up to which y is 0 up to rounding, and has no place on a logarithmic axis."""
+    """Absolute value up to which y counts as 0, because it may be a rounding error.
+
+    A logarithmic axis does not show such values.
+    """
 
     def __post_init__(self) -> None:
         for axis_name, (low, high), log in (
@@ -110,7 +113,7 @@ class Axes(msgspec.Struct, frozen=True):
 
 
 def are_whole(values: np.ndarray) -> bool:
-    """Return whether the values are whole numbers, and so few that ticks might fall between them."""
+    """Return whether all values are whole numbers, in a range so small that ticks might fall between them."""
     few = len(values) > 0 and values[-1] - values[0] < _MANY
     return few and bool((values == np.rint(values)).all())
 
@@ -134,8 +137,8 @@ def limits(values: np.ndarray) -> Limits:
     )
 
 
-# Visible dot columns of each line style, by column modulo the length. They are fixed to the screen, so that
-# dashes do not move while data grow.
+# Dashes of each line style: whether a dot column is visible, by the column modulo the length of the pattern.
+# The patterns are fixed to the screen, so that dashes do not move while data grow.
 PATTERNS: dict[LineStyle, tuple[bool, ...]] = {
     "dashed": (True, True, True, True, False, False),
     "dotted": (True, False, False, False),

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 DEFAULT_PRESET = "hadamard-128"
 
+TEXTS_STAY = "run.", "claims", "pictures", "title=", "story=", "source=", "subject="
+"""Beginnings of settings that do not change what a preset's title and story are about."""
+
 
 def print_error(words: str) -> None:
     """Print a line on standard error."""
@@ -56,6 +59,25 @@ def load(
             raise
         remedy = "the claims are about the preset's own settings; --set 'claims=[]' drops them"
         raise BadInput(error.where, f"{error.fault}; {remedy}") from error
+
+
+def load_to_run(preset: str, settings: list[str] | None, device: str | None, path: str | None = None) -> Raw:
+    """Return the document that `load` returns, with texts that are true of a changed set-up.
+
+    If --set changes what is run, the title states the changes, and story and source are empty, as in the app.
+    Raises: BadInput.
+    """
+    from engine.core.expressions import plain
+    from engine.spec import presets
+
+    document = load(preset, settings, device, path)
+    changes = [setting.strip() for setting in settings or () if not setting.lstrip().startswith(TEXTS_STAY)]
+    if changes:
+        title = plain(f"{presets.name_of(preset)}: {', '.join(changes)}")
+        texts = {"title": title, "story": "", "source": ""}
+        own = {name for name in texts if any(change.startswith(f"{name}=") for change in settings or ())}
+        document |= {name: text for name, text in texts.items() if name not in own}
+    return document
 
 
 def need_terminal(preset: str) -> None:

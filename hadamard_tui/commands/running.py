@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hadamard_tui.commands.command_types import Command, new_group
-from hadamard_tui.commands.loading import load, print_error
+from hadamard_tui.commands.loading import load_to_run, print_error
 from hadamard_tui.commands.options import (
     RUNS,
     STANDARD_OUTPUT,
@@ -112,7 +112,7 @@ def run_headless(
 
     preset = file_of(preset)
     devices = () if place is None else _devices(place, device)
-    document = load(preset, settings, device if place is None else "cuda", path)
+    document = load_to_run(preset, settings, device if place is None else "cuda", path)
     if detach:
         from hadamard_tui.headless import detaching
         from hadamard_tui.state.run_store import needed_store
@@ -212,7 +212,7 @@ def share_page(
         content = web_page(done.results, done.outcomes, run.preset, run.document)
         console.output().print(place_file(page, content))
         return done.exit_code
-    document = load(preset, settings, device)
+    document = load_to_run(preset, settings, device)
     done = computed(preset, document, console.errors(), fresh)
     console.output().print(place_file(page, web_page(done.results, done.outcomes, preset, document)))
     return done.exit_code

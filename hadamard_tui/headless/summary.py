@@ -212,7 +212,7 @@ def show(
         *claims(done.outcomes),
     )
     for part in (
-        _heading(experiment, trace, settings),
+        _heading(experiment, trace),
         *(pictures(done.results, done.outcomes, console) if done.has_pictures else losses_alone),
         *_divergence(experiment, trace, done.strayed),
         *_about_claims(done.outcomes, bool(settings)),
@@ -230,26 +230,14 @@ def checkpoints(trace: Trace) -> list[float]:
     return [float(x) for x in np.unique(trace.x[places])]
 
 
-def _heading(experiment: Experiment, trace: Trace, settings: Sequence[str]) -> Text:
-    """Return the title, story and source of a preset, and the machine.
-
-    If settings were changed, return the changes in place of the story and the source.
-    """
+def _heading(experiment: Experiment, trace: Trace) -> Text:
     run, environment = experiment.run, trace.environment
     seeds = f"{run.replicas} replicas from seed {run.seed}" if run.replicas > 1 else f"seed {run.seed}"
     machine = f"{environment['device']}, {environment['dtype']}"
-    changes = [setting for setting in settings if not setting.lstrip().startswith(("run.", "claims"))]
-    words = (
-        [(f"Changed: {', '.join(changes)}", "bold"), (f"The preset's title: {experiment.title}", "dim")]
-        if changes
-        else [
-            (experiment.title, "bold"),
-            (" ".join(experiment.story.split()), ""),
-            (experiment.source, "dim"),
-        ]
-    )
     lines = (
-        *words,
+        (experiment.title, "bold"),
+        (" ".join(experiment.story.split()), ""),
+        (experiment.source, "dim"),
         (f"{machine}, {seeds}, about {environment['memory']} of memory", "dim"),
     )
     return Text("\n").join(Text(line, style) for line, style in lines if line)

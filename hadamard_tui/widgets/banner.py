@@ -127,7 +127,7 @@ class Banner(Horizontal):
         ratio.show(f"{now.ratio:.3f}" if now is not None and has_ratio else NOTHING, "of the bound", brief)
 
     def has_title(self, title: str) -> bool:
-        """Return whether the banner shows this title. It omits a title that leaves no room for the text."""
+        """Return whether the banner shows this title. A stop with a text of its own omits a long title."""
         return self._words[0].endswith(title)
 
 

@@ -196,7 +196,7 @@ class Offered(Pages):
     """
 
     class Left(Message):
-        """Message: close the list, after escape or because it `lost_focus`."""
+        """Message: close the list, because escape was pressed or because the list `lost_focus`."""
 
         def __init__(self, lost_focus: bool) -> None:
             super().__init__()

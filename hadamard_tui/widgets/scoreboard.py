@@ -126,7 +126,7 @@ class Heads(NamedTuple):
     """Optional columns with text for at least one learner."""
 
     place: str = ""
-    """x value at which the numbers were read, as text, such as "at k = 64".
+    """Value of x at which the numbers were read, as text, such as "at k = 64".
 
     It is empty if the progress display already shows the value.
     """

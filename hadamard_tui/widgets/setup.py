@@ -246,7 +246,7 @@ class SetupPane(VerticalScroll, can_focus=False):
     def enter(self) -> None:
         """Focus the first field once it is mounted."""
         self._entered = True
-        if fields := self.query("Choice, Input"):  # none while the panels are replaced
+        if fields := self.query("Choice, Input"):  # empty while the panels are replaced
             self.screen.set_focus(fields.first())
 
     def pick(self, number: int) -> None:
@@ -317,14 +317,14 @@ class SetupPane(VerticalScroll, can_focus=False):
 
         After a change, a person can then choose the same preset again.
         """
-        for select in self.query("#preset").results(Choice):  # none while the panels are replaced
+        for select in self.query("#preset").results(Choice):  # empty while the panels are replaced
             if select.value != self._preset():
                 with select.prevent(Choice.Changed):
                     select.offer(self._presets(), self._preset())
 
     def show_list(self) -> None:
         """Redraw the lists of learners, sweep axes, pictures and claims, as after a change of the theme."""
-        for learners in self.query(LearnerList):  # none while the panels are replaced
+        for learners in self.query(LearnerList):  # the query is empty while the panels are replaced
             learners.show(self.editable, self.learner)
         for items in self.query(ItemList):
             items.show(self.editable)

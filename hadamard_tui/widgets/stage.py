@@ -199,7 +199,7 @@ class Stage(Vertical):
 
     def _fit_table(self) -> None:
         """Limit the rows of the table, so that the chart keeps its minimum height."""
-        rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # the tabs
+        rows = self.size.height - CHART_ROWS - self.query_one(PictureRow).display - 1  # the row of tabs
         self.query_one(Scoreboard).styles.max_height = max(LEAST_TABLE, min(MOST_TABLE, rows))
 
     @property
@@ -320,7 +320,7 @@ class Stage(Vertical):
         """Draw the picture, the table and the open panel of a run.
 
         Args:
-            refused: the reason why the picture cannot be drawn, which is then shown in its place.
+            refused: the reason why the picture cannot be drawn, which replaces it; empty if it can be drawn.
             instead: a text that replaces the caption; empty to keep it.
         """
         certificates, snapshots = context.retraining.certificates, context.retraining.snapshots

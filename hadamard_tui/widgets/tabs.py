@@ -47,8 +47,8 @@ class PictureRow(Widget):
 def texts(names: Sequence[str], short: Sequence[str], chosen: int, width: int) -> list[str]:
     """Return the names, shortened until they fit into `width` cells.
 
-    Short names replace all names except the chosen one, and are then cut. If they still do not fit, only the
-    chosen picture and its neighbours keep their names. Numbers replace the names of the other pictures.
+    First, short names replace all names except the chosen one. Then the short names are cut. If they still do
+    not fit, only the chosen picture and its neighbours keep names, and numbers replace all other names.
     """
     room = width - (len(names) - 1)
     if sum(map(cell_len, names)) <= room:

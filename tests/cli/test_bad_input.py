@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -103,9 +104,11 @@ def test_bad_input_is_one_line_and_exit_2(case: str, call: Callable[..., Answer]
     code, out, err = call(*command.replace("'", "").split())
     assert code == 2
     assert out == ""
-    assert err.count("\n") == 1
     assert err.endswith("\n")
-    assert all(part in err for part in parts), err
+    (line,) = (
+        line for line in err.splitlines() if not re.match(r"\d+ s: ", line)
+    )  # progress, if it takes long
+    assert all(part in line for part in parts), err
     assert sorted(Path().rglob("*")) == before
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, LineStyle, Series
 
 
-# Height from which a chart has a legend, of two lines or of one line per so many rows.
+# Minimum height of a chart with a legend. The legend has two lines, or one line per 12 rows if that is more.
 _LEGEND_FROM, _ROWS_PER_LEGEND_LINE = 8, 12
-# To avoid hiding names, the legend may grow to one line per so many rows, if the chart keeps its minimum.
+# To avoid hiding names, the legend may grow to one line per 3 rows, if 11 rows remain for the chart.
 _LEAST_ROWS_PER_LEGEND_LINE, _LEAST_CHART = 3, 11
 
 
@@ -51,7 +51,7 @@ def compose(
     """Lay out a chart in width × height characters.
 
     The legend depends on the painted picture, and the space for the picture depends on the legend. If the
-    legend does not need the number of lines that was tried, the picture is painted again.
+    legend needs more or fewer lines than were tried, the picture is painted again.
 
     Args:
         legend_lines: the first number of legend lines to try.
@@ -99,21 +99,21 @@ def _legend(
 
 _MARKERS = "ox+*#%@&$=~^"
 _SPARSE_MARKER = "·"
-# Columns per visible one in these styles: mostly a dot, and at times the curve's own marker.
+# Distance in columns between characters in these styles. Most are dots, some are the curve's own marker.
 _SPARSE: dict[LineStyle, int] = {"dashed": 2, "dotted": 4, "dash-dot": 3, "sparse": 6, "long": 5, "pairs": 8}
 _OWN_MARKER_EVERY = 16
-_GAP_EVERY = 8  # columns, in a curve with its marker in all other columns
+_GAP_EVERY = 8  # columns from gap to gap in a marked curve of `BOUND_STYLE`
 _LEGEND_LINES = 6
-_TURN = 2  # columns per turn of curves that run along each other
-_SHADE = 4, 2  # columns and rows from one cell to the next that shows a region
+_TURN = 2  # columns per turn of curves that run along each other and alternate
+_SHADE = 4, 2  # columns and rows between the cells that show a region
 
 
 def printed(series: Sequence[Series], axes: Axes, width: int, height: int, colour: bool) -> str:
     """Return a chart of `height` lines of `width` cells, with the legend at its foot and without error bars.
 
-    Every curve has a marker of its own, by default its `mark`, so that curves differ without colour. Curves
-    that run along each other alternate. Curves are thinned to the columns of the chart before plotext gets
-    them, which also removes NaN and ±inf.
+    Every curve has its own marker, by default its `mark`, so that curves differ without colour. Curves that
+    run along each other alternate. Before plotext draws the curves, they are thinned to one run per column,
+    which also removes NaN and ±inf.
     """
     markers = _markers(series)
     lines, _, hidden = lay(series, axes, width * DOTS_ACROSS, height * DOTS_DOWN)
@@ -165,7 +165,7 @@ def _layers(
 
 
 def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
-    """Return a sparse selection of the cells of a region."""
+    """Return a layer with a sparse selection of the cells of a region."""
     inside = [
         (column, rows - 1 - row)
         for column in np.flatnonzero(bands.shown[index]).tolist()
@@ -178,7 +178,7 @@ def _region(region: Series, index: int, bands: Spans, rows: int) -> Layer:
 
 
 def _markers(series: Sequence[Series]) -> list[str]:
-    """Return a marker for each series: its mark, or an unused marker while any is left."""
+    """Return a marker for each series: its mark, or a marker that no series uses while one is left."""
     used_markers = {curve.mark for curve in series}
     free = cycle([marker for marker in _MARKERS if marker not in used_markers] or _MARKERS)
     marker_by_index = {
@@ -201,7 +201,7 @@ def _layer(
         is_marked = period == 1 or column % _OWN_MARKER_EVERY == 0 or column == shown[-1]
         if is_marked or column % period == 0:
             run = range(top[column], bottom[column] + 1)
-            if curve.style == "points":  # no line joins them
+            if curve.style == "points":  # only the ends of the run, because no line joins points
                 run = run[:: max(len(run) - 1, 1)]
             cells += [(column, rows - 1 - row, marker if is_marked else _SPARSE_MARKER) for row in run]
     return Layer(

@@ -19,20 +19,21 @@ NEAR = 1
 """Largest distance in dots between curves that look like one."""
 
 ROUNDING = 1e-5
-"""Largest relative difference of equal curves: to the largest value, or on a log axis to each value."""
+"""Largest difference of equal curves, relative to the largest value or, on a log axis, to each value."""
 
 CLOSE, FACTOR = 0.01, 1.1
-"""Largest difference of close curves: a share of the axis, and on a logarithmic axis also a factor."""
+"""Largest difference of close curves, as a fraction of the y-axis and, on a log axis, also as a ratio."""
 
 LEAST_SHARE = 1 / 8
-"""Least share of the chart's width over which two curves must be near to run along each other."""
+"""Minimum fraction of the chart's width over which two curves must be near to run along each other."""
 
 
 def coincident(series: Sequence[Series], lines: Spans) -> list[tuple[int, ...]]:
-    """Group the named series, by position; members are near the first of the group wherever both are shown.
+    """Return groups of named series that run along each other, as positions.
 
-    Series with a mark come first, then lines in the order of `repeated`. Every drawn series with a name is in
-    exactly one group; most groups have one member.
+    The members of a group are near its first member wherever both are shown. Series with a mark come first,
+    then lines with increasing gaps in their dashes. Every drawn series with a name is in exactly one group;
+    most groups have one member.
     """
     drawn = [
         at for at, curve in enumerate(series) if curve.name and not curve.faint and lines.shown[at].any()
@@ -56,10 +57,10 @@ def _are_near(lines: Spans, index: int, other: int) -> bool:
 
 
 def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarray:
-    """Return the columns in which both lines are shown and near each other.
+    """Return whether both lines are shown and near each other, bool [columns].
 
-    With `steep`, the limit for steep lines grows by half the height of their runs: one dot sideways is many
-    dots up or down.
+    With `steep`, lines may be further apart by half the height of the smaller run. On steep lines, one dot
+    sideways is many dots up or down.
     """
     near: np.ndarray = lines.shown[index] & lines.shown[other]
     room: np.ndarray | int = NEAR
@@ -71,9 +72,9 @@ def _near(lines: Spans, index: int, other: int, steep: bool = False) -> np.ndarr
 
 
 def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int, ...]] = ()) -> np.ndarray:
-    """Return the columns [series, columns] where a line would fill the gaps of another line's dashes.
+    """Return whether a line runs along another one and would fill its gaps, bool [series, columns].
 
-    Only the line with the longest dashes is drawn there, or the first of several.
+    Of such lines, only the line with the smallest gaps is drawn, or the first of several.
 
     Args:
         groups: positions of series that are drawn as one line anyway.
@@ -93,9 +94,10 @@ def repeated(series: Sequence[Series], lines: Spans, groups: Sequence[tuple[int,
 def drawn_once(
     series: Sequence[Series], axes: Axes, lines: Spans, groups: Sequence[tuple[int, ...]] = ()
 ) -> list[Series]:
-    """Return the series with gaps where their lines run along other lines, for the axes of their layout.
+    """Return the series with gaps in lines where `repeated` says that only another line is drawn.
 
     Args:
+        axes: the axes for which `lines` were computed.
         groups: positions of series that are drawn as one line anyway.
     """
     hidden = repeated(series, lines, groups)
@@ -124,7 +126,7 @@ def _with_gaps(line: Series, gaps: np.ndarray, axes: Axes) -> Series:
 
 
 def _height(x: np.ndarray, y: np.ndarray, place: float, axes: Axes) -> float:
-    """Return the height of a line at a place, interpolated on these axes; NaN outside it."""
+    """Return y of a line at x = `place`, interpolated linearly on these axes; NaN outside the line."""
     after = int(np.searchsorted(x, place))
     if not 0 < after < len(x):
         return np.nan
@@ -145,7 +147,7 @@ def _sparseness(line: Series) -> float:
 
 
 def _long_runs(is_near: np.ndarray, least: float) -> np.ndarray:
-    """Return the runs of at least `least` columns."""
+    """Return whether each column belongs to a run of at least `least` adjacent near columns."""
     in_long_run = np.zeros_like(is_near)
     for start, end in _ends_of_runs(is_near).tolist():
         in_long_run[start:end] = end - start >= least
@@ -175,7 +177,7 @@ def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]
 
 
 def are_close(curve: Series, other: Series, axes: Axes) -> bool:
-    """Return whether two curves differ little wherever both are visible, measured along the axes."""
+    """Return whether two curves differ by at most CLOSE and FACTOR wherever both are visible."""
     y, at = (_along(values, axes.y_log) for values in _side_by_side(curve, other, axes))
     low, high = _along(np.array(axes.y_limits), axes.y_log)
     tolerance = CLOSE * (high - low)
@@ -201,7 +203,7 @@ def _side_by_side(curve: Series, other: Series, axes: Axes) -> tuple[np.ndarray,
 
 
 def _along(values: np.ndarray, log: bool) -> np.ndarray:
-    """Convert values to the unit of an axis."""
+    """Return the logarithms of values if the axis is logarithmic, otherwise the values."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.log(values) if log else values
 

@@ -32,7 +32,10 @@ class TopLine(NamedTuple):
 
 
 class TickLine(NamedTuple):
-    """Line below a chart, and the ticks with visible labels, by column of the plot area."""
+    """Line of text below a chart, and the ticks with visible labels as pairs of column and label.
+
+    Columns are those of the plot area.
+    """
 
     text: str = ""
     ticks: tuple[tuple[int, str], ...] = ()
@@ -76,11 +79,14 @@ def top_line(axes: Axes, columns: int) -> TopLine:
 
 
 def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns: int) -> TickLine:
-    """Return the line of tick labels with the label of x, after the last tick or in place of ticks.
+    """Return the line of tick labels with the label of x.
+
+    The label of x follows the last tick. If it does not fit there, it replaces ticks between the first and
+    the last.
 
     Args:
-        ticks: columns of the plot area with their labels, from left to right.
-        margin: cells before the plot area.
+        ticks: pairs of a column of the plot area and a tick label, from left to right.
+        margin: number of cells left of the plot area.
     """
     width = margin + columns + 1
     starts = [
@@ -105,7 +111,7 @@ def tick_line(axes: Axes, ticks: Sequence[tuple[int, str]], margin: int, columns
 
 
 def _label(text: str, room: int) -> str:
-    """Return the text within `room` cells; empty if too little fits."""
+    """Return the text, cut to `room` cells; empty if too little of it fits."""
     return elided(text, room) if room >= min(_LEAST, cell_len(text)) else ""
 
 
@@ -113,17 +119,20 @@ def _label(text: str, room: int) -> str:
 _plotext = threading.Lock()
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
-# Minimum size at which each part is worth its cells.
+# Minimum sizes in cells at which the box and the ticks are drawn.
 _BOX = (10, 4)
 _TICK_HEIGHT = 6
 _ROWS_PER_TICK, _MOST_Y_TICKS, _MOST_X_TICKS = 3, 9, 11
-_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 9  # numbers on the y-axis from this many rows on
+_LEAST_Y_TICKS, _ROWS_WITH_LEAST = 3, 9  # minimum number of y ticks if the chart has this many rows
 _NO_LABELS_BELOW = 3  # y labels may take a third of the width
-_WIDEST_NAME = 6  # and names in their place a sixth
+_WIDEST_NAME = 6  # a row name in place of a y label may take a sixth of the width
 
 
 class FrameLayout(msgspec.Struct, frozen=True):
-    """Parts that fit into width × height cells, and the cells of the plot area, counted from the top left."""
+    """Parts of a frame that fit into width × height cells, and the cells of its plot area.
+
+    `left` and `top` are the column and row where the plot area begins.
+    """
 
     width: int
     height: int
@@ -162,7 +171,7 @@ class Frame(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=16)
 def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACROSS, DOTS_DOWN)) -> Frame:
-    """Return the frame of a live chart, whose ticks match the places of `raster.paint_series`.
+    """Return the frame of a live chart, whose ticks agree with the curves of `raster.paint_series`.
 
     Args:
         dots: number of dots per cell across and down.
@@ -174,7 +183,10 @@ def frame(axes: Axes, width: int, height: int, dots: tuple[int, int] = (DOTS_ACR
 
 
 def arrange(axes: Axes, width: int, height: int, dots: tuple[int, int]) -> FrameLayout:
-    """Choose parts and ticks for a size; `dots` is the number of dots per cell across and down."""
+    """Choose the parts and ticks of a frame of width × height cells.
+
+    `dots` are the numbers of dots per cell across and down.
+    """
     width, height = max(width, 0), max(height, 0)
     if width < _BOX[0] or height < _BOX[1]:
         return FrameLayout(width, height, 0, 0, width, height, False, TopLine(), TickLine(), ())
@@ -257,7 +269,7 @@ def ticks_up(axes: Axes, rows: int) -> tuple[Tick, ...]:
 
 
 def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
-    """Return the names on the y-axis that are visible and do not share a row."""
+    """Return ticks at the names on the y-axis that are visible; of names that share a row, only the first."""
     named_ticks: list[Tick] = []
     last = None
     for y, row_name in enumerate(axes.y_names):
@@ -269,7 +281,7 @@ def _names(axes: Axes, up: Scale, dots: int, width: int) -> tuple[Tick, ...]:
 
 
 def ticks_along(axes: Axes, columns: int, dots_across: int = DOTS_ACROSS) -> tuple[Tick, ...]:
-    """Return as many ticks of the x-axis as fit with their labels and two blanks between them."""
+    """Return as many ticks of the x-axis as fit with at least two blank cells between their labels."""
     across = Scale(axes.x_limits, axes.x_log, columns * dots_across)
     for tick_limit in range(min(_MOST_X_TICKS, columns // 4), 0, -1):
         inside = [

@@ -1,4 +1,4 @@
-"""Heat map in characters of two cells each, with frame, scale, legend and a line about one cell."""
+"""Heat map in characters that show two cells each, with frame, scale, legend and a line about one cell."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DIGITS = 10
 MISSING = ord("·")
 CURSOR = "╋"
 LINE_MARKS = "#x%=&@"
-"""Characters of contour lines without colour, one per line."""
+"""Characters that draw contour lines if there are no colours, one per line."""
 
 _BLANK, _UPPER, _LOWER = ord(" "), ord("▀"), ord("▄")
 
@@ -64,7 +64,7 @@ def paint_cells(
     """Paint cells, then contour lines, points and the cursor over them.
 
     Args:
-        colours: the colour map; None paints digits, which are tenths of the scale.
+        colours: the colour map; None paints digits, which count tenths of the scale.
         cursor: positions of a cell in x and y.
     """
     painted = Inked.blank(rows, columns)
@@ -106,7 +106,7 @@ def cell_under(heat: HeatMap, columns: int, rows: int, column: int, row: int) ->
 
 
 def column_of(heat: HeatMap, x: float, columns: int) -> int | None:
-    """Return the column of the plot area that contains x; None outside it."""
+    """Return the column of the plot area that contains x, or None if x is outside the plot area."""
     return Scale(heat.axes.x_limits, heat.x_log, columns).slot(x)
 
 
@@ -127,7 +127,7 @@ def _centres(heat: HeatMap, rows: int) -> np.ndarray:
 
 
 def _blocks(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up: Scale) -> np.ndarray:
-    """Paint half blocks, and return the background ink for marks on them: the mean of the halves."""
+    """Paint half blocks, and return the background ink for marks on them, the mean of the two halves."""
     ix = cells_at(np.arange(across.size), across, heat.x)
     iy = cells_at(_slots(heat, up.size), up, heat.y)
     steps = scale.steps(heat.z[np.ix_(iy, ix)], STEPS)
@@ -153,9 +153,9 @@ def _digits(heat: HeatMap, scale: ValueScale, painted: Inked, across: Scale, up:
 
 
 def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[np.ndarray, str]]:
-    """Return the dots of the contour lines with their character, or an empty text for braille.
+    """Return pairs of the dots of a contour line and its character; an empty character means braille.
 
-    In braille all lines share one plane, so that both lines are visible at a crossing.
+    In braille, all lines are a single pair, so that both lines are visible at a crossing.
     """
     wide, high = across.size * DOTS_ACROSS, up.size // HALVES * DOTS_DOWN
     planes = []
@@ -174,7 +174,7 @@ def _lines(heat: HeatMap, across: Scale, up: Scale, plain: bool) -> list[tuple[n
     return [(np.logical_or.reduce([dots for dots, _ in planes]), "")]
 
 
-# Minimum size at which each part is worth its cells.
+# Minimum sizes in cells at which each part is drawn.
 _BAR_WIDTH, _BAR_HEIGHT, _LEGEND_HEIGHT, _TOP_LABEL_HEIGHT = 44, 9, 8, 14
 _ROWS_PER_LEGEND_LINE, _LEAST_ROWS_PER_LEGEND_LINE = 12, 4
 _DOTS = (1, HALVES)
@@ -215,7 +215,7 @@ def compose(
     Args:
         colours: the colour map; None draws digits.
         cursor: positions in x and y of the cell under the cursor.
-        foot: the last line, which may be empty; None leaves it out.
+        foot: the text of the last line, which may be empty; None leaves out this line.
         place: the centre of the visible part, if not all cells fit; by default the focus of the map.
     """
     scale = heat.scale
@@ -235,12 +235,12 @@ def compose(
     names = _legend(heat, scale, width, height, plain, on_top)
 
     tall = height - below - len(names)
-    if beside:  # its rows determine its numbers, and so its width
+    if beside:  # the height of the bar determines its numbers, and so its width
         bar = upright(scale, frame(heat.axes, width, tall, _DOTS).rows, plain)
         framed = width - bar.glyphs.shape[1]
     all_cells, surround = heat, frame(heat.axes, framed, tall, _DOTS)
     across, up = slice(0), slice(0)
-    for _ in range(_TRIES):  # wider numbers at the axis of a part may leave less room
+    for _ in range(_TRIES):  # the axis of the visible part may have wider numbers, which leave less room
         if all_cells.focus is None:
             break
         across, up = all_cells.around(place or all_cells.focus, surround.columns, surround.rows * HALVES)
@@ -302,7 +302,7 @@ def _put_frame(cells: Inked, surround: Frame) -> None:
 
 
 def _inside(heat: HeatMap, cell: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the positions of a cell; None if it is outside the map."""
+    """Return the positions of a cell in x and y, or None if the cell is outside the map."""
     return cell if 0 <= cell[0] < len(heat.x) and 0 <= cell[1] < len(heat.y) else None
 
 
@@ -388,12 +388,12 @@ def flat(scale: ValueScale, width: int, plain: bool) -> Inked:
 
 
 def cell_in_words(scale: ValueScale, label: str) -> str:
-    """Return a phrase on the meaning of the digits."""
+    """Return a phrase that explains the digits of a map without colours."""
     low, high = (f"{end:.3g}" for end in scale.limits)
     quantity = f"{label} " if label else ""
     return f"digits 0 to 9: {quantity}from {low} to {high}, {'logarithmic' if scale.log else 'linear'}"
 
 
 def bar_ticks(scale: ValueScale, rows: int) -> tuple[Tick, ...]:
-    """Return the ticks at the colour bar of a map with `rows` rows."""
+    """Return the ticks of a colour bar of `rows` rows."""
     return ticks(scale.limits, scale.log, min(_MOST_TICKS, max(2, rows // _ROWS_PER_TICK)))

@@ -21,13 +21,16 @@ if TYPE_CHECKING:
 
 
 _EQUALS = " = "
-_LETTERS = 8, 5, 3, 2  # of cut words, from mild to severe cuts
+_LETTERS = 8, 5, 3, 2  # letters that a cut word keeps, from mild to severe cuts
 _WORD = re.compile(r"[^\W\d_]{2,}")
 """Pattern of words that may be cut: runs of letters, without numbers and signs."""
 
 
 def ever_shorter(names: Sequence[str], once: bool = True) -> Iterator[list[str]]:
-    """Yield ever shorter names: with common keys once, then without them, then with cut words."""
+    """Yield ever shorter lists of names: first without common keys, then also with shorter and shorter words.
+
+    With `once`, the first name keeps its keys.
+    """
     yield (brief := without_common_keys(names, once))
     for letters in _LETTERS:
         yield with_cut_words(brief, letters)
@@ -60,9 +63,9 @@ def without_common_keys(names: Sequence[str], once: bool = True) -> list[str]:
 
 
 def _key(parts: Sequence[str], place: int) -> str | None:
-    """Return the key `C_w` of a part "C_w = 1" of a name; `place` is the number of the part.
+    """Return the key of part number `place` of a name, such as "C_w" for the part "C_w = 1".
 
-    It is empty if the part has no key, and None if the name has no such part.
+    The key is empty if the part has none. It is None if the name has no such part.
     """
     if place >= len(parts):
         return None
@@ -98,10 +101,10 @@ SAMPLES: dict[LineStyle, str] = {
     "points": " • ",
 }
 SAME, NEARLY = "≡ ", "≈ "
-"""Signs of a series that equals the first of its group, or is only near it."""
+"""Signs of a series that equals the first series of its group, or is only near it."""
 
 READABLE = 2
-"""Number of cuts after which words become unreadable."""
+"""Number of cuts in `_LETTERS` after which words become unreadable."""
 
 BETWEEN = " · "
 """Separator between the remarks of a note."""
@@ -113,7 +116,7 @@ _NOTE_MARGIN = 1
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """Text at a column for the series at position `index`; −1 stands for none."""
+    """Text of the legend that begins at `column`, for the series at position `index` or for none (−1)."""
 
     column: int
     text: str
@@ -121,7 +124,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class EntryPart(NamedTuple):
-    """Legend entry of one series, given by its position."""
+    """Legend entry of the series at position `at`."""
 
     name: str
     at: int
@@ -129,7 +132,7 @@ class EntryPart(NamedTuple):
     mark: str = ""
     sample: str = ""
     relation: str = ""
-    """Relation to the first series of the group."""
+    """Sign of the relation to the first series of the group, such as "≡ "; empty for this first series."""
 
     @property
     def brief(self) -> str:
@@ -156,7 +159,10 @@ class EntryPart(NamedTuple):
 
 
 class LegendEntry(NamedTuple):
-    """Series that run along each other, usually one; `elsewhere` if the name also stands in the picture."""
+    """Legend entry of series that run along each other; usually, this is a single series.
+
+    `elsewhere` is whether the name also appears in the picture.
+    """
 
     parts: tuple[EntryPart, ...]
     elsewhere: bool = False
@@ -177,23 +183,23 @@ def legend(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Return the legend, marked series first. The note stands at the right end of the last line.
+    """Return the legend, marked series first. The note is at the right end of the last line.
 
     If the entries do not fit into `lines` lines, these steps follow until they do:
 
     1. drop formulas, the longest first, or replace names by shorter formulas;
-    2. drop names that stand in the picture;
+    2. drop names that also appear in the picture;
     3. use more lines, at most `most_lines`;
-    4. name the owner of a line by its letter;
-    5. name common parts once, and lines that differ only by values of axes once;
-    6. cut words ever shorter, until marked curves have only their letter.
+    4. name the owner of a theory line by its letter;
+    5. name common parts once, and lines that differ only by values of sweep axes once;
+    6. cut words shorter and shorter, until marked curves have only their letters.
 
     Args:
-        groups: positions of series that run along each other; they are one entry.
-        named: positions of the series whose names stand in the picture.
-        marks: marks that replace those of the series.
+        groups: positions of series that run along each other; a group has one entry.
+        named: positions of the series whose names appear in the picture.
+        marks: marks that replace the marks of the series.
         left_out: positions of series that the legend leaves out.
-        y_log: whether equality is judged by factors.
+        y_log: whether the y-axis is logarithmic, so that relative differences decide on equality.
     """
     entries = legend_entries(series, groups, named, marks, left_out, y_log)
     if lines <= 0 or width <= 0 or not (entries or note):
@@ -209,7 +215,7 @@ def legend_entries(
     left_out: Collection[int] = (),
     y_log: bool = False,
 ) -> tuple[LegendEntry, ...]:
-    """Return the entries in order, marked ones first; the arguments are those of `legend`."""
+    """Return the entries in order, marked ones first; `legend` describes the arguments."""
     marks = marks or [curve.mark for curve in series]
     grouped = {index for group in groups for index in group}
     alone = [
@@ -231,10 +237,10 @@ def _relation(series: Sequence[Series], lead: int, index: int, y_log: bool) -> s
 def _parts(
     series: Sequence[Series], group: Sequence[int], marks: Sequence[str | None], y_log: bool
 ) -> tuple[EntryPart, ...]:
-    """Return the entries of series that run along each other.
+    """Return the entries of a group of series that run along each other.
 
-    The name of an unmarked line omits an owner and values that also stand in the name of a curve of the
-    group. It omits the learners if the lines of several learners are equal. Equal names appear once.
+    The name of an unmarked line omits its owner, and values that also appear in the name of a curve of the
+    group. It also omits the learners if the lines of several learners are equal. Equal names appear once.
     """
     parts: list[EntryPart] = []
     shared = _shared(series, group, y_log)
@@ -250,7 +256,7 @@ def _parts(
 
 
 def _shared(series: Sequence[Series], group: Sequence[int], y_log: bool) -> dict[int, str]:
-    """Return common names, without owners, of lines that are equal for several learners."""
+    """Return common names, without owners, of lines that are equal for several learners, by position."""
     curves = [curve.name for curve in series if curve.mark]
     lines: dict[str, list[int]] = {}
     for at, line in enumerate(series):
@@ -285,7 +291,7 @@ def wrapped(
 ) -> tuple[tuple[Piece, ...], ...]:
     """Return the legend of entries on at most `lines` or `most_lines` lines, by the steps of `legend`.
 
-    The last remark of a note is dropped before all curves lose their names.
+    Before all curves lose their names, the last remark of the note is dropped.
     """
     rows = _wrapped(entries, width, lines, most_lines, note)
     if BETWEEN not in note or _are_named(rows, entries):
@@ -328,7 +334,7 @@ def _wrapped(
 
 
 def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]:
-    """Name the owners of lines by their letters, and each line once: "bound of A", "of B"."""
+    """Return entries that name the owners of lines by letters, and each line once: "bound of A", "of B"."""
     letters = {part.name: part.mark for part in _parts_of(entries) if part.mark}
     named_lines: set[str] = set()
 
@@ -344,7 +350,10 @@ def _by_letters(entries: Sequence[Sequence[EntryPart]]) -> list[list[EntryPart]]
 
 
 def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield the entries with ever fewer formulas, at least one; formulas longer than a line are left out."""
+    """Yield the entries with fewer and fewer formulas, but at least one; the longest are dropped first.
+
+    An entry that would be longer than a line has no formula.
+    """
     parts = [
         part
         for entry in entries
@@ -361,10 +370,10 @@ def _with_formulas(entries: Sequence[LegendEntry], width: int) -> Iterator[list[
 
 
 def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield the entries in ever fewer cells.
+    """Yield shorter and shorter forms of the entries.
 
-    Repeated line names are shortened first; letters are never dropped. If unmarked lines exist, curves lose
-    their names before words are cut more than READABLE times.
+    Repeated names of lines are shortened first; letters are never dropped. If unmarked lines exist, curves
+    lose their names before words are cut more than READABLE times.
     """
     all_parts = _parts_of(entries)
     repeated = {part.at for number, part in enumerate(all_parts) if _is_repeated(part, all_parts[:number])}
@@ -395,7 +404,10 @@ def _shorter(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple
 
 
 def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> list[list[tuple[str, int]]]:
-    """Return the curves with these names; lines that differ only by values of axes appear once."""
+    """Return entries with these names for marked curves.
+
+    Unmarked lines that differ only by values of sweep axes appear once.
+    """
     named: set[str] = set()
     folded, remaining_names = [], iter(names)
     for parts in entries:
@@ -411,7 +423,7 @@ def _folded(entries: Sequence[Sequence[EntryPart]], names: Sequence[str]) -> lis
 
 
 def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield each learner once before the letters of its curves, and each line once."""
+    """Yield entries that name each learner once, before the letters of its curves, and each line once."""
     curves: dict[str, list[EntryPart]] = {}
     lines: dict[str, EntryPart] = {}
     for part in _parts_of(entries):
@@ -429,7 +441,7 @@ def _by_learner(entries: Sequence[Sequence[EntryPart]]) -> Iterator[list[list[tu
 
 
 def _without_values(name: str) -> str:
-    """Return a name without the values of axes at its end: "GD" for "GD, d = 32"."""
+    """Return a name without the values of sweep axes at its end: "GD" for "GD, d = 32"."""
     parts = name.split(", ")
     while len(parts) > 1 and _EQUALS in parts[-1]:
         parts.pop()
@@ -443,7 +455,7 @@ def _parts_of(entries: Sequence[Sequence[EntryPart]]) -> list[EntryPart]:
 def _called(
     entries: Sequence[Sequence[EntryPart]], name_lists: Iterable[Sequence[str]]
 ) -> Iterator[list[list[tuple[str, int]]]]:
-    """Yield the entries with each list of names."""
+    """For each list of names, yield the entries with these names."""
     for names in name_lists:
         remaining_names = iter(names)
         yield [[(part.called(next(remaining_names)), part.at) for part in parts] for parts in entries]
@@ -480,7 +492,7 @@ def _are_distinct(rows: Sequence[Row]) -> bool:
 
 
 def _cut(rows: list[Row], width: int, most_rows: int, note: str) -> list[Row]:
-    """Return the first rows; the last one is cut with an ellipsis to leave room for the note."""
+    """Return the first `most_rows` rows. An ellipsis cuts the last of them, to leave room for the note."""
     shown_rows = rows[:most_rows]
     room = width - (cell_len(note) + _GAP if note else 0)
     while shown_rows[-1] and _end(shown_rows[-1]) + 2 > room:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 ABOVE, BELOW = "↑", "↓"
 """Arrows before the letter of a curve that leaves the chart at an edge."""
 
-_ROOM = 3  # minimum of cells between them
-_MARK_PERIOD, _MARK_ROOM = 24, 6  # cells to a curve's next letter, and to one of another curve
+_ROOM = 3  # minimum distance in cells between points that have letters of their own
+_MARK_PERIOD, _MARK_ROOM = 24, 6  # cells between letters of the same curve, and of different curves
 
 
 class MarkAt(NamedTuple):
-    """Letter of a series, given by its position, in a cell."""
+    """Cell that shows the letter of the series at position `at`."""
 
     at: int
     row: int
@@ -33,7 +33,7 @@ class MarkAt(NamedTuple):
 
 
 class EdgeMark(NamedTuple):
-    """Arrow and letter of a series, given by its position, starting at a cell at the edge of the chart."""
+    """Arrow and letter of the series at position `at`. They begin in a cell at the edge of the chart."""
 
     at: int
     row: int
@@ -52,21 +52,21 @@ def curve_marks(
 ) -> list[MarkAt]:
     """Place the letters of the series, which distinguish curves without colour.
 
-    A letter stands at the end of its curve, or left of it if the cell is taken. A curve with few points has
-    its letter at each point. Other curves repeat their letters at intervals, each in other columns. Letters
-    have a blank cell between them if possible, so that they do not read as a word.
+    A letter is at the end of its curve, or left of the end if that cell is taken. A curve with few points has
+    its letter at each point. Other curves repeat their letters at intervals, in columns that differ between
+    curves. Letters have a blank cell between them if possible, so that they do not read as a word.
 
     Args:
         groups: positions of series that run along each other; only the first of a group is drawn.
-        shape: rows and columns of the picture.
-        across, down: dots of a cell.
+        shape: numbers of rows and columns of the picture.
+        across, down: numbers of dots per cell.
     """
     rows, columns = shape
     cells = lines.centre // down * columns + np.arange(lines.centre.shape[1]) // across
     for lead, *followers in groups:
         cells[followers] = np.where(lines.shown[lead], cells[lead], cells[followers])
     point_columns = [_data(curve, axes, lines.shown[at], across) for at, curve in enumerate(series)]
-    free = np.ones((2, rows * columns), dtype=bool)  # free of letters; also of their neighbours
+    free = np.ones((2, rows * columns), dtype=bool)  # [0]: has no letter; [1]: nor do its neighbours
     marks: list[MarkAt] = []
 
     def put(index: int, cell: int) -> None:
@@ -87,7 +87,7 @@ def curve_marks(
     for index in marked:
         if not (len(point_columns[index]) and put_last(index, point_columns[index])):
             put_last(index, np.flatnonzero(lines.shown[index]))
-    for turn in range(FEW):  # so that curves along each other take turns at common points
+    for turn in range(FEW):  # in turns, so that curves that run along each other share their common points
         for index in marked:
             if turn < len(point_columns[index]):
                 choice = cells[index, point_columns[index]]
@@ -110,8 +110,8 @@ def edge_marks(
     """Yield a mark for each part of a curve that is above or below the chart.
 
     Args:
-        shape: rows and columns of the picture.
-        letters: letters of curves, which keep their cells.
+        shape: numbers of rows and columns of the picture.
+        letters: letters that are already placed; no mark covers them.
     """
     rows, columns = shape
     across = Scale(axes.x_limits, axes.x_log, columns)
@@ -128,9 +128,9 @@ def edge_marks(
 
 
 def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
-    """Return the first cell of each stretch of chosen points.
+    """Return the column of the first cell of each sequence of adjacent chosen points.
 
-    Stretches close to the previous one are left out. Each cell has another cell to its right.
+    Sequences that begin close to the previous one are left out. Each cell has another cell to its right.
     """
     order = np.argsort(x, kind="stable")
     starts = order[chosen[order] & ~np.concatenate([[False], chosen[order][:-1]])]
@@ -139,7 +139,7 @@ def _stretches(x: np.ndarray, chosen: np.ndarray, across: Scale) -> list[int]:
 
 
 def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iterator[MarkAt]:
-    """Yield marks at the foot of a log axis where curves with separate points are 0 up to rounding."""
+    """Yield marks at the foot of a log axis for the points that are 0 up to rounding (`zeros_of`)."""
     across = Scale(axes.x_limits, axes.x_log, columns)
     for index, curve in enumerate(series):
         for column in np.floor(across.place(zeros_of(curve, axes, columns)) + 0.5).astype(int).tolist():
@@ -147,7 +147,9 @@ def zeros(series: Sequence[Series], axes: Axes, rows: int, columns: int) -> Iter
 
 
 def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
-    """Return the x at which a curve with separate points is 0 up to rounding, on a logarithmic y-axis.
+    """Return the x at which a marked curve is 0 up to rounding, on a logarithmic y-axis.
+
+    Return no x if the y-axis is linear, or if points of the curve are close to each other.
 
     Args:
         columns: width of the chart in cells.
@@ -163,7 +165,7 @@ def zeros_of(curve: Series, axes: Axes, columns: int) -> np.ndarray:
 
 
 def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarray:
-    """Return the increasing dot columns of a series' points; empty if the points are many or dense."""
+    """Return the increasing dot columns of a series' points, or an empty array if they are many or dense."""
     in_sight = np.isfinite(curve.y) & (curve.x >= axes.x_limits[0]) & (curve.x <= axes.x_limits[1])
     if axes.y_log:
         in_sight &= curve.y > axes.y_rounding
@@ -177,7 +179,7 @@ def _data(curve: Series, axes: Axes, shown: np.ndarray, across: int) -> np.ndarr
 
 
 _STEP = 4
-"""Cells between the places that are tried for a name, from the end of a line to its start."""
+"""Cells between the positions that are tried for a name, from the end of a line to its start."""
 
 _FAR = 2
 """Maximum number of rows between a line and its name."""
@@ -189,17 +191,17 @@ _NEARER = _ROW
 """Number of columns by which a name must be nearer to its line than to any other line."""
 
 _REACH = 2 * _ROW * _FAR
-"""Columns beyond which other lines are not compared."""
+"""Number of columns from a name beyond which other lines are ignored."""
 
 _MOST = 2
-"""Maximum number of names beside lines that run along each other; the legend names all of them."""
+"""Maximum number of names beside a group of lines that run along each other; the legend names all lines."""
 
 _WIDEST = 2 / 5
 """Maximum width of a name, as a share of the picture's width."""
 
 
 class NameAt(NamedTuple):
-    """Name of a series, given by its position, starting at a cell."""
+    """Name of the series at position `at`, and the cell in which the name begins."""
 
     at: int
     row: int
@@ -215,15 +217,15 @@ def line_names(
     across: int,
     down: int,
 ) -> list[NameAt]:
-    """Place the name of each unmarked line at the last free place that is nearer to it than to other lines.
+    """Place the name of each unmarked line at the last free cells that are nearer to it than to other lines.
 
     Lines that run along the named line do not count as other lines. If two lines are at most a row apart, the
-    upper line has its name above both, and the lower line below.
+    upper line has its name above both lines, and the lower line has its name below both.
 
     Args:
         groups: positions of series that run along each other.
-        is_taken: occupied cells, bool [rows, columns]; names use free cells only.
-        across, down: dots of a cell.
+        is_taken: whether each cell is occupied, bool [rows, columns]; names use free cells only.
+        across, down: numbers of dots per cell.
     """
     rows, columns = is_taken.shape
     is_taken = is_taken.copy()
@@ -269,7 +271,10 @@ def _by_letter(line_name: str, letters: Mapping[str, str]) -> str:
 def _neighbours(
     series: Sequence[Series], lines: Spans, index: int, group: Sequence[int], down: int
 ) -> dict[int, int]:
-    """Return the lines at most a row from this one, and its side of each: above (−1) or below (1)."""
+    """Return the positions of the lines that are at most a row away from line `index`.
+
+    The value for each is −1 if line `index` is above it, and 1 if line `index` is below it.
+    """
     sides = {}
     for other, line in enumerate(series):
         both = lines.shown[index] & lines.shown[other]
@@ -287,7 +292,7 @@ def _side(row: int, rows: np.ndarray) -> int:
 
 
 def _places(centre: np.ndarray, shown: np.ndarray, length: int, across: int) -> Iterator[tuple[int, int]]:
-    """Yield candidate cells for a name, best first: behind the line's end, then above or below the line."""
+    """Yield cells where a name may begin, best first: right of the line's end, then above or below it."""
     yield int(centre[shown[-1]]), int(shown[-1]) // across + 2
     for dot in shown[:: -_STEP * across]:
         for far in range(1, _FAR + 1):
@@ -314,7 +319,10 @@ class _Heights(NamedTuple):
         return cls(top, bottom, np.asarray(is_shown.any(2)))
 
     def belongs(self, index: int, along: Sequence[int], row: int, column: int, length: int) -> bool:
-        """Return whether a name at a cell is nearer to its line than to lines that do not run along it."""
+        """Return whether a name that begins at a cell is nearer to line `index` than to other lines.
+
+        The lines `along` run along line `index` and do not count.
+        """
         near = np.s_[:, max(column - _REACH, 0) : column + length + _REACH]
         places = np.arange(self.top.shape[1])[near[1]]
         beside = np.maximum(np.maximum(column - places, places - (column + length - 1)), 0)
@@ -326,16 +334,16 @@ class _Heights(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """Line that is about a single curve."""
+    """Name of a line that is about a single curve, split into two parts."""
 
     name: str
-    """Name without the curve, as "bound"."""
+    """Name of the line without the curve, such as "bound"."""
 
     curve: str
     """Name of the curve."""
 
 
 def owned(line_name: str, curves: Iterable[str]) -> Owned | None:
-    """Split a name such as "bound of EGU" into line and curve; None if it names none of the curves."""
+    """Split a name such as "bound of EGU" into line and curve. Return None if it names none of the curves."""
     owner = next((curve for curve in curves if line_name.endswith(f" of {curve}")), None)
     return None if owner is None else Owned(line_name.removesuffix(f" of {owner}"), owner)

@@ -46,14 +46,14 @@ _MARGIN = 6  # columns of the labels of inputs
 
 
 class Net(NamedTuple):
-    """Net at one record.
+    """Weights of a net at one record.
 
     Args:
-        layers: edges [units, units below], from the inputs up.
+        layers: weights of the edges of each layer [units, units below], from the inputs upwards.
         inputs: indices of the features that have edges to the first layer.
         target: index of the target's feature; None if the target is not a feature.
         units: number of units of every layer, the inputs first.
-        largest: size of the edge that is drawn brightest.
+        largest: absolute weight of the edge that is drawn brightest.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Drawn(msgspec.Struct, frozen=True):
 
 
 class NodePlace(NamedTuple):
-    """Drawn units of a layer, their rows, and the row that states the number of undrawn units."""
+    """Drawn units of a layer, their rows, and the row that states how many units are not drawn (`more`)."""
 
     units: np.ndarray
     rows: np.ndarray
@@ -138,7 +138,10 @@ def _head(net: Net) -> str:
 
 
 def _places(net: Net, high: int) -> list[NodePlace]:
-    """Return the drawn units of each layer: units with edges from the drawn units below."""
+    """Return the drawn units of each layer. Above the inputs, they have edges from drawn units below.
+
+    If no unit of a layer has such an edge, its first units are drawn.
+    """
     high, room = min(high, MOST_UNITS + 1), high
     among = np.arange(len(net.inputs))
     chosen = among[: max(high - (net.units[0] > high), 1)]

@@ -67,7 +67,7 @@ def runs(glyphs: np.ndarray, inks: np.ndarray) -> Sequence[tuple[str, int]]:
 def write_text(glyphs: np.ndarray, row: int, column: int, text: str) -> slice | None:
     """Write text into a row of `glyphs` [height, width], and return its columns.
 
-    The text is cropped at both ends. None if the row is outside.
+    The text is cropped at both ends of the row. Return None if `glyphs` has no such row.
     """
     if not 0 <= row < glyphs.shape[0]:
         return None
@@ -77,17 +77,17 @@ def write_text(glyphs: np.ndarray, row: int, column: int, text: str) -> slice | 
     return span
 
 
-# Several points per dot, because a single one would miss dots if steps fall on their borders.
+# Sample points per dot of a line. A single point per dot would miss dots if samples fall on their borders.
 _PER_DOT = 2
 
 
 def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int, high: int) -> np.ndarray:
-    """Return the dots of the line through these places, bool [high, wide].
+    """Return the dots of the line through a sequence of points, bool [high, wide].
 
     Args:
-        across, down: places in dots, with 0 at the centre of the first and rows from the top; NaN lifts
-            the pen.
-        style: dashes, which leave out dots by column or, on steep segments, by row.
+        across, down: coordinates of the points in dots. The centre of the first dot is 0, and rows count from
+            the top. NaN interrupts the line.
+        style: the dash pattern. It leaves out dots by column or, on steep segments, by row.
     """
     plane = np.zeros((high, wide), dtype=bool)
     start = np.stack([across[:-1], down[:-1]])
@@ -110,7 +110,10 @@ def line_dots(across: np.ndarray, down: np.ndarray, style: LineStyle, wide: int,
 
 
 def _inside(start: np.ndarray, step: np.ndarray, size: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the part of each segment inside the area, in shares of its length (Liang and Barsky 1984)."""
+    """Return where the part of each segment inside the area begins and ends, as fractions of its length.
+
+    This is the algorithm of Liang and Barsky 1984.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         to_low, to_high = (-0.5 - start) / step, (size - 0.5 - start) / step
     outside = (start < -0.5) | (start >= size - 0.5)
@@ -122,7 +125,7 @@ def _inside(start: np.ndarray, step: np.ndarray, size: np.ndarray) -> tuple[np.n
 
 DOTS_ACROSS, DOTS_DOWN = 2, 4
 PLAYHEAD, POINT, ZERO = ord("┊"), ord("•"), ord("▾")
-_TURN, _THROUGH = 4, 6  # cells per turn of series that share a line; period of lines that show through
+_TURN, _THROUGH = 4, 6  # cells per turn of alternating series; period of lines that show through
 _APART = 4  # dots between two dots of a column in a band
 _BLANK, BRAILLE = ord(" "), 0x2800
 # Unicode's numbering of the dots: _BITS[row][column].
@@ -133,15 +136,15 @@ class Raster(msgspec.Struct, frozen=True):
     """Plot area cell by cell; all arrays have the shape [rows, columns]."""
 
     glyphs: np.ndarray  # uint32, code points
-    colours: np.ndarray  # int16, position in the list of series, −1 where there is none
+    colours: np.ndarray  # int16, position of the series that colours the cell, −1 for none
     faint: np.ndarray  # bool, whether the cell shows only a band or a faint series
-    remark: str  # on points that are left out
-    groups: Sequence[tuple[int, ...]]  # series that run along each other and are close
-    shared: Sequence[tuple[int, ...]]  # series that take turns on one line
-    names: tuple[NameAt, ...]  # names near the ends of series
+    remark: str  # phrase on curves outside the plot area and on points that are not drawn
+    groups: Sequence[tuple[int, ...]]  # positions of series that run along each other and have close values
+    shared: Sequence[tuple[int, ...]]  # positions of series that alternate along one line
+    names: tuple[NameAt, ...]  # names near the ends of lines
     marks: tuple[MarkAt, ...]  # letters of series
     edges: tuple[EdgeMark, ...]  # letters with arrows where series leave the plot area
-    left_out: frozenset[int]  # lines outside the plot area
+    left_out: frozenset[int]  # positions of lines outside the plot area
 
     @property
     def named(self) -> frozenset[int]:
@@ -158,7 +161,7 @@ def paint_series(
     line, such as a theory line, the line shows through at intervals.
 
     Args:
-        playhead: x of a vertical line behind every line, in data units.
+        playhead: x of a vertical line in data units; all series are drawn over this line.
     """
     wide, high = columns * DOTS_ACROSS, rows * DOTS_DOWN
     lines, bands, hidden = lay(series, axes, wide, high)
@@ -198,7 +201,7 @@ def paint_series(
         assert span is not None, "a name is put inside"
         colours[row, span] = line_owner[row, span] = index
 
-    faint_lines = np.array([*(curve.faint for curve in series), True])  # index −1, no line, selects the last
+    faint_lines = np.array([*(curve.faint for curve in series), True])  # index −1 (no line) selects the last
     if playhead is not None and (at := Scale(axes.x_limits, axes.x_log, wide).slot(playhead)) is not None:
         column = at // DOTS_ACROSS
         free = line_owner[:, column] < 0
@@ -219,12 +222,12 @@ def paint_series(
 
 
 def _are_lines(series: Sequence[Series]) -> np.ndarray:
-    """Return whether each series is a line beside the curves, bool [series, 1]."""
+    """Return whether each series is an unmarked line such as a theory line, bool [series, 1]."""
     return np.array([is_line(curve) for curve in series], dtype=bool)[:, None]
 
 
 def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.ndarray) -> np.ndarray:
-    """Return the owner of each cell; the series of a group alternate along the first of them."""
+    """Return the series that owns each cell. The series of a group alternate along their first series."""
     columns = np.arange(owner.shape[1])
     is_shown = shown[:, ::DOTS_ACROSS] | shown[:, 1::DOTS_ACROSS]
     for group in groups:
@@ -234,7 +237,7 @@ def _by_turns(owner: np.ndarray, groups: Sequence[tuple[int, ...]], shown: np.nd
 
 
 def _showing_through(owner: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return the owner of each cell; at intervals, the line below is the owner."""
+    """Return the series that owns each cell. At intervals, it is the line in `below` that a curve covers."""
     through = (below >= 0) & (np.arange(owner.shape[1]) % _THROUGH == 0)
     return np.where(through, below, owner)
 
@@ -249,7 +252,7 @@ def _shade(series: Sequence[Series], bands: Spans, high: int) -> np.ndarray:
 
 
 def _patterns(series: Sequence[Series], wide: int) -> np.ndarray:
-    """Return the dot columns that each series' style draws, bool [series, wide]."""
+    """Return whether the line style of each series draws each dot column, bool [series, wide]."""
     on = np.ones((len(series), wide), dtype=bool)
     for index, curve in enumerate(series):
         if curve.style in PATTERNS:
@@ -265,9 +268,9 @@ def _stipple(high: int, wide: int, apart: int) -> np.ndarray:
 
 
 def _dots(spans: Spans, on: np.ndarray, high: int) -> np.ndarray:
-    """Return all runs in one plane, bool [high, wide].
+    """Return the dots that any run covers, bool [high, wide].
 
-    A cumulative sum over the starts and ends of runs at each dot avoids a loop over runs.
+    In each column, the cumulative sum of run starts minus run ends avoids a loop over the runs.
     """
     wide = on.shape[1]
     column = np.nonzero(on)[1]
@@ -304,10 +307,10 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 
 
 def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
-    """Yield points without a line to a neighbour, as (series, row, column).
+    """Yield points that no line joins to a neighbour, as (series, row, column).
 
-    These are the points of series without lines, and single points of lines beside the curves, which would be
-    lost as a dot.
+    These are the points of series with the style "points", and isolated points of unmarked lines. A single
+    dot would be easy to overlook.
     """
     for index, curve in enumerate(series):
         alone = lines.shown[index] if curve.style == "points" else lines.lone[index] & is_line(curve)

@@ -1,14 +1,14 @@
-"""Series as vertical runs of dots, and the points, curves and lines that the chart cannot show.
+"""Series as vertical runs of dots, and remarks on points, curves and lines that the chart cannot show.
 
-The rule, for every curve and dot column:
+These rules determine the run of a curve in a column of dots:
 
-1. A column with points spans from their least to their greatest y.
-2. A column without points, inside a segment of the curve, holds the segment's y at the column's centre.
+1. If the column has points, the run spans from their lowest to their highest y.
+2. If the column has no points but a segment crosses it, the run is the segment's y at the column's centre.
 3. If a segment joins neighbouring columns whose runs are more than one dot apart, both runs grow and meet
 half way.
 4. Parts outside the limits are cut off.
 
-A point whose y cannot be drawn interrupts the curve. A gap narrower than a dot column is not visible.
+A point whose y cannot be drawn interrupts the curve. A gap that is narrower than a dot column is invisible.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.series import Axes, Series
 
 
-# Curves with equal x are handled as one matrix up to this many points each; copying longer ones costs more
-# than the loop saves.
+# Curves with equal x are handled as one matrix if they have at most this many points each. For longer curves,
+# copying costs more than the loop.
 _STACKED = 4096
 
-# Rows beyond this are equally invisible. It stands in for −∞, the place of 0 on a logarithmic axis.
+# Rows beyond this are equally invisible. The value replaces −∞, the position of 0 on a logarithmic axis.
 _FAR = 1 << 30  # fits int32
 
 
@@ -81,9 +81,9 @@ def fill_spans(
 class _Grid(msgspec.Struct, frozen=True):
     """Positions of points with a common x among the dot columns."""
 
-    full: np.ndarray  # int [m], columns that hold points
-    starts: np.ndarray  # int [m], the first point of each of those
-    end: int  # one past the last point inside
+    full: np.ndarray  # int [m], dot columns that contain points
+    starts: np.ndarray  # int [m], the first point in each of these columns
+    end: int  # one past the last point inside the limits of x
     crossed: np.ndarray  # int [c], borders 0 … columns that some segment crosses
     after: np.ndarray  # int [c], the point at the right end of that segment; the left end is one less
     between: np.ndarray  # int [e], positions in `crossed` of columns without points
@@ -134,10 +134,10 @@ def _fill(spans: Spans, which: np.ndarray, low: np.ndarray, high: np.ndarray, gr
 def _edge(
     values: np.ndarray, extreme: np.ufunc, grid: _Grid, up: Scale, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return an edge of the runs as positions counted upwards, and the column borders that segments cross.
+    """Return the lower or upper edge of the runs, and whether a segment crosses each column border.
 
-    The positions [curves, columns] are NaN without a run. The borders, bool [curves, columns + 1], include
-    the outer ones.
+    The edge is a position counted upwards, [curves, columns], NaN where there is no run. The borders, bool
+    [curves, columns + 1], include the outer borders. `extreme` is the minimum for the lower edge.
     """
     edge = np.full((len(values), columns), np.nan)
     if grid.full.size:
@@ -168,7 +168,7 @@ def _meet(top: np.ndarray, bottom: np.ndarray, joined: np.ndarray) -> tuple[np.n
 
 
 class Hidden(NamedTuple):
-    """Numbers of points that no limits of the axes could show; NaN is a gap and not a point."""
+    """Numbers of points that the axes cannot show, whatever their limits. NaN is a gap and not a point."""
 
     places: int = 0
     """Points with x = ±inf, or x ≤ 0 on a logarithmic x-axis."""
@@ -177,14 +177,14 @@ class Hidden(NamedTuple):
     """Points with y = ±inf, or y ≤ 0 on a logarithmic y-axis."""
 
     rounding: int = 0
-    """Points on a logarithmic y-axis that are above 0 by rounding only."""
+    """Points on a logarithmic y-axis that are above 0 only because of rounding."""
 
 
 def lay(series: Sequence[Series], axes: Axes, columns: int, rows: int) -> tuple[Spans, Spans, Hidden]:
-    """Return the spans of lines, the spans of bands, and the number of points that no axis limits could show.
+    """Return the spans of lines, the spans of bands, and the numbers of points that no limits could show.
 
     Args:
-        columns, rows: the grid to draw on, in dots.
+        columns, rows: the size of the picture in dots.
     """
     across, up = Scale(axes.x_limits, axes.x_log, columns), Scale(axes.y_limits, axes.y_log, rows)
     lines, bands = empty_spans(len(series), columns), empty_spans(len(series), columns)
@@ -224,7 +224,10 @@ def _by_x(series: Sequence[Series]) -> list[tuple[np.ndarray, list[int]]]:
 
 
 def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, int]:
-    """Return the drawable x, sorted, the sort order (None if unchanged), and the number of points lost."""
+    """Return the drawable x in increasing order, this order, and the number of x that cannot be drawn.
+
+    The order is None if all x can be drawn and are already increasing.
+    """
     keep = np.isfinite(x) & (x > 0) if log else np.isfinite(x)
     if keep.all() and (x[1:] >= x[:-1]).all():
         return x, None, 0
@@ -234,16 +237,20 @@ def _usable_x(x: np.ndarray, log: bool) -> tuple[np.ndarray, np.ndarray | None, 
 
 
 def drawable(y: np.ndarray, axes: Axes) -> np.ndarray:
-    """Return y with NaN for values without a place on the y-axis.
+    """Return y with NaN in place of values that the y-axis cannot show.
 
-    These are ±inf and, on a logarithmic axis, values ≤ 0 and values that are 0 up to rounding.
+    These values are ±inf. On a logarithmic axis, they include values ≤ 0 and values that are 0 up to
+    rounding.
     """
     keep = np.isfinite(y) & (y > axes.y_rounding) if axes.y_log else np.isfinite(y)
     return y if keep.all() else np.where(keep, y, np.nan)
 
 
 def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the borders of a band, NaN where its curve is 0 up to rounding on a logarithmic y-axis."""
+    """Return the borders of a band, or None if the curve has no band.
+
+    On a logarithmic y-axis, the borders are NaN where the curve is 0 up to rounding.
+    """
     if curve.band is None or not axes.y_log:
         return curve.band
     low, high = (np.where(np.abs(curve.y) <= axes.y_rounding, np.nan, border) for border in curve.band)
@@ -251,10 +258,10 @@ def drawable_band(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray] | 
 
 
 def left_out(series: Sequence[Series], shown: np.ndarray) -> frozenset[int]:
-    """Return the positions of unmarked lines that are outside the chart; no legend names them.
+    """Return the positions of unmarked lines that are outside the chart, which the legend leaves out.
 
     Args:
-        shown: columns in which each series is on the chart, bool [series, columns].
+        shown: whether each series is on the chart in each column, bool [series, columns].
     """
     return frozenset(
         at for at, line in enumerate(series) if is_line(line) and len(line.x) and not shown[at].any()
@@ -273,7 +280,7 @@ def beyond(curve: Series, axes: Axes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def remark(series: Sequence[Series], axes: Axes, hidden: Hidden) -> str:
-    """Return a remark on curves and lines that leave the chart, and on points that no axis could show."""
+    """Return a remark on curves and lines that leave the chart, and on points that it cannot show."""
     above: dict[str, None] = {}
     below: dict[str, None] = {}
     for curve in series:

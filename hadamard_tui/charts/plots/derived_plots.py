@@ -1,4 +1,4 @@
-"""Plots derived from a picture: differences from another run, one chart per curve, and a picture beneath."""
+"""Plots derived from a picture: differences from a pinned run, one chart per curve, and stacked pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def stacked(look: Look) -> list[Plot]:
-    """Return the plot of a picture, followed by that of the picture beneath it if there is one."""
+    """Return the plot of a picture and, if the picture has another one beneath it, the plot of that one."""
     return [plot(look), *([] if look.beneath is None else [plot(look.beneath)])]
 
 
@@ -66,12 +66,15 @@ def _less(curve: CurveView, other: CurveView) -> CurveView:
 
 
 def has_multiples(look: Look) -> bool:
-    """Return whether a picture has several curves, references not counted."""
+    """Return whether a picture has several curves, without counting references."""
     return len(_curves(look)) > 1
 
 
 def multiples(look: Look, most_charts: int, learner_name: str) -> tuple[list[Plot], int]:
-    """Return at most `most_charts` charts, including that of `learner`, and the number of omitted charts."""
+    """Return at most `most_charts` charts with one curve each, and the number of omitted curves.
+
+    The chart of the learner `learner_name` is never omitted.
+    """
     curves = _curves(look)
     chosen = curves[:most_charts]
     learner_curve = next((curve for curve in curves if curve.learner == learner_name), None)

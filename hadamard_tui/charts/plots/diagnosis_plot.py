@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from engine.diagnosis.diagnosing import Diagnosis
 
 COLOURS = ("#0072b2", "#d55e00")
-"""Colours of the learner that sees axes and of its partner, of the palette of Okabe and Ito."""
+"""Colours of a pair: the learner that sees the coordinate axes, and its partner that does not.
+
+They are from the palette of Okabe and Ito.
+"""
 
 
 def pairs_of(diagnosis: Diagnosis) -> Iterator[Pair]:
@@ -31,7 +34,7 @@ def chart_of(diagnosis: Diagnosis, pair: Pair) -> tuple[list[Series], Axes]:
         for rotated in (False, True):
             losses, errors = diagnosis.mean(name, rotated), diagnosis.error(name, rotated)
             if rotated and not learner_called(name).sees_axes:
-                continue  # its control is one point, on the curve before the rotation
+                continue  # its control is a single point on the curve before the rotation
             band = None if rotated else (losses - errors, losses + errors)
             label = f"{title}, rotated" if rotated else title
             mark = ("ab" if rotated else "AB")[number]

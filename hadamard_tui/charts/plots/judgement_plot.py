@@ -1,4 +1,4 @@
-"""Chart of a judgement: losses of a rule at its best rate, beside the bound on invariant learners."""
+"""Chart of a judgement: losses of an update rule at its best rate, and the bound on invariant learners."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from engine.judging.rule_judgement import RuleJudgement
 
 HIGHEST = 2.0
-"""Largest loss that the chart shows: twice that of predictions 0. A few rates fit examples at huge losses."""
+"""Largest loss that the chart shows: twice the loss of predicting 0. Some rates give huge losses."""
 
 
 def chart_of(judged: RuleJudgement) -> tuple[list[Series], Axes]:
-    """Return the losses of a rule on every problem, and the bound."""
+    """Return the losses of an update rule on every problem and the bound as series, and their axes."""
     series = []
     for (problem, points), colour in zip(judged.losses.items(), COLOURS, strict=False):
         k, losses, errors = np.array([(point.k, point.loss, point.stderr) for point in points], float).T

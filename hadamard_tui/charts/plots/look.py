@@ -1,4 +1,4 @@
-"""Look at a picture: options, limits of the axes, shown extent, and the place of the numbers."""
+"""Look at a picture: chart options, axis limits, shown extent, and the place where numbers are read."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
     """Chart options that a person has chosen; a refresh does not change them.
 
     Args:
-        x_log, y_log: whether the axis is logarithmic; None for the choice of the picture.
+        x_log, y_log: whether the axis is logarithmic; None leaves this to the picture.
         multiples: whether each learner has a chart of its own.
         difference: whether the curves of the last pinned run are subtracted.
-        window: the zoomed part of the x-axis; None for the complete axis.
+        window: the part of the x-axis that is shown; None shows the complete axis.
     """
 
     x_log: bool | None = None
@@ -57,10 +57,12 @@ class ChartOptions(msgspec.Struct, frozen=True):
             raise ValueError(message)
 
     def zoomed(self, by: float, around: float, x: np.ndarray) -> ChartOptions:
-        """Return options with the window scaled by `by` around a fixed `around`; no window if it is too wide.
+        """Return options whose window is scaled by the factor `by`, while `around` stays at its position.
+
+        If the scaled window is as wide as the axis, the options have no window.
 
         Args:
-            x: the increasing places on the x-axis.
+            x: the x values of the picture, increasing.
         """
         to, back, first, last = self._ruler(x)
         low, high = (first, last) if self.window is None else map(to, self.window)
@@ -73,9 +75,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return self._with(_within(to(around) - share * width, width, first, last, back))
 
     def following(self, place: float, x: np.ndarray) -> ChartOptions:
-        """Return options with the window moved to contain `place`.
+        """Return options whose window is moved so that it contains `place`.
 
-        A window of another x-axis may have no width on this axis, which is then shown in full.
+        A window that was chosen for another x-axis may have no width on this axis. The complete axis is then
+        shown.
         """
         if self.window is None or self.window[0] <= place <= self.window[1]:
             return self
@@ -87,7 +90,7 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return replace(self, window=window if _is_wide(window) else None)
 
     def x_limits(self, x: np.ndarray) -> Limits:
-        """Return the limits of an x-axis with records at x; a log axis starts at the first x above 0."""
+        """Return the limits of an x-axis for records at x. A log axis starts at the first x above 0."""
         low, high = self.window or (float(x[0]), float(x[-1]))
         if self.x_log:
             above = x[np.searchsorted(x, 0.0, side="right") :]
@@ -95,7 +98,10 @@ class ChartOptions(msgspec.Struct, frozen=True):
         return low, high if low < high else low + 1.0
 
     def _ruler(self, x: np.ndarray) -> tuple[Ruler, Ruler, float, float]:
-        """Return the map from x to the axis, its inverse, and the ends of the axis."""
+        """Return the map from x to its position on the axis, the inverse map, and the ends of the axis.
+
+        On a log axis, the position is log x.
+        """
         above = x[np.searchsorted(x, 0.0, side="right") :] if self.x_log else x[:0]
         if not len(above):
             return float, float, float(x[0]), float(x[-1])
@@ -124,28 +130,33 @@ def why_not_log(axis: Axis, values: np.ndarray) -> str:
 
 
 STEPS = 8
-"""Steps per span: limits move by their span, rounded up to a power of two, over STEPS."""
+"""Steps per range of an axis. Limits that may still grow are multiples of a step.
+
+A step is the range, rounded up to a power of two, divided by STEPS.
+"""
 
 DECADES = 8
-"""Decades of a logarithmic axis.
+"""Maximum number of decades of a logarithmic y-axis that a person has chosen.
 
-An axis that a person chose reaches this many decades below its top. An axis of a picture contains all of its
-curves except rounding, and theory lines down to this many decades below the curves.
+An axis that the picture itself makes logarithmic contains all values of curves except rounding errors. It
+contains theory lines down to this many decades below the curves.
 """
 
 PEAK = 4
-"""Multiple of the highest start up to which a risk is shown."""
+"""Multiple of the highest starting value up to which a risk is shown."""
 
 GAP = 1e3
-"""Factor between rounding errors and all larger values."""
+"""Minimum ratio between the smallest value that is no rounding error and the largest rounding error."""
 
 
 def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[Limits | None, str]:
-    """Return logarithmic limits, or None for linear limits; and the reason if a requested log is impossible.
+    """Return the limits of a logarithmic y-axis, or None if the axis is linear.
+
+    Also return the reason why a logarithmic axis that a person chose is impossible; empty if there is none.
 
     Args:
         values: the visible values, finite.
-        own_log: whether the axis is logarithmic by default.
+        own_log: whether the picture makes the axis logarithmic if no person has chosen.
     """
     refused = why_not_log("y", values) if options.y_log and len(values) else ""
     wanted = own_log if options.y_log is None else options.y_log
@@ -157,11 +168,12 @@ def y_limits(values: np.ndarray, options: ChartOptions, own_log: bool) -> tuple[
 def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
     """Return the largest value that counts as 0.
 
-    A gap separates it from larger values, and no curve lies entirely below it.
+    All larger values are more than GAP times as large, and no curve lies entirely below it.
 
     Args:
         curves: the visible values of each curve, finite.
-        rounding: largest rounding error of 0, relative to the largest value.
+        rounding: largest rounding error that a value which should be 0 can have, relative to the largest
+            value.
     """
     above = [y[y > 0] for y in curves]
     values = np.sort(np.concatenate([*above, np.empty(0)]))
@@ -171,11 +183,11 @@ def rounded_off(curves: Sequence[np.ndarray], rounding: float) -> float:
 
 
 def far_below(curves: Sequence[np.ndarray], rounding: float) -> float:
-    """Return the value below which a log axis ignores theory lines: DECADES below all curves.
+    """Return the value below which a log axis ignores theory lines: DECADES decades below all curves.
 
     Args:
         curves: the visible values of each curve, finite.
-        rounding: the largest value that stands for 0.
+        rounding: the largest value that counts as 0.
     """
     above = [y[y > rounding] for y in curves]
     return min((float(y.min()) for y in above if len(y)), default=0.0) * 10.0**-DECADES
@@ -190,9 +202,10 @@ def log_limits(values: np.ndarray, decades: float) -> Limits:
 
 
 def risk_limits(starts: Sequence[float], curves: Sequence[np.ndarray]) -> Limits:
-    """Return limits from 0 to a little above the highest start, or the peak of a curve that falls again.
+    """Return limits from 0 to a little above the highest peak of the curves.
 
-    A curve that ends beyond twice the highest start is diverging, and is cut at the border.
+    A peak counts up to PEAK times the highest starting value. A curve that ends above twice the highest
+    starting value is diverging, and its peak counts only up to this limit.
     """
     start = max(starts)
     peaks = [min(float(y.max()), (PEAK if y[-1] <= 2 * start else 2) * start) for y in curves]
@@ -208,10 +221,10 @@ def still_limits(values: np.ndarray) -> Limits:
 
 
 SMALL, HALF = 0.01, 0.5
-"""Shares of the starting bound.
+"""Fractions of the bound at the start of a run.
 
-If the bound ends below SMALL, all learners look alike at the end. Numbers are then shown where it was at
-HALF.
+If the bound falls below the fraction SMALL, all learners look alike at the end. Numbers are then read where
+the bound was last above the fraction HALF.
 """
 
 STORED = "stored"
@@ -219,33 +232,33 @@ STORED = "stored"
 
 
 class Pinned(NamedTuple):
-    """Other run in a picture: a pinned run or the previous run."""
+    """Another run that is drawn in a picture: a pinned run or the previous run."""
 
     name: str
-    """Value in which the run differs from the run on the screen, as "d = 128", or the name of the run."""
+    """Value in which this run differs from the run on the screen, such as "d = 128", or this run's name."""
 
     view: View
     change: str = ""
-    """Differences from this run to the run on the screen, as "d 128 → 256"; empty if there are none."""
+    """Changes from this run to the run on the screen, such as "d 128 → 256"; empty if there are none."""
 
 
 class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     """View together with the options, extent and place that a person has chosen.
 
     Args:
-        point: the number of the point whose run is played.
-        newest: the number of the last computed point; None before it.
-        shown: the shown extent of the run, on its clock; all of it by default.
-        place: the playhead on that clock, at most `shown`.
-        cursor: the place that a person has chosen on an x-axis that is not a run's clock.
-        height: the row that a person has chosen on a heat map.
-        pinned: other runs in the same picture.
+        point: the number of the sweep point whose run is played.
+        newest: the number of the last computed sweep point; None if none is computed.
+        shown: the clock of the run up to which it is shown; by default, it is shown to its end.
+        place: the clock of the run at the playhead, at most `shown`.
+        cursor: the x value that a person has chosen, if the x-axis is not the clock of a run.
+        height: the y value that a person has chosen on a heat map.
+        pinned: pinned runs that are drawn in the same picture.
         stopped: whether the run was stopped before its end.
-        guesses: guessed x at which a learner's loss falls below a tenth, by name; None for "never".
+        guesses: guessed x at which the loss of a learner falls below 0.1, by learner; None means never.
         ghost: the same picture of the previous run, drawn faint.
-        stored: the stored curves of the preset, drawn faint until the run ends; files omit them.
+        stored: the stored curves of the preset, drawn faint until the run ends; exported files omit them.
         moved: whether a person has moved the playhead.
-        is_complete: whether all points of the axes are computed.
+        is_complete: whether all sweep points are computed.
     """
 
     view: View
@@ -265,14 +278,17 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
     is_complete: bool = False
 
     def is_as(self, other: Look) -> bool:
-        """Return whether another look is equal, so that its computed content can be reused."""
+        """Return whether another look has equal fields, so that its computed content can be reused."""
         return all(
             getattr(self, field_name) == getattr(other, field_name) for field_name in self.__struct_fields__
         )
 
     @cached_property
     def beneath(self) -> Look | None:
-        """Look at the picture beneath, at the same place; its y-axis keeps the scale of its picture."""
+        """Look at the picture that is drawn beneath this one, with the same playhead; None without one.
+
+        Its own picture determines whether its y-axis is logarithmic.
+        """
         if self.view.beneath is None:
             return None
         ghost, *pinned = (
@@ -291,7 +307,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def resolved(self) -> ChartOptions:
-        """Chart options, with the picture's choice in place of None."""
+        """Chart options, with the scales that the picture chooses in place of None."""
         x_log, y_log = self.options.x_log, self.options.y_log
         return replace(
             self.options,
@@ -301,7 +317,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def x(self) -> float | None:
-        """Place on the x-axis that a person looks at; None without values."""
+        """Value of x at the playhead or cursor; None if the picture has no values."""
         if along_records(self.view):
             return self.view.x_of(self.point, min(self.place, self.shown))
         places = self.view.known_places
@@ -315,7 +331,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def _common(self) -> float:
-        """Last of the places at which the most curves have values."""
+        """Largest of the x values at which the most curves have values."""
         places = self.view.known_places
         places_by_curve = [curve.x[~np.isnan(curve.y)] for curve in self.view.curves] or [places]
         curve_counts = np.sum([np.isin(places, x) for x in places_by_curve], 0)
@@ -323,10 +339,11 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def shown_at(self) -> float | None:
-        """Place of the numbers on the x-axis, usually the place that a person looks at.
+        """Value of x at which numbers are read, usually its value at the playhead or cursor.
 
         At the end of a run whose bounds fall to about 0, all learners that have seen all rows look alike.
-        Until the playhead is moved, numbers are then shown where the bounds were half of those at the start.
+        Until a person moves the playhead, numbers are then read at an earlier x. This is the last x at which
+        the bounds are at least half of those at the start.
         """
         curves = [curve for curve in self.view.curves if curve.places.clock is not None and increases(curve)]
         along = max((curve.x for curve in curves), key=len, default=np.empty(0))
@@ -340,12 +357,15 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def ended_low(self) -> bool:
-        """Whether the run ended with bounds near 0, so that numbers are shown at an earlier place."""
+        """Whether the run ended with bounds near 0, so that numbers are read at an earlier x."""
         return self.at_end and self.shown_at != self.x
 
     @cached_property
     def rounding(self) -> float:
-        """Size up to which a value counts as 0. On a log axis, this requires a gap between values."""
+        """Absolute value up to which values count as 0.
+
+        On a log axis, rounding errors count as 0 only if a gap separates them from larger values.
+        """
         view = self.view
         if not self.resolved.y_log:
             return max(view.quantity.rounding, negligible(view))
@@ -356,14 +376,17 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def shown_at_in_words(self) -> str:
-        """Place of the numbers as text, such as "k = 64"; empty if the clock of the run states it."""
+        """Place where numbers are read as text, such as "k = 64".
+
+        It is empty if the progress display already shows this place.
+        """
         if self.shown_at is None or (along_records(self.view) and self.shown_at == self.x):
             return ""
         words = f"{x_name(self.view)} = {self.view.axes.names.get(self.shown_at) or number(self.shown_at)}"
         return words if self.y is None else f"{words}, {y_name(self.view)} = {number(self.y)}"
 
     def nearest(self, x: float) -> float:
-        """Return the place nearest to x, by ratios on a logarithmic axis."""
+        """Return the x value of the data that is nearest to x. On a log axis, distances are ratios."""
         places = self.view.known_places
         by_factors = bool(self.resolved.x_log) and x > 0 and bool((places > 0).all())
         return nearest(places, x, by_factors)
@@ -379,7 +402,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def y(self) -> float | None:
-        """Row of a heat map that a person looks at; None without one."""
+        """Value of y in the row of a heat map that a person looks at; None if there is no heat map."""
         rows = np.unique(np.concatenate([*(heat.y for heat in self.view.heats), np.empty(0)]))
         newest = self.point if self.newest is None else self.newest
         wanted = self.view.y_of(newest) if self.height is None else self.height
@@ -392,7 +415,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @property
     def playhead(self) -> float | None:
-        """Place of the vertical line; None at the end of the shown extent."""
+        """Value of x at the vertical line; None if the line would be at the end of the shown extent."""
         if along_records(self.view):
             return self.x if self.place < self.shown else None
         places = self.view.known_places
@@ -403,11 +426,11 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return curve.places.clock is not None and curve.training.point == self.point
 
     def length(self, curve: CurveView) -> int:
-        """Return the number of shown places of a curve."""
+        """Return the number of points of a curve that are shown."""
         return _until(curve.places.clock, self.shown) if self.is_played(curve) else len(curve.x)
 
     def past(self, curve: CurveView) -> int:
-        """Return the number of places of a curve up to the playhead."""
+        """Return the number of points of a curve up to the playhead."""
         if self.is_played(curve):
             return _until(curve.places.clock, min(self.place, self.shown))
         if curve.places.clock is None or self.place >= self.shown or self.x is None or not increases(curve):
@@ -415,7 +438,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
         return _until(curve.x, self.x)
 
     def number_at(self, curve: CurveView, pinned: bool = False) -> int | None:
-        """Return the index of the numbers' place in a curve; None if the curve has no value there."""
+        """Return the index of the curve's point at which numbers are read, or None if there is none."""
         if self.is_played(curve) and not pinned and self.shown_at == self.x:
             return self.past(curve) - 1 if self.past(curve) else None
         if self.shown_at is None or not len(curve.x):
@@ -429,12 +452,12 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
 
 def nearest(places: np.ndarray, x: float, by_factors: bool) -> float:
-    """Return the place nearest to x."""
+    """Return the element of `places` that is nearest to x. If `by_factors`, distances are ratios."""
     far = np.abs(np.log(places / x)) if by_factors else np.abs(places - x)
     return float(places[far.argmin()])
 
 
 def _until(places: np.ndarray | None, x: float) -> int:
-    """Return the number of increasing places that are at most x."""
+    """Return the number of elements of the increasing array `places` that are at most x."""
     assert places is not None, "a curve that is played has a clock"
     return int(np.searchsorted(places, x, side="right"))

@@ -1,4 +1,4 @@
-"""Conversion of a growing curve to series: smoothed and thinned, with its colour, style and letter."""
+"""Conversion of a growing curve to series: smoothing, thinning, and its colour, line style and letter."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ Key = tuple[int, int, int]
 
 
 class BufferCache(Generic[T]):
-    """Cache of one value per column of a growing buffer, found by any array that begins there.
+    """Cache of one value per column of a growing buffer.
 
-    Views take new slices of the same buffers for every frame, so the arrays themselves identify nothing.
+    Any array that begins at the start of the column finds the value. The identity of an array cannot be the
+    key, because views take new slices of the same buffers for every frame.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -42,23 +43,24 @@ class BufferCache(Generic[T]):
         if key not in self._entries:
             try:
                 alive: weakref.ref[object] = weakref.ref(buffer, lambda _: self._entries.pop(key, None))
-            except TypeError:  # bytes of a file allow no weak reference
+            except TypeError:  # a bytes object allows no weak reference
                 return self._make()
             self._entries[key] = alive, self._make()
         return self._entries[key][1]
 
 
 class Sums:
-    """Cumulative sums of a growing curve, and of its number of points without NaN."""
+    """Cumulative sums of the values of a growing curve, and of the number of values that are not NaN."""
 
     def __init__(self) -> None:
         self._sums = np.zeros((2, 1))
         self._count = 0
 
     def mean(self, y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
-        """Return the mean of y[i − h … i + h] for every i in `at`, h = `half`; of fewer values near the ends.
+        """Return the mean of y[i − h … i + h] for every i in `at`, where h = `half`.
 
-        y may grow from call to call; earlier values must stay. NaN stays NaN.
+        Near the ends of y, h is smaller. Where y[i] is NaN, the mean is NaN. y may grow from call to call,
+        but its earlier values must not change.
         """
         if len(y) > self._count:
             self._add(y)
@@ -83,7 +85,7 @@ _sums_of = BufferCache(Sums)
 
 
 def smoothed(y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
-    """Return the running mean of a curve at the positions `at`.
+    """Return the running mean of a curve at the indices `at`, over `half` values on either side.
 
     Args:
         y: a slice from the start of a growing buffer; its sums are cached.
@@ -92,25 +94,28 @@ def smoothed(y: np.ndarray, at: np.ndarray, half: int) -> np.ndarray:
 
 
 BLOCKS = (8, 64, 512, 4096)
-"""Sizes of blocks of points; the lowest and the highest point replace a block."""
+"""Possible sizes of blocks of points. Only the lowest and the highest point of a block are drawn."""
 
 ENOUGH = 512
-"""Minimum number of blocks per stretch, so that a block is narrower than a dot on a screen of 250 columns."""
+"""Minimum number of blocks in the drawn part of a curve.
+
+A block is then narrower than a dot on a screen of 250 columns.
+"""
 
 SHORT = BLOCKS[0] * ENOUGH
-"""Length below which a stretch keeps all its points."""
+"""Number of points below which all points in the drawn part of a curve are drawn."""
 
 
 class Thinning:
-    """Cache of the extremes of every full block, so that a redraw does not read every point."""
+    """Cache of the lowest and highest point of every full block, which a redraw then need not search."""
 
     def __init__(self) -> None:
         self._extremes: dict[int, np.ndarray] = {}
 
     def pick(self, y: np.ndarray, first: int, last: int) -> np.ndarray:
-        """Return increasing positions in y[first:last] that include every visible extreme.
+        """Return increasing indices of points in y[first:last] that include every visible extreme.
 
-        y may grow from call to call; earlier values must stay.
+        y may grow from call to call, but its earlier values must not change.
         """
         block = max((size for size in BLOCKS if (last - first) // size >= ENOUGH), default=1)
         if block == 1:
@@ -122,7 +127,7 @@ class Thinning:
         )
 
     def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
-        """Return the positions of the extremes of all full blocks up to `last`, [blocks, 2]."""
+        """Return the indices of the extremes of all full blocks up to index `last`, [blocks, 2]."""
         extremes = self._extremes.get(block, np.empty((0, 2), dtype=np.intp))
         done, full = len(extremes), last // block
         if full > done:
@@ -140,10 +145,10 @@ _thinning_of = BufferCache(Thinning)
 
 
 def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Return positions of the points of y to draw between x = `low` and `high`, plus one on each side.
+    """Return indices of the points to draw for x from `low` to `high`, including one point on each side.
 
     Args:
-        x: increasing, or `low` and `high` are infinite.
+        x: increasing; it may have any order if `low` and `high` are infinite.
         y: a slice from the start of a growing buffer; its extremes are cached.
     """
     first = max(int(np.searchsorted(x, low)) - 1, 0)
@@ -155,16 +160,16 @@ RESPECT_STYLES: dict[bool | None, str] = {True: "green", False: "bold red", None
 """Text style for a bound that is respected, broken or undecided."""
 
 PINNED_STYLES: tuple[LineStyle, ...] = ("dash-dot", "sparse", "pairs")
-"""Line styles of pinned runs; bounds have dashed and dotted lines."""
+"""Line styles of the first, second and third pinned run."""
 
 LETTERS = ascii_uppercase + "ΓΔΘΛΞΠΣΦΨΩБЖИЛЦЧШЭЮЯ"
 """Letters of learners by number."""
 
 SMALL_LETTERS = ", small letters"
-"""Text behind the name of a pinned run in the legend."""
+"""Text after the name of a pinned run in the legend."""
 
 SMOOTHED_SHARE = 1 / 32
-"""Share of the x-axis on either side over which a smoothed curve is averaged."""
+"""Fraction of the x-axis, on either side of a point, over which a smoothed curve is averaged."""
 
 Ground = Callable[[np.ndarray], np.ndarray]
 """Function of x that is subtracted from a curve."""
@@ -182,7 +187,7 @@ class Plot(NamedTuple):
 
 
 class Pen(msgspec.Struct, frozen=True):
-    """Drawing of the curves of one run: shown records, and faint ones beyond the playhead.
+    """Conversion of the curves of one run to series; records beyond the playhead are faint.
 
     Args:
         number: 0 for the run on the screen, 1, 2, … for pinned runs, which are drawn completely.
@@ -192,10 +197,13 @@ class Pen(msgspec.Struct, frozen=True):
     number: int = 0
 
     def draw(self, curve: CurveView, ground: Ground = np.zeros_like) -> list[Series]:
-        """Return the series of a curve: its past, and its unsmoothed points and its future, both faint.
+        """Return the series of a curve.
+
+        They are the part up to the playhead, the faint part beyond the playhead and, if the curve is
+        smoothed, its unsmoothed points, which are also faint.
 
         Args:
-            ground: the function that is subtracted.
+            ground: the function of x that is subtracted from the curve.
         """
         look, options = self.look, self.look.resolved
         length, past = (len(curve.x),) * 2 if self.number else (look.length(curve), look.past(curve))
@@ -241,9 +249,9 @@ class Pen(msgspec.Struct, frozen=True):
 
 
 def _passed(x: np.ndarray) -> np.ndarray:
-    """Return whether each x is beyond all earlier x, in the direction from first to last.
+    """Return whether each x is beyond all earlier x, in the direction from the first to the last x.
 
-    Others are not drawn.
+    Points for which this is false are not drawn.
     """
     along = x if not len(x) or x[-1] >= x[0] else -x
     before = np.maximum.accumulate(np.concatenate([[-np.inf], along]))[:-1]
@@ -251,7 +259,7 @@ def _passed(x: np.ndarray) -> np.ndarray:
 
 
 def smoothing(look: Look) -> str:
-    """Return the width of the smoothing as a phrase; empty without smoothing."""
+    """Return the width of the smoothing as a phrase; empty if no curve is smoothed."""
     reaches = [_reach(curve) for curve in look.view.curves if curve.places.clock is not None and len(curve.x)]
     if not (look.options.smooth and reaches):
         return ""
@@ -269,7 +277,10 @@ def mark(number: int) -> str:
 
 
 def colour(place: KindPlace | None) -> str:
-    """Return the colour of a curve: hue by the learner's kind, lightness by its place within the kind."""
+    """Return the colour of a curve. The learner's kind determines the hue.
+
+    The number of the curve among the curves of this kind determines the lightness.
+    """
     return theory() if place is None else palette.current().of(place)
 
 
@@ -289,17 +300,17 @@ def colour_of(curve: CurveView) -> str:
 
 
 def style_of(curve: CurveView) -> LineStyle:
-    """Return the line style of a curve, which shows whether a proved bound binds its learner."""
+    """Return the line style of a curve. It shows whether a proved lower bound applies to the learner."""
     return BOUND_STYLE if curve.training.is_reference or curve.training.is_bound else "solid"
 
 
 def theory(proved: bool = True) -> str:
-    """Return the colour of theory lines."""
+    """Return the colour of proved theory lines, or of theory lines that are not proved."""
     return palette.current().theory if proved else palette.current().unproved
 
 
 def others() -> str:
-    """Return the colour of context."""
+    """Return the colour of context, such as marks and the legend entries of other runs."""
     return palette.current().others
 
 

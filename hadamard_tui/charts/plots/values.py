@@ -1,4 +1,4 @@
-"""Numbers at the playhead: the value of each curve, and the line to compare it with."""
+"""Numbers at the playhead: the value of each curve, and the theory line to compare it with."""
 
 from __future__ import annotations
 
@@ -22,52 +22,52 @@ if TYPE_CHECKING:
     from hadamard_tui.charts.plots.look import Look
 
 MOST_TIMES = 1e5
-"""Multiple of the line above which no ratio is shown."""
+"""Ratio of a value to its theory line from which on no ratio is shown."""
 
 
 class ShownValue(msgspec.Struct, frozen=True):
-    """Value of a curve, or of a learner's row of a heat map, at the place of the numbers."""
+    """Value of a curve, or of a learner's heat map, at the place where numbers are read."""
 
     mark: str
-    """Letter in the chart; a blank without one."""
+    """Letter of the curve in the chart, or a blank if it has none."""
 
     name: str
     kind_place: KindPlace | None
-    """Kind of the learner, and the number of its curve among those of this kind; None for a reference."""
+    """Kind of the learner, and number of its curve among the curves of this kind; None for a reference."""
 
     learner: str
     state: str
     """State of the curve, in words."""
 
     value: float | None = None
-    """Value at the place; None without one."""
+    """Value at this place, or None if the curve has none."""
 
     line: LineView | None = None
-    """Line that the value is compared with."""
+    """Theory line that the value is compared with."""
 
     height: float | None = None
-    """Value of the line at the place."""
+    """Value of the theory line at the same place."""
 
     binds: bool = True
-    """Whether the line binds the learner; otherwise the learner may beat it."""
+    """Whether the theory line applies to the learner; otherwise, the learner may beat the line."""
 
     diverged: int = 0
-    """Number of replicas that have diverged by this place."""
+    """Number of replicas that have diverged up to this place."""
 
     rounding: float = 0.0
-    """Size up to which rounding alone may explain the value."""
+    """Absolute value up to which the value may be a rounding error of 0."""
 
     is_count: bool = False
-    """Whether the value is a whole number or a place on an axis, which needs no decimals."""
+    """Whether the value is a whole number or an x value, which needs no decimals."""
 
     curve: CurveView | None = None
     """Curve of the value; None for a heat map."""
 
     which: str = ""
-    """Name of the line."""
+    """Name of the theory line."""
 
     signed: bool = False
-    """Whether the picture has values below 0, so that ratios to a line are meaningless."""
+    """Whether the picture has values below 0, so that ratios to a theory line are meaningless."""
 
     @property
     def tint(self) -> str:
@@ -79,10 +79,10 @@ class ShownValue(msgspec.Struct, frozen=True):
 
     @property
     def ratio(self) -> float | None:
-        """Value divided by the line.
+        """Value divided by the value of the theory line.
 
-        It is None if there is no value or no line, if some values are negative, or if the line is about 0. It
-        is also None if the ratio is huge.
+        It is None if the value or the theory line is missing, or if the theory line is about 0. It is also
+        None if the picture has negative values, or if the ratio is at least MOST_TIMES.
         """
         if self.value is None or self.height is None or self.signed or abs(self.height) <= ZERO:
             return None
@@ -94,7 +94,10 @@ _of: WeakKeyDictionary[Look, list[ShownValue]] = WeakKeyDictionary()
 
 
 def values(look: Look) -> list[ShownValue]:
-    """Return the values of the curves of a view, then those of the pinned runs; cached by look."""
+    """Return the values of a look's heat maps and curves, followed by the values of its pinned runs.
+
+    The values are cached by look.
+    """
     if look not in _of:
         _of[look] = _values(look)
     return _of[look]
@@ -108,9 +111,13 @@ def _values(look: Look) -> list[ShownValue]:
 
 
 def looked_at(look: Look, learner_name: str) -> ShownValue | None:
-    """Return the best value of undiverged learners if the view compares them, else the value of `learner`."""
+    """Return the value that a summary shows, or None if the look has no value.
+
+    If the view compares learners, this is the smallest value of a learner that has not diverged. Otherwise,
+    it is the value of `learner_name`, or the first value if this learner has none.
+    """
     candidates = [value for value in _unpinned(look) if value.value is not None]
-    if look.view.picture.measure.structure().is_risk:  # its mean over the remaining replicas is meaningless
+    if look.view.picture.measure.structure().is_risk:  # a mean over the remaining replicas is meaningless
         candidates = [value for value in candidates if not value.diverged]
     if compares(look.view):
         only_references = all(curve.training.is_reference for curve in look.view.curves)
@@ -128,13 +135,13 @@ def looked_at(look: Look, learner_name: str) -> ShownValue | None:
 
 
 def compares(view: View) -> bool:
-    """Return whether the least value is the best: several learners minimise the same risk."""
+    """Return whether the view compares learners: several learners minimise the same risk."""
     structure = view.picture.measure.structure()
     return structure.is_risk and not structure.per_learner and len(view.curves) + len(view.heats) > 1
 
 
 def equals(look: Look, best: ShownValue) -> int:
-    """Return the number of other learners with the same value, up to rounding."""
+    """Return the number of other learners whose value equals `best`, up to rounding."""
     lowest = _value(best)
     candidates = [value for value in _unpinned(look) if value.value is not None and not value.diverged]
     return sum(_is_same(_value(value), lowest, value.rounding) for value in candidates) - 1
@@ -165,7 +172,7 @@ def _pinned(look: Look) -> Iterator[ShownValue]:
 
 
 def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: str = "") -> ShownValue:
-    """Return the value of a curve; `run` is 1, 2, … for pinned runs, which have a `run_name`."""
+    """Return the value of a curve. For pinned runs, `run` is 1, 2, …, and `run_name` is the run's name."""
     letter = letter_of(curve) or " "
     without_value = ShownValue(
         mark=letter.lower() if run else letter,
@@ -195,9 +202,9 @@ def _of_curve(look: Look, view: View, curve: CurveView, run: int = 0, run_name: 
 
 
 def _lost_by(curve: CurveView, place: int) -> int:
-    """Return the number of replicas that have diverged by a place.
+    """Return the number of replicas that have diverged up to the index `place` of a curve.
 
-    If the curve ended there, this is the number of all replicas.
+    If all replicas diverged and the curve ends at this index, this is the number of all replicas.
     """
     is_last = place == len(curve.x) - 1
     if curve.places.clock is not None and curve.ends.diverged == curve.replicas and is_last:
@@ -214,7 +221,7 @@ def _is_signed(view: View) -> bool:
 
 
 def _is_place(view: View) -> bool:
-    """Return whether values are places on an axis, where infinity means "never"."""
+    """Return whether the values are x values, such as the x at which a level is reached, or ∞ for never."""
     how = view.picture.reading
     return how is not None and how.is_place
 
@@ -240,7 +247,10 @@ def _state(look: Look, curve: CurveView, number: int, pinned: bool) -> str:
 
 
 def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
-    """Return the reason why a curve has no value here, and the place of its start or end, if elsewhere."""
+    """Return why a curve has no value at the place where numbers are read.
+
+    If the curve ends before this place or begins after it, the text names the end or the beginning.
+    """
     if curve.training.oracle_tuned and not len(curve.x):
         return "trying rates"
     is_whole = pinned or curve.ends.complete or len(curve.x) >= curve.places.planned
@@ -253,7 +263,7 @@ def _without_value(look: Look, curve: CurveView, pinned: bool) -> str:
 
 
 def _of_heat(look: Look, number: int, heat: HeatView) -> ShownValue:
-    """Return the value of a cell of a heat map."""
+    """Return the value of a learner's heat map in the cell at the x and y of the look."""
     column, row = np.flatnonzero(heat.x == look.x), np.flatnonzero(heat.y == look.y)
     value = float(heat.z[row[0], column[0]]) if len(column) and len(row) else np.nan
     is_defined = not np.isnan(value)

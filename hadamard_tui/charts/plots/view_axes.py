@@ -1,4 +1,4 @@
-"""Axes of a view, which contain its series and bars, and move as little as possible during a run."""
+"""Axes of a view, which contain its series and bars and change as little as possible during a run."""
 
 from __future__ import annotations
 
@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 
 
 SHARE = 0.8
-"""Share of the distance between neighbouring places that bars take up."""
+"""Fraction of the distance between neighbouring x values that bars take up."""
 
 
 def bars(view: View) -> list[Series]:
-    """Return a bar from 0 at each place of each curve, with its colour, letter and error."""
+    """Return the bars of all curves as series.
+
+    A curve has one bar, from 0 to y, at each x. Its bars have its colour, letter and standard errors.
+    """
     places, count = view.places, len(view.curves)
     if not len(places) or not count:
         return []
@@ -46,7 +49,7 @@ def bars(view: View) -> list[Series]:
 
 
 def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
-    """Return the limits of an x-axis that contains the bars at these places."""
+    """Return the limits of an x-axis that contains the bars at these x values."""
     places = np.unique(values[np.isfinite(values)])
     half = _apart(places, log) / 2
     low, high = _moved(places[[0, -1]], np.array([-half, half]), log).tolist()
@@ -54,7 +57,10 @@ def ends_of_bars(values: np.ndarray, log: bool) -> Limits:
 
 
 def _apart(places: np.ndarray, log: bool) -> float:
-    """Return the least distance of neighbours; on a logarithmic axis the distance of logarithms."""
+    """Return the smallest distance between neighbouring x values, or between their logarithms on a log axis.
+
+    Without neighbours, return 1.
+    """
     along = np.log(places) if log else places
     return float(np.diff(along).min()) if len(along) > 1 else 1.0
 
@@ -65,10 +71,10 @@ def _moved(places: np.ndarray, by: np.ndarray | float, log: bool) -> np.ndarray:
 
 
 def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log: bool) -> Iterator[Series]:
-    """Yield the bars of a curve as one line with gaps, then the errors.
+    """Yield the bars of a curve as one line with gaps, then their error bars.
 
     Args:
-        offset: distance from a place to the start of its bar.
+        offset: distance from an x value to the left edge of its bar.
     """
     finite = np.isfinite(curve.y)
     x, y = curve.x[finite], curve.y[finite]
@@ -88,8 +94,8 @@ def _drawn(curve: CurveView, series_name: str, offset: float, width: float, log:
 def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
     """Return axes for the series in the window, and the reason if a requested log y-axis is linear.
 
-    Along the records of a run, the axes move only in steps. A risk axis then starts at 0, and a curve that
-    ends beyond twice the highest start is diverging and leaves a linear axis.
+    If x follows the records of a run, the axes change only in steps, and a linear risk axis starts at 0. A
+    curve that ends above twice the highest starting value is diverging and leaves this axis.
     """
     view, options = look.view, look.resolved
     title = view.picture.title or f"{view.axes.y_label} against {view.axes.x_label}"
@@ -125,13 +131,13 @@ def view_axes(look: Look, series: Sequence[Series]) -> tuple[Axes, str]:
 
 
 def _falls(view: View) -> bool:
-    """Return whether x is measured, and falls during runs."""
+    """Return whether x is a measured value that falls during all runs."""
     ends = [curve.x[[0, -1]] for curve in view.curves if curve.places.is_passed and len(curve.x) > 1]
     return bool(ends) and all(start > end for start, end in ends)
 
 
 def _few(view: View) -> tuple[Tick, ...]:
-    """Return ticks at the places on x with values, if these are few."""
+    """Return ticks at all x values of the view if there are few of them; otherwise, return none."""
     places = view.places
     is_few = 1 < len(places) <= FEW and not any(curve.places.is_passed for curve in view.curves)
     return at_places(places.tolist()) if is_few else ()
@@ -144,7 +150,10 @@ def _finite(curve: Series, x_axis: Limits) -> np.ndarray:
 
 
 def twice_the_start(view: View) -> float:
-    """Return twice the highest start of a risk along the records of runs; infinity for other measures."""
+    """Return twice the highest starting value of a risk that is drawn along the records of runs.
+
+    Return infinity for all other pictures.
+    """
     starts = [float(curve.y[0]) for curve in view.curves if len(curve.y)]
     has_start = is_risk(view) and along_records(view) and np.isfinite(starts).any()
     return 2 * float(np.nanmax(starts)) if has_start else np.inf
@@ -157,7 +166,10 @@ def _of_risk(series: Sequence[Series]) -> Limits:
 
 
 def _x_axis(look: Look) -> tuple[Limits, bool]:
-    """Return the limits of x, pinned runs included, or the window, and whether the axis is logarithmic."""
+    """Return the limits of the x-axis, and whether it is logarithmic.
+
+    Unless a window is chosen, the limits also contain pinned runs and the previous run.
+    """
     options = look.resolved
     ghosts = [] if look.ghost is None else [look.ghost]
     views = [look.view, *(run.view for run in (*look.pinned, *ghosts))]

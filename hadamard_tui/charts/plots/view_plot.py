@@ -1,4 +1,4 @@
-"""Conversion of a view to a chart: curves, lines, marks and ends as series, and their axes."""
+"""Conversion of a view to a chart: its curves, theory lines and marks as series, with axes and a note."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 
 ROUNDING = 1e-9
-"""Largest difference between lines of several curves that count as equal, relative to the largest value."""
+"""Largest difference between theory lines that count as equal, relative to the largest value."""
 
 
 def different_lines(lines: Sequence[LineView]) -> list[LineView]:
-    """Return the lines to show, each once.
+    """Return the theory lines to show, without duplicates.
 
-    Lines of a kind that are the same for all splits of the curves are one line, named by its kind. Equal
-    lines that belong to several curves are one line without an owner.
+    Lines with the same plain name that are equal for all values of sweep axes become one line with this name.
+    Equal lines that belong to several curves become one line without an owner.
     """
     shown: list[LineView] = []
     for plain_name, alike in _grouped((line.plain_name, line) for line in lines).items():
@@ -58,7 +58,10 @@ def different_lines(lines: Sequence[LineView]) -> list[LineView]:
 
 
 def _are_same(lines: Sequence[LineView], rounding: float) -> bool:
-    """Return whether several lines have the same points, up to `rounding` times the largest value."""
+    """Return whether several lines have equal points, up to `rounding` times the largest value.
+
+    A single line gives False.
+    """
     first, *more = lines
     least = rounding * float(np.nanmax(np.abs(first.y), initial=0.0))
     return bool(more) and all(
@@ -77,9 +80,9 @@ def _grouped(pairs: Iterable[tuple[Hashable, LineView]]) -> dict[Hashable, list[
 
 
 def curve_ends(view: View) -> str:
-    """Return a remark about finished curves that do not span the chart.
+    """Return a remark on finished curves that do not span the x-axis, such as "A: not run beyond d = 64".
 
-    The remark names the axis if it contains a single place.
+    The remark names the axis only if it contains a single x value.
     """
     letters_by_reason: dict[str, dict[float, list[str]]] = {}
     if len(view.known_places) and not along_records(view):
@@ -98,14 +101,20 @@ def curve_ends(view: View) -> str:
 
 
 def _together(places: dict[str, list[str]]) -> list[tuple[list[str], str]]:
-    """Return the letters of curves with their ends; curves with one place each are listed together."""
+    """Return pairs of the letters of curves and the x values where these curves begin or end, as text.
+
+    If no two curves share an x value, a single pair contains all curves.
+    """
     if all(len(letters) == 1 for letters in places.values()):
         return [([letter for (letter,) in places.values()], ", ".join(places))] if places else []
     return [(letters, place) for place, letters in places.items()]
 
 
 def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
-    """Yield reasons for the end of a curve as texts with a gap for the place, and the place."""
+    """Yield why a curve does not span the x-axis, as pairs of a text and an x value.
+
+    The text has a placeholder {} for the x value.
+    """
     if not len(curve.x) or len(curve.x) < curve.places.planned:
         return
     first, last = float(curve.x.min()), float(curve.x.max())
@@ -121,13 +130,13 @@ def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
 
 
 LINE_STYLES: dict[str, LineStyle] = {"conjecture": "dotted", "asymptotic": "sparse", "shape": "dash-dot"}
-"""Line styles of lines that are not proved bounds; other lines are dashed."""
+"""Line styles of theory lines that are not proved, by direction; other theory lines are dashed."""
 
 GUESS, GUESSED = "?", 0.1
-"""Mark of a guess, and the loss level of guesses."""
+"""Mark of a person's guess, and the loss level that the guess is about."""
 
 PROVED = ("lower", "upper", "exact")
-"""Directions of proved lines; lines of other directions are fainter."""
+"""Directions of proved theory lines; lines of other directions are fainter."""
 
 _PEN_UP = np.full((1, 2), np.nan)
 
@@ -145,7 +154,10 @@ def plot(look: Look) -> Plot:
 
 
 def view_series(look: Look) -> list[Series]:
-    """Return all series in drawing order: faint series, lines, marks, pinned runs, the view's curves."""
+    """Return all series in drawing order.
+
+    Faint curves come first, then marks, theory lines, guesses and examples, then all other curves.
+    """
     curves = [
         curve for number, run in enumerate(look.pinned, start=1) for curve in _pinned(run, Pen(look, number))
     ]
@@ -167,9 +179,10 @@ def view_series(look: Look) -> list[Series]:
 
 
 def _each_once(curves: Sequence[CurveView]) -> list[CurveView]:
-    """Return the curves to draw, each reference once.
+    """Return the curves to draw, with each reference once.
 
-    References that are equal for all splits of the curves are drawn as one curve with the learner's name.
+    If a reference has an equal curve for all values of sweep axes, it is drawn as one curve with the
+    learner's name.
     """
     of_reference: dict[str, list[CurveView]] = {}
     for curve in curves:
@@ -192,7 +205,10 @@ def _begins_as(curve: CurveView, other: CurveView) -> bool:
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
-    """Return a reference with a single measured x as a level along all x; return other curves unchanged."""
+    """Return a reference whose measured x is constant as a horizontal line over all x.
+
+    Return other curves unchanged.
+    """
     if not (
         curve.training.is_reference
         and curve.places.is_passed
@@ -208,9 +224,10 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Return the region that proved lower bounds exclude for every learner of the chart.
+    """Return the region that proved lower bounds exclude, for every learner to which such a bound applies.
 
-    A pinned run has its own bounds. The region is empty if a learner is bound in one run and not in another.
+    A pinned run has its own bounds. No region is returned if a bound applies to a learner in one run and not
+    in another.
     """
     views = [look.view, *(run.view for run in look.pinned)]
     bounds = [(curve.learner, _proved(view, curve)) for view in views for curve in view.curves]
@@ -227,26 +244,30 @@ def _region(look: Look) -> list[Series]:
 
 
 def _proved(view: View, curve: CurveView) -> list[LineView]:
-    """Return the proved lower bounds that bind a curve."""
+    """Return the proved lower bounds that apply to the learner of a curve."""
     about = [] if curve.training.is_reference else bounds_on(view, curve)
     return [line for line in about if line.direction == "lower" and line.binds(curve) and len(line.x)]
 
 
 def _along(line: LineView, x: np.ndarray) -> np.ndarray:
-    """Return the heights of a line at x, NaN outside it."""
+    """Return the values of a theory line at x, interpolated linearly; NaN outside the line."""
     heights: np.ndarray = np.interp(x, line.x, line.y, left=np.nan, right=np.nan)
     return heights
 
 
 def _picked(line: LineView, look: Look) -> np.ndarray:
-    """Return the positions of the points of a line to draw."""
+    """Return the indices of the points of a theory line that are drawn."""
     picked = thinned(line.x, line.y, *(look.options.window or (-np.inf, np.inf)))
     defined: np.ndarray = picked[~np.isnan(line.y[picked])]
     return defined
 
 
 def _pinned(run: Pinned, pen: Pen) -> list[Series]:
-    """Return the curves of a pinned run with small letters, its name for the legend, and faint bounds."""
+    """Return the series of a pinned run.
+
+    They are a series without points that names the run in the legend, its faint bounds, and its curves with
+    small letters.
+    """
     nothing = np.empty(0)
     style = pinned_style(pen.number)
     title = Series(f"{run.name}{SMALL_LETTERS}", nothing, nothing, others(), style=style)
@@ -259,12 +280,12 @@ def _pinned(run: Pinned, pen: Pen) -> list[Series]:
 
 
 def _is_drawn(line: LineView, view: View) -> bool:
-    """Return whether a view has the same line, which would cover this one."""
+    """Return whether a view has an equal theory line, which would cover `line`."""
     return any(_same(line.x, other.x) and _same(line.y, other.y) for other in view.lines)
 
 
 def _ghost(run: Pinned) -> list[Series]:
-    """Return the faint curves of the previous run, with one name for all of them."""
+    """Return the faint curves of the previous run, with one legend entry for all of them."""
     nothing = np.empty(0)
     curves = [curve for curve in run.view.curves if len(curve.x)]
     faint = [Series("", curve.x, curve.y, colour_of(curve), "sparse", faint=True) for curve in curves]
@@ -272,7 +293,10 @@ def _ghost(run: Pinned) -> list[Series]:
 
 
 def _guessed(look: Look) -> list[Series]:
-    """Return marks at the guessed places where losses fall below a tenth, with one name for all of them."""
+    """Return marks at the x values at which losses were guessed to fall below 0.1.
+
+    All marks share one legend entry.
+    """
     marked = [
         Series("", np.full(2, x), np.array([0.0, GUESSED]), colour_of(curve), "pairs", mark=GUESS)
         for curve in look.view.curves
@@ -310,7 +334,10 @@ def _points(view: View) -> list[Series]:
 
 
 def _place(look: Look) -> str:
-    """Return a remark on the place of the table's numbers along an axis; empty if no axis is shown."""
+    """Return a remark that names the x value of the numbers in the table.
+
+    It is empty without a playhead, and if x follows the records of a run.
+    """
     if look.playhead is None or along_records(look.view):
         return ""
     place_name = look.view.axes.names.get(look.playhead) or tick_label(look.playhead)
@@ -349,7 +376,7 @@ def _level(contour: ContourView, heat: HeatView, x_log: bool, y_log: bool) -> Co
 
 
 def _contour(mark: Marked, heat: HeatView) -> ContourLine:
-    """Return a mark over a heat map as a straight contour from end to end."""
+    """Return a mark as a straight contour line across the whole heat map."""
     return ContourLine(mark.name, np.stack(mark.between(heat.x[[0, -1]], heat.y[[0, -1]]), 1))
 
 
@@ -363,8 +390,9 @@ def level_lines(
 ) -> np.ndarray:
     """Return the path [n, 2] where `values` [Ny, Nx] equal `level`, with rows of NaN between its pieces.
 
-    The path is interpolated linearly between grid points, on a log axis in log x. It omits places beside
-    non-finite values. For a grid of one row or column, or without a crossing, the shape is [0, 2].
+    The path is interpolated linearly between grid points; on a log axis, between their logarithms. It omits
+    the surroundings of non-finite values. For a grid of one row or column, or if no value crosses the level,
+    the shape is [0, 2].
     """
     from contourpy import contour_generator  # imported here, because most charts have no contours
 
@@ -383,7 +411,10 @@ def level_lines(
 
 
 def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
-    """Return the marks of a view; straight ones span all series, and x > 0 on a logarithmic axis."""
+    """Return the marks of a view as series.
+
+    Straight marks span the range of all series; on a logarithmic x-axis, only the part with x > 0.
+    """
     xs, ys = (
         np.concatenate([getattr(curve, coordinate) for curve in series] or [np.empty(0)])
         for coordinate in "xy"
@@ -399,7 +430,7 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
 
 
 def upright(series: Series, axes: Axes) -> Series:
-    """Stretch a mark at one place on x over the height of the chart; return other series unchanged."""
+    """Return a vertical mark stretched over the height of the chart; return other series unchanged."""
     is_upright = (
         series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]
     )
@@ -407,7 +438,10 @@ def upright(series: Series, axes: Axes) -> Series:
 
 
 def _once(marks: Sequence[Marked]) -> list[Marked]:
-    """Return the marks to draw. Marks at the same places for all splits of the curves are drawn once."""
+    """Return the marks without duplicates.
+
+    Marks with equal coordinates become one mark, named by the leading part that their names share.
+    """
     at_places: dict[tuple[tuple[float, ...], tuple[float, ...]], list[Marked]] = {}
     for mark in marks:
         at_places.setdefault((mark.x, mark.y), []).append(mark)
