@@ -52,7 +52,7 @@ class Numpy(Backend):
         if not experiment.loss.is_square or schedule.clips_at is not None:
             return "it requires square loss and predictions that are not clipped"
         if problem.one_hot:
-            return "labels are one-hot, for one class of several"
+            return "labels are one-hot, with a target for each of several classes"
         if experiment.run.device not in ("auto", "cpu"):
             return "it runs on the processor only"
         return super().refuses(learner, experiment)

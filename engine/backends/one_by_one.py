@@ -38,7 +38,7 @@ class OneByOne(Backend):
         if reason := why_not_rotated(learner, experiment):
             return reason
         if experiment.problem.one_hot:
-            return "labels are one-hot, for one class of several"
+            return "labels are one-hot, with a target for each of several classes"
         if learner.architecture is None or learner.update is None:
             return "it trains an architecture by an update rule"
         if learner.update.scalar_step(learner.architecture) is None:

@@ -78,9 +78,9 @@ def why_not_rotated(learner: Learner, experiment: Experiment) -> str | None:
     """
     matrix = experiment.problem.matrix
     if learner.solver is not None:
-        return "a solver takes the instances themselves"
+        return "a solver needs the instances, not only their structure"
     if learner.architecture is not None and learner.architecture.structure().by_inner_products:
-        return "its features are computed from the instances themselves"
+        return "its features need the instances, not only their structure"
     if not matrix.structure().is_orthogonal:
         return f"with these settings, the instances of {matrix.kind} are not orthogonal"
     if verdict(learner, experiment).invariant is False:

@@ -455,8 +455,8 @@ def fair_signs(setup: Setup, reason: str) -> Finding:
 def _labels_in_words(problem: Problem) -> str:
     """Return the reason why labels do not change sign with their row, as text that follows a comma."""
     if problem.labels == "sign" and problem.target_structure.is_odd:
-        return "and here some are signs of 0, which are +1"
-    return f"and those of {problem.target.kind} do not on {problem.matrix.kind}"
+        return "and here some are signs of 0, which are always +1"
+    return f"and those of {problem.target.kind} on {problem.matrix.kind} do not"
 
 
 def knows_unseen_labels(learner: Learner, setup: Setup) -> Finding | None:

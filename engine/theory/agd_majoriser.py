@@ -44,9 +44,7 @@ class ByDerivation(Line, frozen=True):
             return Finding(False, f"it requires one net for all targets, and {name} has one for each")
         if not np.isclose(2 * net.outputs * loss_scale, 1):
             half = f"loss_scale = 1/(2m) = {1 / (2 * net.outputs):.4g}"
-            return Finding(
-                False, f"it requires the G of half the mean square, {half}, which {name} does not have"
-            )
+            return Finding(False, f"it requires {half}, for half the mean square, and {name} has another")
         own_rates, penalty = learner.has_layer_rates(experiment.d), net.layout(experiment.d).l2_penalty
         if penalty or own_rates or not learner.plain_steps:
             return Finding(

@@ -27,7 +27,9 @@ class GPBand(Line, frozen=True, tag="gp-band"):
     formula: ClassVar[str] = "k(K + λI)⁻¹y ± √(K(x, x) − k(K + λI)⁻¹kᵀ)"
     source: ClassVar[str] = "theory/kernels-and-entropy#kernels"
 
-    deviations: Annotated[float, Meta(title="deviations", description="standard ones from the mean")] = 1.0
+    deviations: Annotated[
+        float, Meta(title="deviations", description="half-width of the band, in standard deviations")
+    ] = 1.0
 
     def structure(self) -> LineStructure:
         return LineStructure(in_expectation=False, per_learner=True, per_replica=True)

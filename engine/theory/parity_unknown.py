@@ -38,7 +38,9 @@ class ParityUnknown(Line, frozen=True, tag="parity-unknown"):
             return Finding(False, "requires labels ±1, and here noise is added to them")
         if not matrix.structure().independent_signs:
             return Finding(False, f"requires independent random signs, and the matrix is {matrix.kind}")
-        return Finding(True, "the label of a new instance that is not a product of those seen is a fair coin")
+        return Finding(
+            True, "the label of a new instance is a fair coin, unless it is a product of seen ones"
+        )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         return knows_unseen_labels(learner, experiment) or Finding(

@@ -62,7 +62,9 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
         judged = verdict(learner, experiment)
         if not judged.group >= PERMUTATIONS:
             return Finding(False, f"{name} does not treat all features alike: {judged.reason}")
-        return Finding(True, f"{name} treats all features alike, and so cannot tell apart two that agree")
+        return Finding(
+            True, f"{name} treats all features alike, and cannot distinguish two features with equal values"
+        )
 
     def value(self, at: At) -> Floats:
         rank_limit = largest_rank(at.experiment)

@@ -41,9 +41,7 @@ class TwoLayerGap(Line, frozen=True, tag="two-layer-gap"):
             return Finding(False, "requires one pass over the first d/2 + 1 rows at most, example by example")
         finding = several_targets(experiment)
         if finding.holds and experiment.problem.label_values != "signs":
-            return Finding(
-                False, "requires features as targets, whose labels are products of those of others"
-            )
+            return Finding(False, "requires features as targets, so that labels are products of other labels")
         return finding
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:

@@ -393,7 +393,7 @@ HOLDS_NOT = [
     ("ri-signed", {"matrix": "xor"}, "the matrix is xor"),
     ("ri-signed", {"target": "sparse", "matrix": {"kind": "hadamard", "permute": False}}, "random order"),
     ("ri-signed", {"target": {"kind": "sparse", "r": 4}, "labels": "sign"}, "signs of 0"),
-    ("ri-signed", {"target": "parity"}, "those of parity do not on hadamard"),
+    ("ri-signed", {"target": "parity"}, "those of parity on hadamard do not"),
     ("coin-labels", {}, "the target is feature"),
     ("coin-labels", {"target": {"kind": "coin", "classes": 3}}, "the target is coin"),
     ("coin-labels", {"target": "zero"}, "the target is zero"),
