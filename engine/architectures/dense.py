@@ -113,7 +113,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ] = "gaussian"
     scale: Annotated[
         Annotated[float, Meta(gt=0)] | None,
-        Meta(title="scale s", description="of the start; none: √C_w"),
+        Meta(title="scale s", description="size of the start; none: √C_w"),
     ] = None
     cw: Annotated[
         Variance | Annotated[tuple[Variance, ...], OfLayers] | None,

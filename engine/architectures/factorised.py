@@ -30,7 +30,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
     """
 
     factors: Pair = None
-    depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="matrices")] = 2
+    depth: Annotated[int, Meta(ge=2, le=MOST_LAYERS, title="depth L", description="number of matrices")] = 2
     width: Annotated[
         Count | None,
         Meta(
@@ -42,7 +42,7 @@ class Factorised(Architecture, frozen=True, tag="factorised"):
         Literal["gaussian", "orthogonal", "identity"],
         Meta(title="start", description="independent entries, W = 0 by orthogonal factors, or W = s^L I"),
     ] = "gaussian"
-    scale: Annotated[Positive, Meta(title="scale s", description="of the start")] = 0.01
+    scale: Annotated[Positive, Meta(title="scale s", description="size of the start")] = 0.01
 
     def _refusal(self, d: int) -> str | None:
         """Return the reason why W cannot have d entries or this start, or None if it can."""

@@ -31,7 +31,7 @@ class Tent(Architecture, frozen=True, tag="tent"):
     """
 
     times: Annotated[
-        int, Meta(ge=1, le=16, title="times L", description="tent maps, one after the other")
+        int, Meta(ge=1, le=16, title="times L", description="number of tent maps, one after the other")
     ] = 4
 
     def structure(self) -> ArchitectureStructure:

@@ -32,7 +32,7 @@ class Divides(Claim, frozen=True, kw_only=True, tag="divides"):
     contour: Annotated[Name, Meta(title="contour", description="theory line whose contour divides the map")]
     at_value: Annotated[Number, Meta(title="value", description="value of the map on the contour")]
     falls: Annotated[
-        bool, Meta(title="falls", description="whether the map is above the number where the line is below")
+        bool, Meta(title="falls", description="the map is above its value where the line is below its own")
     ] = False
     share: Annotated[
         float, Meta(gt=0, le=1, title="share", description="least share of the places that satisfy the claim")

@@ -57,7 +57,9 @@ class Outside:
             if path in self._files:
                 continue
             if self._loaded is not None:
-                raise BadInput(str(path), "the parts of this process are loaded already; start it anew")
+                raise BadInput(
+                    str(path), "this process has already loaded its parts; restart it to load others"
+                )
             self._files.append(path)
 
     def configure(self, paths: Callable[[], Iterable[Path]]) -> None:
@@ -137,7 +139,7 @@ def _from_file(path: Path) -> LoadedModule:
         del sys.modules[spec.name]
         raise BadInput(place_of(error, str(path)), typed(error)) from error
     if not _offers_parts(module):
-        raise BadInput(where, 'it defines no part, which is a class with a tag, such as tag="my-rule"')
+        raise BadInput(where, 'it defines no part; a part is a class with a tag, such as tag="my-rule"')
     imported = (getattr(sys.modules[name], "__file__", None) for name in sorted(set(sys.modules) - names))
     beside = dict.fromkeys(Path(file) for file in imported if file and _stands_beside(Path(file), path))
     return LoadedModule(

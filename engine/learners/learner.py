@@ -230,7 +230,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     An architecture alone is not trained, and is measured at its start.
     """
 
-    name: Annotated[Name, Meta(min_length=1, title="name", description="as charts show it")]
+    name: Annotated[Name, Meta(min_length=1, title="name", description="name shown in charts")]
     architecture: MemberOf[Architecture] | None = None
     update: MemberOf[Update] | None = None
     solver: MemberOf[Solver] | None = None
@@ -247,8 +247,8 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["one", "start-sharpness", "start-jacobian"],
         Meta(
             title="unit of rates",
-            description="one; or 1/S, S the sharpness of the mean loss over all rows at the start; or "
-            "n/(2λ²), λ the largest singular value of the Jacobian of all predictions there",
+            description="one; or 1/S with the sharpness S of the mean loss over all rows at the start; or "
+            "n/(2λ²) with the largest singular value λ of the Jacobian of all predictions at the start",
             extra=SELDOM,
         ),
     ] = "one"
@@ -259,8 +259,8 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         | None,
         Meta(
             title="seed of the start",
-            description="every replica starts with what default_rng of numpy draws from it, as in [0, 2]; "
-            "with none each has its own start",
+            description="seed of numpy's default_rng for one start of all replicas, as in [0, 2]; "
+            "none: each replica starts differently",
             extra=SELDOM,
         ),
     ] = None
@@ -269,7 +269,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(title="schedule", description="factor of the rate at each step", extra=SELDOM),
     ] = None
     clip: Annotated[
-        Clip | None, Meta(title="clip", description="the gradient, by norm or by value", extra=SELDOM)
+        Clip | None, Meta(title="clip", description="limit gradients, by norm or by value", extra=SELDOM)
     ] = None
     noise: Annotated[
         StepNoise | None, Meta(title="noise", description="on gradients or weights", extra=SELDOM)
@@ -296,7 +296,11 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = "learner"
     where: Annotated[
         Annotated[str, Meta(min_length=1, max_length=200)] | None,
-        Meta(title="where", description="condition on the axes, as in size <= 128", extra=SELDOM),
+        Meta(
+            title="where",
+            description="condition on sweep axes for this learner to run, as in size <= 128",
+            extra=SELDOM,
+        ),
     ] = None
 
     @property

@@ -32,7 +32,8 @@ class CoveringRadius(Measure, frozen=True, tag="covering-radius"):
     label: ClassVar[str] = "covering radius"
 
     bits: Annotated[
-        int, Meta(ge=0, le=MOST_BITS, title="bits", description="largest b, at most log₂ of the rows")
+        int,
+        Meta(ge=0, le=MOST_BITS, title="bits", description="largest b, at most log₂ of the number of rows"),
     ] = 10
 
     def schedule(self) -> MeasureSchedule:

@@ -35,9 +35,9 @@ class Epochs(Protocol, frozen=True, tag="epochs"):
         Meta(title="training rows", description="number of first rows to train on; none: half of the rows"),
     ] = None
     epochs: Annotated[Count, Meta(title="epochs", description="passes over the training rows")] = 100
-    reshuffle: Annotated[
-        bool, Meta(title="reshuffle", description="mini-batches of every pass in a fresh random order")
-    ] = False
+    reshuffle: Annotated[bool, Meta(title="reshuffle", description="shuffle the rows before every pass")] = (
+        False
+    )
 
     def schedule(self) -> ProtocolSchedule:
         return ProtocolSchedule(full_batch=True, in_data_order=True, stops_blindly=True)

@@ -68,13 +68,17 @@ class Steps(Protocol, frozen=True, tag="steps"):
     replacement: Annotated[bool, Meta(title="replacement", description="draw rows independently")] = False
     fresh: Annotated[
         bool,
-        Meta(title="fresh", description="mini-batches drawn anew, not the next rows of a pass", extra=SELDOM),
+        Meta(
+            title="fresh",
+            description="draw each mini-batch anew, instead of taking the next rows of a pass",
+            extra=SELDOM,
+        ),
     ] = False
     drop_last: Annotated[
         bool,
         Meta(
             title="drop the last",
-            description="rows left over at the end of a pass, too few for a mini-batch",
+            description="skip the last rows of a pass if they are too few for a mini-batch",
             extra=SELDOM,
         ),
     ] = False

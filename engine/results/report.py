@@ -114,7 +114,7 @@ def _check_size(views: Sequence[View]) -> None:
     """Check that the views have at most MOST_BY_REPLICA values of single replicas. Raises: BadInput."""
     count = sum(curve.replicas * len(curve.x) for shown in views for curve in shown.curves)
     if count > MOST_BY_REPLICA:
-        reason = f"replicas have {count} values together, and {MOST_BY_REPLICA} is the limit"
+        reason = f"all replicas together have {count} values, and the limit is {MOST_BY_REPLICA}"
         raise BadInput("--by-replica", f"{reason}; take fewer replicas, evaluation points or pictures")
 
 

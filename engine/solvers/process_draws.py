@@ -35,7 +35,9 @@ class ProcessDraws(Solver, frozen=True, tag="process-draws"):
     in float64. Source: Rasmussen, Williams 2006; theory/kernels-and-entropy#kernels.
     """
 
-    draws: Annotated[Count, Meta(title="draws S", description="functions that are averaged")] = 100
+    draws: Annotated[
+        Count, Meta(title="draws S", description="number of random functions that are averaged")
+    ] = 100
     lam: Annotated[Positive, Meta(title="noise variance λ", description="above 0")] = 0.1
     width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
 

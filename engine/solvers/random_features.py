@@ -28,7 +28,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
     theory/kernels-and-entropy#kernels.
     """
 
-    features: Annotated[Count, Meta(title="features D", description="random cosines")] = 1000
+    features: Annotated[Count, Meta(title="features D", description="number of random cosines")] = 1000
     lam: Annotated[Positive, Meta(title="penalty λ", description="above 0")] = 0.1
     width: Annotated[Positive | None, Meta(title="width s", description="of the rbf kernel; none: √d")] = None
 

@@ -551,7 +551,7 @@ def _check_held_out(experiment: Experiment, n: int) -> None:
         field = next((name for name in ("train", "examples") if name in protocol.__struct_fields__), None)
         right = "take protocol steps" if field is None else f'set protocol.{field} = "training"'
         where = "protocol" if field is None else f"protocol.{field}"
-        fault = f"learners see {learned_from} rows, and the last {held_out} of {n} are held out"
+        fault = f"learners train on {learned_from} of {n} rows, but the last {held_out} are held out"
         raise BadInput(where, f"{fault}; {right}")
 
 

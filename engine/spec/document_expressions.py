@@ -198,7 +198,7 @@ def _cause(text: str, fault: str, names: Mapping[str, float]) -> str:
     """Return the reason why an expression is refused."""
     for name in NAMES:
         if name not in names and fault == f"{name!r} is unknown":
-            fault = f"{name!r} is known only after the matrix and the target"
+            fault = f"{name!r} is not known until matrix and target are set"
     if fault.startswith(repr(text)):
         return fault
     return f"{quoted(text)} does not fit: {fault}"

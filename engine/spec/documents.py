@@ -265,7 +265,7 @@ def _axes_of(raw: Mapping[str, Any]) -> tuple[Axis, ...]:
             where = f"axes[{number}].name"
             if bound_name in TAKEN:
                 raise BadInput(
-                    where, f"{bound_name!r} means something else in expressions; take another name"
+                    where, f"{bound_name!r} already has a meaning in expressions; take another name"
                 )
             if bound_name in names:
                 raise BadInput(where, f"another axis has the name {bound_name!r}; take a different name")
@@ -328,7 +328,7 @@ def _is_there(learner: Any, number: int, document: Mapping[str, Any], names: Map
         numbers = reading.sizes(document, names) if names_in_condition(condition) & set(NAMES) else names
         return holds(condition, numbers)
     except BadExpression as error:
-        fault = f"{error}; it compares axes, d, n or m, as in d <= 128"
+        fault = f"{error}; a condition compares axes, d, n or m, as in d <= 128"
         raise BadInput(f"learners[{number}].where", fault) from error
 
 

@@ -23,7 +23,7 @@ class AdamMini(Update, frozen=True, tag="adam-mini"):
 
     lr: Rate = 0.0078125
     per: Annotated[
-        Literal["neuron", "tensor"], Meta(title="per", description="unit with a separate rate")
+        Literal["neuron", "tensor"], Meta(title="per", description="what gets a separate rate")
     ] = "neuron"
     beta1: Annotated[float, Meta(ge=0, lt=1, title="β₁", description="share of m kept")] = 0.9
     beta2: Annotated[float, Meta(ge=0, lt=1, title="β₂", description="share of v kept")] = 0.999

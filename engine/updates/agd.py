@@ -62,7 +62,11 @@ class AGD(Automatic, frozen=True, tag="agd"):
     ] = 0.0
     exact: Annotated[
         bool,
-        Meta(title="exact", description="the best rate with the penalty, not a closed form", extra=SELDOM),
+        Meta(
+            title="exact",
+            description="use the exact best rate with the penalty, not a closed form",
+            extra=SELDOM,
+        ),
     ] = False
 
     def structure(self) -> UpdateStructure:

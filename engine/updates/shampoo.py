@@ -28,7 +28,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
     lr: Rate = 0.05
     factors: Annotated[
-        Literal["both", "left"], Meta(title="factors", description="of outputs and inputs, or outputs alone")
+        Literal["both", "left"], Meta(title="factors", description="L and R (outputs and inputs), or L alone")
     ] = "both"
     grafting: Annotated[
         Literal["none", "sgd", "adam"], Meta(title="grafting", description="rule whose step length is used")

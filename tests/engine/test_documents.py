@@ -86,7 +86,9 @@ def test_conditions_of_learners_may_name_the_sizes_of_the_problem():
     assert [len(point.experiment.learners) for point in sweep.points] == [2, 1]
     (alone,) = sweep_of(document([], learners=[*learners[:1], {**learners[1], "where": "d > 8"}])).points
     assert [learner.name for learner in alone.experiment.learners] == ["GD"]
-    with pytest.raises(BadInput, match=r"'e' is unknown; it compares axes, d, n or m, as in d <= 128"):
+    with pytest.raises(
+        BadInput, match=r"'e' is unknown; a condition compares axes, d, n or m, as in d <= 128"
+    ):
         sweep_of(document([], learners=[*learners[:1], {**learners[1], "where": "e > 8"}]))
 
 
@@ -125,8 +127,8 @@ def test_measures_of_claims_are_recorded_at_every_point():
 @pytest.mark.parametrize(
     ("axes", "where", "reason"),
     [
-        ([{"name": "d", "values": [1]}], "axes[0].name", "means something else"),
-        ([{"name": "k", "values": [1]}], "axes[0].name", "means something else"),
+        ([{"name": "d", "values": [1]}], "axes[0].name", "already has a meaning"),
+        ([{"name": "k", "values": [1]}], "axes[0].name", "already has a meaning"),
         ([{"name": "size", "values": [4, 8], "names": ["a", "a"]}], "axes[0].names", "2 values have 1"),
         ([{"name": "a", "values": [1]}, {"name": "a", "values": [2]}], "axes[1].name", "a different name"),
         ([{"name": "a", "from": 1, "to": 2, "points": 9999}] * 1 + [{"name": "b", "from": 1, "to": 2}],

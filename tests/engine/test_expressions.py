@@ -324,7 +324,7 @@ def test_a_part_may_be_said_by_its_kind_alone_and_be_given_fields_later():
         ("claims[0].at=x/2", "claims[0].at", "it must be a number or an expression of d, n, m"),
         ("run.seed=2^53", "run.seed", "too large"),
         ("run.seed=", "run.seed", "this is empty; enter a whole number"),
-        ("problem.matrix.d=n", "problem.matrix.d", "known only after the matrix and the target; it"),
+        ("problem.matrix.d=n", "problem.matrix.d", "not known until matrix and target are set; it"),
         ("problem.target.index=m", "problem.target.index", "a whole number or an expression of d, n"),
         ("problem.target=featur", "problem.target.kind", "did you mean feature?"),
         ("learners[0].update=gdd", "learners[0].update.kind", "did you mean gd?"),
@@ -415,7 +415,7 @@ def test_a_matrix_may_name_its_own_d():
     described = changed("problem.matrix={kind='gaussian', d='2^3', n='3d'}", "claims=[]")
     assert reading.parse(described).problem.matrix.shape() == (24, 8)
     assert reading.in_full(described, reading.parse(described))["problem"]["matrix"]["n"] == "3d"
-    with pytest.raises(BadInput, match="known only after the matrix"):
+    with pytest.raises(BadInput, match="not known until matrix"):
         reading.parse(changed("problem.matrix={kind='gaussian', n='3d'}", "claims=[]"))
 
 

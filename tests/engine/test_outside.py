@@ -171,7 +171,7 @@ def test_a_file_that_comes_too_late_is_refused(outside: Outside, tmp_path: Path)
     outside.request([file])
     outside.modules()
     outside.request([file])
-    with pytest.raises(BadInput, match="start it anew"):
+    with pytest.raises(BadInput, match="restart it to load others"):
         outside.request([written(tmp_path, "other.py", RULE)])
 
 

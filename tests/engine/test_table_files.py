@@ -477,7 +477,7 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         csv(np.ones((5000, 2)) / 2, end=",\n") + "1,2,3\n",
         "line 5001, column 2",
     ),
-    "numbers behind a #": ("X.csv", "#1,2\n3,4\n", "line 1 is a row of numbers behind a #"),
+    "numbers behind a #": ("X.csv", "#1,2\n3,4\n", "line 1 is a row of numbers after #"),
     "a # in the middle": ("X.csv", "1,2\n#3,4\n5,6\n", "line 2, column 0, holds '#3'"),
     "a quote without an end": ("X.csv", 'a,b\n1,2\n3,"4\n5,6\n', "a quotation mark is not closed"),
     "Latin-1": ("X.csv", "größe,b\n1,2\n".encode("latin-1"), "not text in UTF-8"),

@@ -413,7 +413,7 @@ def _names_in_comment(comments: Sequence[str], separator: str, width: int) -> tu
         return None
     if all(is_number(cell) for cell in cells):
         raise NotATable(
-            f"line {number} is a row of numbers behind a {line.strip()[0]}; take one of them away"
+            f"line {number} is a row of numbers after {line.strip()[0]}; delete the sign or the line"
         )
     return tuple(cells) if not any(is_number(cell) for cell in cells) and width > 1 else None
 

@@ -48,7 +48,7 @@ class Classes(Target, frozen=True, tag="classes"):
         bool,
         Meta(
             title="a target each",
-            description="a target for each of two classes, in place of ±1",
+            description="two classes give two one-hot targets, instead of one target ±1",
             extra=SELDOM,
         ),
     ] = False
@@ -65,7 +65,10 @@ class Classes(Target, frozen=True, tag="classes"):
                 '"clusters" or "digits", or, for a file, name the column `label` of words or whole numbers',
             )
         if matrix.repeat is not None:
-            raise BadInput("problem.matrix.repeat", "the negative of an instance has no class; leave it out")
+            raise BadInput(
+                "problem.matrix.repeat",
+                "repeat negates instances, and a negated instance has no class; leave it out",
+            )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         numbers = _classes(matrix, streams)

@@ -31,7 +31,10 @@ class Coin(Target, frozen=True, tag="coin"):
 
     def check(self, matrix: Matrix) -> None:
         if self.classes > 2 and matrix.repeat is not None:
-            raise BadInput("problem.matrix.repeat", "the negative of an instance has no class; leave it out")
+            raise BadInput(
+                "problem.matrix.repeat",
+                "repeat negates instances, and a negated instance has no class; leave it out",
+            )
 
     def labels(self, matrix: Matrix, features: Callable[[], Rows], streams: Streams) -> Rows:
         n, _ = matrix.size()

@@ -74,7 +74,9 @@ class File(Target, frozen=True, tag="file"):
                 'take [problem.matrix] kind = "file"',
             )
         if matrix.repeat is not None:
-            raise BadInput("problem.matrix.repeat", "labels from a file cannot be repeated; leave it out")
+            raise BadInput(
+                "problem.matrix.repeat", "rows with labels from a file cannot be repeated; leave repeat out"
+            )
         for name, value in asdict(self._settings()).items():
             if self.path is None and value is not None:
                 fault = "this setting describes a file of labels; give its path, too, or leave it out"

@@ -21,7 +21,7 @@ class LowRank(Target, frozen=True, tag="low-rank"):
     """
 
     factors: Pair = None
-    rank: Annotated[Count, Meta(title="rank", description="of W*")] = 1
+    rank: Annotated[Count, Meta(title="rank", description="rank of W*")] = 1
     norm: Annotated[
         Positive, Meta(title="‖W*‖_F", description="root of the sum of squares of all entries")
     ] = 1.0
