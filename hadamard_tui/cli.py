@@ -95,7 +95,7 @@ def laboratory(
             from engine.core.parts import BadInput
 
             where = context.invoked_subcommand
-            raise BadInput("", f"options before {where} are options of the app; put them after the command")
+            raise BadInput("", f"options before {where} belong to the app; put them after {where}")
         return 0
     need_terminal(preset or DEFAULT_PRESET)
     from hadamard_tui.state.launch import begin

@@ -184,7 +184,7 @@ ACTIONS = (
         "unlimited",
         "f",
         "As fast as it can",
-        "Show records as soon as they are computed, or at the former pace again",
+        "Show records as soon as they are computed, or go back to the former pace",
         RUN,
     ),
     Action(

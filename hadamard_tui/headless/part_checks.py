@@ -124,7 +124,7 @@ def check_part(family: str, member: type[Part], twin: Callable[..., Any] | None 
     try:
         part = member()
     except (TypeError, ValueError) as error:
-        yield Check("defaults", None, f"a field has no default, so that nothing can be run: {error}")
+        yield Check("defaults", None, f"a field has no default, so the part cannot be run: {error}")
         return
     written = msgspec.to_builtins(part)
     is_equal = catalogue.make(family, **written) == part

@@ -60,7 +60,7 @@ class RunComparison(RunControl):
             for run in self.runs.make_room(session.trace):
                 if run.session.stored_as is not None:  # still in the list; read again when needed
                     continue
-                reason = f"{run.name} was dropped: {MOST_RUNS} runs beside the pinned ones are kept, and"
+                reason = f"{run.name} was dropped: unpinned runs are kept up to {MOST_RUNS} runs and"
                 self.notify(f"{reason} {MOST_BYTES >> 20} MB. {key('pin')} pins runs to keep.")
         self._list_runs()
 
@@ -135,7 +135,7 @@ class RunComparison(RunControl):
                 return
             before.pinned = True
             self.notify(
-                f"Curves minus those of {before.name}, which is now pinned; {key('runs')} lists the runs."
+                f"The curves of {before.name}, now pinned, are subtracted; {key('runs')} lists the runs."
             )
             self._list_runs()
         self.chart_options = replace(self.chart_options, difference=not self.chart_options.difference)

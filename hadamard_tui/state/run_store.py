@@ -61,7 +61,7 @@ def drop_former_points() -> str:
             shutil.rmtree(former)
             return (
                 f"Points stored by an earlier version ({size / MB:.3g} MB) were removed from {former}; "
-                "they are computed again when they are needed."
+                "the program computes them again when they are needed."
             )
     return ""
 

@@ -292,7 +292,7 @@ async def test_keys_of_the_configuration_replace_the_usual_ones(editable: Editab
 
 
 @pytest.mark.set_up("filled")
-@pytest.mark.parametrize(("size", "opens"), [((80, 24), "s opens the set-up, tab"), (WIDE, "follows: tab")])
+@pytest.mark.parametrize(("size", "opens"), [((80, 24), "s opens the set-up, tab"), (WIDE, "at once: tab")])
 @pytest.mark.slow
 async def test_a_message_that_is_in_sight_is_not_shown_again_and_its_keys_lead_to_a_number(
     editable: EditableExperiment, size: tuple[int, int], opens: str

@@ -78,7 +78,7 @@ CASES = {
     "an unknown family": ("parts list updatess", ["updatess", "did you mean updates?", "matrices"]),
     "an unknown command": ("lst", ["lst", "Did you mean 'list'", "--help"]),
     "a preset as a command": ("hadamard-128", ["--preset hadamard-128", "run hadamard-128"]),
-    "options of the app before a command": ("--device cpu run small.toml", ["after the command"]),
+    "options of the app before a command": ("--device cpu run small.toml", ["put them after run"]),
 }  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def test_a_script_loads_parts_before_its_presets_and_not_after_them():
     Path("other.py").write_text(RULE)
     done = subprocess.run([sys.executable, "-c", load + late], capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == (
-        "the parts of this process are loaded already; start it anew\n",
+        "this process has already loaded its parts; restart it to load others\n",
         "",
     )
 

@@ -164,7 +164,9 @@ def test_by_replica_is_refused_where_it_adds_nothing_or_too_much(
     monkeypatch.setattr(report, "MOST_BY_REPLICA", 10)
     code, out, err = call("run", "small.toml", "--json", "--by-replica", "--set", "run.replicas=2")
     assert (code, out) == (2, "")
-    assert re.search(r"--by-replica: replicas have \d+ values together, and 10 is the limit; take fewer", err)
+    assert re.search(
+        r"--by-replica: all replicas together have \d+ values, and the limit is 10; take fewer", err
+    )
 
 
 def test_the_same_seed_gives_the_same_bytes(small: Path, call: Call) -> None:

@@ -196,7 +196,7 @@ def test_points_of_an_earlier_version_are_removed_with_a_sentence(call, small):
     ("change", "word"),
     [
         ('axes=[{name="size",values=[4,5]}]', "size = 5"),
-        ('axes=[{name="k",values=[4]}]', "means something else"),
+        ('axes=[{name="k",values=[4]}]', "already has a meaning"),
         ('axes=[{name="size",from=1}]', "to: missing"),
         ('pictures=[{measure="loss",x="other"}]', "'other'"),
         ('pictures=[{measure="loss",x="k"}]', "size varies"),
