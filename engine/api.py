@@ -115,7 +115,9 @@ def as_preset(setup: Preset | Experiment | PresetName, *changes: str) -> Preset:
     if isinstance(setup, Preset | Experiment):
         _check_texts(changes)
         if changes:
-            raise BadInput(str(changes[0]), "changes need the name of a preset, as in load")
+            raise BadInput(
+                str(changes[0]), "changes need the name of a preset, not a preset that is already loaded"
+            )
         return setup if isinstance(setup, Preset) else Preset(as_document(setup), only(setup))
     return load(setup, *changes)
 
@@ -127,7 +129,9 @@ def along(setup: Preset | PresetName, place: str, values: Sequence[float | str])
     """
     preset = as_preset(setup)
     if preset.document["axes"]:
-        raise BadInput(place, "the preset has an axis already; run it, or take a preset without axes")
+        raise BadInput(
+            place, "the preset already has a sweep axis; run it as it is, or take a preset without axes"
+        )
     axis: Raw = {"name": sweeping.AXIS, "symbol": place.rpartition(".")[2], "set": place}
     numbers = [setting for setting in values if not isinstance(setting, str)]
     axis |= {"values": list(values), "log": len(numbers) == len(values) and min(numbers, default=0) > 0}

@@ -97,11 +97,11 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     widths: Annotated[
         Annotated[tuple[Count, ...], Meta(min_length=1, max_length=MOST_LAYERS)] | None,
-        Meta(title="widths", description="hidden units of each layer; none: 128, or depth and width"),
+        Meta(title="widths", description="hidden units of each layer; none: 128, or set by depth and width"),
     ] = None
     depth: Annotated[
         Annotated[int, Meta(ge=1, le=MOST_LAYERS)] | None,
-        Meta(title="depth L", description="number of hidden layers of one width; none: set by widths"),
+        Meta(title="depth L", description="number of hidden layers of equal width; none: set by widths"),
     ] = None
     width: Annotated[
         Count | None, Meta(title="width n", description="units of each hidden layer; none: set by widths")
@@ -117,13 +117,15 @@ class Dense(Architecture, frozen=True, tag="dense"):
     ] = None
     cw: Annotated[
         Variance | Annotated[tuple[Variance, ...], OfLayers] | None,
-        Meta(title="C_w", description="variance of weights times fan-in, of all or each layer; none: s²"),
+        Meta(title="C_w", description="weight variance times fan-in: one value, or one per layer; none: s²"),
     ] = None
     cb: Annotated[
         VarianceOrNone | Annotated[tuple[VarianceOrNone, ...], OfLayers],
-        Meta(title="C_b", description="variance of biases, of all layers or of each"),
+        Meta(title="C_b", description="bias variance: one value, or one per layer"),
     ] = 0.0
-    biases: Annotated[bool, Meta(title="biases", description="one for every unit; also with C_b > 0")] = False
+    biases: Annotated[
+        bool, Meta(title="biases", description="give every unit a bias; C_b > 0 implies this")
+    ] = False
     parametrisation: Annotated[
         Literal["standard", "ntk", "mean-field", "mup"],
         Meta(title="parametrisation", description="how layers of n units are scaled, and their rates"),
@@ -167,7 +169,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
         if self.widths is not None:
             for field in ("depth", "width"):
                 if getattr(self, field) is not None:
-                    raise BadField(field, "widths sets this too; give widths, or depth and width")
+                    raise BadField(field, "widths also sets this; give either widths, or depth and width")
         elif (self.depth is None) != (self.width is None):
             missing, present = ("width", "depth") if self.width is None else ("depth", "width")
             raise BadField(missing, f"missing; {present} requires it")

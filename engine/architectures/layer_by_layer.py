@@ -49,7 +49,7 @@ class LayerByLayer(Architecture, frozen=True, tag="layer-by-layer"):
             ge=1,
             le=MOST_INPUTS,
             title="inputs k",
-            description="number of successive instances that jointly have the law of a net",
+            description="number of successive instances that are drawn jointly, as a net would",
             extra=SELDOM,
         ),
     ] = 1

@@ -27,7 +27,7 @@ class Valley(Architecture, frozen=True, tag="valley"):
     """
 
     v0: Annotated[
-        float, Meta(gt=0, le=LARGEST, title="start v₀", description="place on the floor of the valley")
+        float, Meta(gt=0, le=LARGEST, title="start v₀", description="position along the floor of the valley")
     ] = 1.0
 
     def structure(self) -> ArchitectureStructure:

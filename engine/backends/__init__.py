@@ -93,7 +93,7 @@ class Backend:
         """Return the reason why the backend cannot run a learner, whatever is measured; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
-                return f"it requires a learner without its own {field.replace('_', ' ')}"
+                return f"it does not support the setting {field.replace('_', ' ')}"
         return None
 
     def serves(self, measure: Measure) -> bool:

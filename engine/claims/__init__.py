@@ -94,14 +94,17 @@ class Claim(Part, frozen=True, kw_only=True):
         Name | None, Meta(title="picture", description="the name of the picture; none: the first")
     ] = None
     curve: Annotated[
-        Name | None, Meta(title="curve", description="the name of a learner; none: every one")
+        Name | None, Meta(title="curve", description="the name of a learner; none: all learners")
     ] = None
     measure: Annotated[
         MemberOf[Measure] | None, Meta(title="measure", description="measure to use instead of the picture's")
     ] = None
     headline: Annotated[
         bool,
-        Meta(title="headline", description="whether the picture states this claim; else it states its first"),
+        Meta(
+            title="headline",
+            description="whether this claim is the picture's headline; else the first claim is",
+        ),
     ] = False
 
     def judge(self, view: View) -> Outcome:
@@ -266,7 +269,7 @@ class ComparingTwo(Comparing, frozen=True, kw_only=True):
         places = places_of(curve, is_defined, self.at)
         if not len(places):
             lacking = self.needs.format(name=name)
-            return self.fails(f"there is no place where both it and {name} have a value{lacking}")
+            return self.fails(f"there is no x at which both the curve and {name} have a value{lacking}")
         errors = reductions.standard_error(
             curve.summary,
             curve.replicas,

@@ -40,7 +40,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
         gaps = [_largest(curve.over([replica])) for replica in range(curve.replicas)]
         gap_places = [curve.x[gap] for gap in gaps if gap is not None]
         if not gap_places:
-            return self.fails("no two neighbouring places have values of one sign")
+            return self.fails("no two neighbouring values have the same sign")
         outcome = in_replicas(self, [gap == place for gap in gaps], self.share)
         usual = float(np.median(gap_places))
         return outcome._replace(

@@ -70,7 +70,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         try:
             line = view.line(kind, curve.name)
         except KeyError:
-            reason = view.absences.lines.get(kind, "this picture has no such line")
+            reason = view.absences.lines.get(kind, "the picture has no such line for this curve")
             return self.fails(f"{kind} does not apply: {reason}")
         x, gap, tolerance, error = self._compared(view, curve, line)
         if not len(x):

@@ -59,7 +59,7 @@ class Slope(Comparing, frozen=True, kw_only=True, tag="slope"):
             return self.fails(why)
         usable = curve.ends.sound & self._usable(curve.x, curve.y)
         if len(np.unique(curve.x[usable])) < 2:
-            return self.fails(f"a slope needs two places, and {np.count_nonzero(usable)} can be used")
+            return self.fails(f"a slope needs two usable points, and there are {np.count_nonzero(usable)}")
         measured = self._slope(curve.x[usable], curve.y[usable])
         stderr = standard_error(lambda take: self._slope(curve.x[usable], take(curve)[usable]), curve)
         count = np.count_nonzero(usable)

@@ -507,7 +507,7 @@ def fill(text: str, names: Mapping[str, float]) -> str:
         if match[0] in ("{{", "}}"):
             return match[0][0]
         if match[1] is None:
-            raise BadExpression(f"{match[0]!r} stands alone; {{{{ and }}}} are braces")
+            raise BadExpression(f"{match[0]!r} has no partner; write {{{{ or }}}} for a brace")
         try:
             return _written(exact(match[1], names))
         except BadExpression as error:

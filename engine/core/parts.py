@@ -279,12 +279,12 @@ MOST_FACTORS = 24
 
 Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
-    Meta(title="factors", description="the size of each, as in 16, 16; none: set by side and count"),
+    Meta(title="factors", description="size of each factor, as in 16, 16; none: set by side and count"),
 ]
-Side = Annotated[Dimension | None, Meta(title="side", description="the size of all factors, of one size")]
+Side = Annotated[Dimension | None, Meta(title="side", description="common size of all factors")]
 Several = Annotated[
     Annotated[int, Meta(ge=1, le=MOST_FACTORS)] | None,
-    Meta(title="count r", description="how many factors of one size there are"),
+    Meta(title="count r", description="number of factors, if all have one size"),
 ]
 
 
@@ -293,7 +293,7 @@ def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int 
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
             if size is not None:
-                raise BadField(field, "factors sets this too; give factors, or side and count")
+                raise BadField(field, "factors also sets this; give either factors, or side and count")
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")
         raise BadField(missing, f"missing; {given_name} requires it")

@@ -98,7 +98,7 @@ def _of_numbers(path: str, table: Table, label: str | None, kind: Kind | None) -
             raise BadInput("--as numbers", f"the labels are words: {words}")
         are_classes = False
     if kind == "classes" and not are_classes:
-        raise BadInput("--as classes", "the labels are no whole numbers, and there are too many of them")
+        raise BadInput("--as classes", "the labels are not whole numbers, or have too many different values")
     labels = numbers[:, 0]
     if are_classes and classes is not None:
         labels = classes.numbers.astype(np.float64)

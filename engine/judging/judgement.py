@@ -108,7 +108,11 @@ class Judgement:
             sentences.append(
                 f"perturbations as small as rounding change predictions by {self.by_rounding:.2g}"
             )
-        fits = " (it fits all rows here, as any learner that fits them does)" if self.fits else ""
+        fits = (
+            " (it fits all rows here, so its predictions are those of every learner that fits)"
+            if self.fits
+            else ""
+        )
         return f"{'; '.join(sentences)}{fits}"
 
     def _effect_in_words(self, group: Group) -> str:

@@ -60,7 +60,7 @@ class LinearSchedule(Schedule, frozen=True, tag="linear", kw_only=True):
 
     steps: Steps
     constant: Annotated[
-        float, Meta(ge=0, lt=1, title="constant", description="share of the steps before it falls")
+        float, Meta(ge=0, lt=1, title="constant", description="share of the steps before the rate falls")
     ] = 0.0
 
     def after_warm_up(self, step: int) -> float:
@@ -79,7 +79,7 @@ class CosineSchedule(Schedule, frozen=True, tag="cosine", kw_only=True):
 class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True):
     """Factor γᵗ."""
 
-    factor_per_step: Annotated[Factor, Meta(description="of every step")]
+    factor_per_step: Annotated[Factor, Meta(description="factor after every step")]
 
     def after_warm_up(self, step: int) -> float:
         return float(self.factor_per_step**step)
@@ -88,8 +88,8 @@ class ExponentialSchedule(Schedule, frozen=True, tag="exponential", kw_only=True
 class StepSchedule(Schedule, frozen=True, tag="step", kw_only=True):
     """Factor γ^⌊t/s⌋: after every s steps, the rate is multiplied by γ."""
 
-    factor_per_stage: Annotated[Factor, Meta(description="of every stage")]
-    every: Annotated[Steps, Meta(title="every s", description="steps of a stage")]
+    factor_per_stage: Annotated[Factor, Meta(description="factor after every stage")]
+    every: Annotated[Steps, Meta(title="every s", description="number of steps in a stage")]
 
     def after_warm_up(self, step: int) -> float:
         return float(self.factor_per_stage ** (step // self.every))
@@ -127,7 +127,8 @@ class StepNoise(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
     sigma: Annotated[float, Meta(ge=0, le=LARGEST, title="σ", description="standard deviation")]
     on: Annotated[
-        Literal["gradient", "weights"], Meta(title="on", description="gradients, or weights after steps")
+        Literal["gradient", "weights"],
+        Meta(title="on", description="add noise to gradients, or to weights after each step"),
     ] = "gradient"
 
     def bytes_held(self, sizes: Sizes) -> int:
@@ -158,7 +159,7 @@ class Clip(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     def __post_init__(self) -> None:
         if (self.norm is None) == (self.value is None):
-            raise BadField("norm", "it needs one of norm and value")
+            raise BadField("norm", "clip needs exactly one of norm and value")
 
     def clipped(self, gradients: Params) -> Params:
         """Return the clipped gradients of every batch member."""
@@ -179,7 +180,9 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     theory/symmetry#habits.
     """
 
-    rate: Annotated[float, Meta(ge=0, le=LARGEST, title="λ", description="of the weights, times the rate")]
+    rate: Annotated[
+        float, Meta(ge=0, le=LARGEST, title="λ", description="strength of the decay, multiplied by the rate")
+    ]
     p: Annotated[
         Literal["1", "2"], Meta(title="p", description="2: in proportion to weights; 1: to their signs")
     ] = "2"
@@ -272,7 +275,8 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         StepNoise | None, Meta(title="noise", description="on gradients or weights", extra=SELDOM)
     ] = None
     decay: Annotated[
-        Decay | None, Meta(title="decay", description="of the weights, times the rate", extra=SELDOM)
+        Decay | None,
+        Meta(title="decay", description="shrinks the weights at every step", extra=SELDOM),
     ] = None
     tends_to: Annotated[
         MemberOf[Solver] | None,
@@ -389,12 +393,12 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             for name, is_set in (("clip", self.clip is not None), ("noise", noisy)):
                 if is_set:
                     fault = f"{self.update.kind} computes further gradients within a step"
-                    raise BadField(name, f"{fault}, which this option would leave as they are; leave it out")
+                    raise BadField(name, f"{fault}, which this option would not change; leave it out")
         if self.rate_unit != "one" and self.rate_choice in (None, "best"):
             raise BadField("rate_unit", "this is for update rules with given rates")
         unlayered = self.architecture is not None and not self.architecture.structure().layered
         if self.rate_unit == "start-jacobian" and self.architecture is not None and unlayered:
-            fault = f"{self.architecture.kind} is not a net of layers, whose Jacobian it takes"
+            fault = f"start-jacobian requires a net of layers, unlike {self.architecture.kind}"
             raise BadField("rate_unit", f"{fault}; take start-sharpness")
         if self.tends_to is not None and self.update is None and self.solver is None:
             raise BadField("tends_to", "this is for learners with an update rule or a solver; leave it out")

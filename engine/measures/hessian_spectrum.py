@@ -45,7 +45,7 @@ class HessianSpectrum(Measure, frozen=True, tag="hessian-spectrum"):
 
     label: ClassVar[str] = LABELS["one"]
 
-    most: Annotated[Count, Meta(title="how many", description="of the largest eigenvalues")] = 30
+    most: Annotated[Count, Meta(title="how many", description="number of the largest eigenvalues")] = 30
 
     scale: Annotated[
         Scale,

@@ -31,7 +31,7 @@ class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
 
     label: ClassVar[str] = "density of eigenvalues"
 
-    bins: Annotated[int, Meta(ge=1, le=1000, title="bins", description="of equal width")] = 40
+    bins: Annotated[int, Meta(ge=1, le=1000, title="bins", description="number of bins of equal width")] = 40
     last: Annotated[float, Meta(gt=0, le=LARGEST, title="last", description="end of the last bin")] = 4.0
 
     @property

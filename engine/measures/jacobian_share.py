@@ -86,11 +86,13 @@ class JacobianShare(OfJacobian, frozen=True, tag="jacobian-share"):
 
     space: Annotated[
         Literal["information", "nuisance"],
-        Meta(title="space", description="span of the large directions of the Jacobian, or of all others"),
+        Meta(
+            title="space", description="leading singular directions of the Jacobian, or all other directions"
+        ),
     ] = "information"
     of: Annotated[
         Literal["residual", "labels", "start-residual"],
-        Meta(title="of", description="what is projected"),
+        Meta(title="of", description="vector that is projected"),
     ] = "residual"
     jacobian: Annotated[
         Literal["start", "now"], Meta(title="Jacobian", description="at the start, or after the steps so far")

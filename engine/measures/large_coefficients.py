@@ -25,7 +25,8 @@ class LargeCoefficients(Measure, frozen=True, tag="large-coefficients"):
     label: ClassVar[str] = "large coefficients"
 
     of: Annotated[
-        Literal["1", "fourier"], Meta(title="of", description="1: the weights; or their Fourier transform")
+        Literal["1", "fourier"],
+        Meta(title="of", description="1: the weights; fourier: their Fourier transform"),
     ] = "1"
 
     def needs(self) -> MeasureNeeds:

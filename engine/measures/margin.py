@@ -25,7 +25,9 @@ class Margin(Measure, frozen=True, tag="margin"):
 
     label: ClassVar[str] = "margin"
 
-    q: Annotated[Exponent, Meta(title="q", description=f"the length of w that divides it: {LENGTHS}")] = "2"
+    q: Annotated[
+        Exponent, Meta(title="q", description=f"the margin is divided by this length of w: {LENGTHS}")
+    ] = "2"
 
     def needs(self) -> MeasureNeeds:
         return MeasureNeeds(weights=True)

@@ -39,7 +39,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
 
     along: Annotated[
         Literal["instances", "line"],
-        Meta(title="along", description="between two instances, or the whole line"),
+        Meta(title="along", description="the segment between two instances, or the whole line through them"),
     ] = "instances"
 
     def needs(self) -> MeasureNeeds:
@@ -60,7 +60,7 @@ class Pieces(Measure, frozen=True, tag="pieces"):
         if (reason := needs_bent_net(learner)) is not None:
             return reason
         n, d = problem.matrix.shape()
-        return "there are two instances, through which a line goes" if d > 1 and n < 2 else None
+        return "there are two instances, which determine the line" if d > 1 and n < 2 else None
 
     def value(self, probe: Probe) -> torch.Tensor:
         data = probe.data

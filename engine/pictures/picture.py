@@ -68,9 +68,9 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if sum(form is not None for form in forms) != 1:
             raise BadField("take", "a read needs exactly one of take, first_below, first_above, place_of")
         if self.between != "no" and not self.is_threshold:
-            raise BadField("between", "only first_below and first_above use it; leave it out")
+            raise BadField("between", "only first_below and first_above use this option; leave it out")
         if self.until is not None and self.over != "record":
-            raise BadField("until", "it ends the evaluation points of a run; read over record")
+            raise BadField("until", "this ends the evaluation points of a run, so it needs over = record")
 
     @property
     def is_place(self) -> bool:
@@ -144,7 +144,7 @@ class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.x is None) == (self.y is None):
-            raise BadField("x", "a mark is at one place; give x or y")
+            raise BadField("x", "a mark needs exactly one of x and y")
 
 
 class Marked(NamedTuple):
@@ -223,31 +223,35 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = "k"
     y: Annotated[
         Text | None,
-        Meta(title="y", description="the other axis of a heat map; none: curves", extra=SELDOM),
+        Meta(title="y", description="second axis, for a heat map; none: draw curves", extra=SELDOM),
     ] = None
     measure: MemberOf[Measure]
     curves: Annotated[
         Text | tuple[Text, ...],
-        Meta(title="curves", description="axes that have a curve for each value, besides the learner"),
+        Meta(title="curves", description="sweep axes with one curve per value and learner"),
     ] = "learner"
     at: Annotated[
         dict[Text, Number],
         Meta(
-            title="at", description="values on the other dimensions, as in cw = 2, layer = 30", extra=SELDOM
+            title="at",
+            description="fixed values of further axes or indices, as in cw = 2, layer = 30",
+            extra=SELDOM,
         ),
     ] = {}
     running: Annotated[
         Literal["mean", "min", "max", "sum"] | None,
-        Meta(title="running", description="statistic of all evaluation points so far", extra=SELDOM),
+        Meta(
+            title="running", description="replaces a value by a statistic of all values so far", extra=SELDOM
+        ),
     ] = None
     times: Annotated[
-        Text | None, Meta(title="times", description="a factor, as in 1/sqrt(n)", extra=SELDOM)
+        Text | None, Meta(title="times", description="factor on all values, as in 1/sqrt(n)", extra=SELDOM)
     ] = None
     read: Annotated[
         Read | Taken | None,
         Meta(
             title="read off",
-            description="last, max, …, or as in first_below = 0.1, over = rows",
+            description="one number per curve: last, max, …, or as in first_below = 0.1, over = rows",
             extra=SELDOM,
         ),
     ] = None
@@ -261,7 +265,11 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     ] = None
     summary: Annotated[
         Summary,
-        Meta(title="summary", description="over replicas; geometric: e to the mean logarithm", extra=SELDOM),
+        Meta(
+            title="summary",
+            description="statistic over replicas; geometric: e to the mean logarithm",
+            extra=SELDOM,
+        ),
     ] = "mean"
     share: Annotated[
         ReplicaShare | None,
@@ -316,7 +324,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         ),
     ] = ""
     x_log: Annotated[
-        bool | None, Meta(title="logarithmic x", description="auto: as the axis that x names")
+        bool | None, Meta(title="logarithmic x", description="auto: as the sweep axis that x names")
     ] = None
     y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto: no")] = None
 
@@ -327,7 +335,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
             for step in ("times", "relative", "running"):
                 if getattr(self, step) is not None:
                     raise BadField(
-                        step, f"the {self.summary} is that of the measure itself; leave {step} out"
+                        step, f"the {self.summary} is taken of the unchanged measure; leave {step} out"
                     )
 
     @property

@@ -54,7 +54,7 @@ FROM_BELOW = ("lower", "conjecture")
 DIVERGED, LOST_ACCURACY = "diverged", "lost accuracy"
 
 WHY_INACCURATE = (
-    "beyond this place, other tolerances change the weights by more than 0.2 %, so the curve ends: "
+    "the curve ends here, because other tolerances change all later weights by more than 0.2 %: "
     "take a smaller rtol, another method or an earlier end"
 )
 """Explanation of a loss of accuracy, with remedies."""

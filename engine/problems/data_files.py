@@ -147,7 +147,8 @@ Columns = Annotated[
     ),
 ]
 Array = Annotated[
-    Name | None, Meta(title="array", description="of the several arrays of an .npz file", extra=SELDOM)
+    Name | None,
+    Meta(title="array", description="name of the array, if an .npz file has several", extra=SELDOM),
 ]
 Separator = Annotated[
     Literal[",", ";", "|", "tab", "space"] | None,

@@ -138,7 +138,9 @@ def layout_of(
     place = None if label is None else _position(label, content, "label")
     index = _index(content, settings)
     if place is not None and index.pop(place, "") and settings.index is not None:
-        raise BadField("index", f"{name_of(place, content)} is the label; leave one of the two out")
+        raise BadField(
+            "index", f"{name_of(place, content)} is both index and label; leave one of the two settings out"
+        )
     if settings.columns is None:
         features, left_out = _all_features(content, place, index)
     else:
@@ -151,7 +153,7 @@ def layout_of(
     _check_words(features, content, is_target, place is not None)
     if not features and not (is_target and (place is not None or content.has_labels)):
         rest = "index" if index else "label"
-        raise BadField(rest, f"the {rest} is the only column; the table has no other")
+        raise BadField(rest, f"the {rest} is the only column, so no features are left")
     return ColumnLayout(tuple(features), place, tuple(left_out))
 
 
@@ -253,7 +255,7 @@ def _check_words(features: Sequence[int], content: Content, is_target: bool, has
         raise WordColumn("columns", f"{holds}; choose the columns of numbers")
     choice = repr(content.names[column]) if content.names and content.names[column] else str(column)
     raise BadField(
-        "label", f"{holds}; set label = {choice} if these are the labels, or leave it out by `columns`"
+        "label", f"{holds}; if these are the labels, set label = {choice}; else leave them out by `columns`"
     )
 
 

@@ -78,11 +78,11 @@ class Until(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.clock is None) == (self.measure is None):
-            raise BadField("clock", "it needs one of clock and measure")
+            raise BadField("clock", "until needs exactly one of clock and measure")
         if (self.above is None) == (self.below is None):
-            raise BadField("above", "it needs one of above and below")
+            raise BadField("above", "until needs exactly one of above and below")
         if self.clock is not None and self.above is None:
-            raise BadField("below", "a clock passes a value from below; take above")
+            raise BadField("below", "a clock only increases, so below never ends the run; take above")
 
     def in_words(self, loss: str) -> str:
         """Return the condition as text for this loss, such as "0/1 error on seen rows < 0.01"."""
@@ -292,7 +292,7 @@ class Protocol(Part, frozen=True):
         not clipped, for example. The k rows are those shown to a learner with an update rule, or given to a
         solver.
         """
-        return f"protocol {self.kind} does not say which rows those are"
+        return f"protocol {self.kind} does not declare from which rows a hypothesis is learned"
 
     def refuses(self, learner: Learner) -> str | None:
         """Return the reason why the protocol cannot train this learner, or None if it can."""

@@ -84,15 +84,18 @@ class Flow(Protocol, frozen=True, tag="flow"):
         Count, Meta(title="evaluations", description="maximum number of gradients for a replica and target")
     ] = 100_000
     until: Annotated[
-        Until | None, Meta(title="until", description="a clock or measure above or below a value ends it")
+        Until | None,
+        Meta(title="until", description="ends training early, once a clock or measure passes a value"),
     ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.first is not None and self.grid == "linear":
-            raise BadField("first", "a linear grid begins with one distance; leave it out, or take log")
+            raise BadField("first", "only a log grid has a first time; leave it out, or set grid = log")
         if self.first is not None and self.first > self.time / 2:
-            raise BadField("first", f"the flow ends at {self.time:g}; take at most half of that")
+            raise BadField(
+                "first", f"the flow ends at {self.time:g}; take at most half of this time, {self.time / 2:g}"
+            )
 
     def schedule(self) -> ProtocolSchedule:
         return ProtocolSchedule(
@@ -126,7 +129,7 @@ class Flow(Protocol, frozen=True, tag="flow"):
     def check(self, n: int, labels: Values) -> None:
         loss: Loss = make("losses", self.loss)
         if not loss.continuous_slope:
-            reason = f"the slope of {loss.kind} loss jumps, where a flow may stop and no solver goes on"
+            reason = f"the slope of {loss.kind} loss jumps, and no solver can follow a flow past a jump"
             raise BadInput("protocol.loss", f"{reason}; take square or logistic, or protocol steps")
         if self.train is not None and self.train > n:
             raise BadInput("protocol.train", f"there are {n} rows; take at most {n}")
@@ -260,7 +263,7 @@ class Flowing(InPieces):
     def _too_few(self, time: float) -> BadInput:
         """Return the error for a flow that has reached the limit of evaluations at this time."""
         protocol, learner = self._protocol, self._learner.name
-        progress = f"{learner} has come to time {time:.3g} of {protocol.time:g} with so many"
+        progress = f"{learner} has reached only time {time:.3g} of {protocol.time:g} with this number"
         stiff = "" if protocol.method in ("bdf", "radau") else ", or method = bdf if the flow is stiff"
         return BadInput(
             "protocol.evaluations", f"{progress}; take more, an earlier end, a larger rtol{stiff}"

@@ -77,7 +77,7 @@ class OnePass(Protocol, frozen=True, tag="one-pass"):
             return "examples are drawn independently here, and some come twice"
         if self.clip is not None:
             return f"predictions are clipped to [0, {self.clip:g}] here"
-        return f"here an update waits for {self.batch} examples" if self.batch > 1 else None
+        return f"here each update needs {self.batch} examples" if self.batch > 1 else None
 
     def check(self, n: int, labels: Values) -> None:
         rows = self._last(n)

@@ -104,7 +104,8 @@ class Steps(Protocol, frozen=True, tag="steps"):
         ),
     ] = False
     until: Annotated[
-        Until | None, Meta(title="until", description="a clock or measure above or below a value ends it")
+        Until | None,
+        Meta(title="until", description="ends training early, once a clock or measure passes a value"),
     ] = None
 
     def schedule(self) -> ProtocolSchedule:

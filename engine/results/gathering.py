@@ -307,7 +307,9 @@ def _gather_lines(
                 for lines in into:
                     lines[line.statement.name or line.kind, owner, apart].append((place, samples, line))
         if not by_curve and len(line.values) and not line.applies_to:
-            collected.absent[line.kind] = "it binds none of the learners that have the clock of this picture"
+            collected.absent[line.kind] = (
+                "this line applies to no learner that has the x-axis of this picture"
+            )
 
 
 def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
@@ -380,28 +382,29 @@ def _absence(line: TheoryLine, picture: Picture) -> str:
     """Return the reason why a picture does not show a theory line; empty if it shows the line."""
     statement = line.statement
     if picture.lines is not None and statement.kind not in picture.lines:
-        return "the picture does not name it among its lines"
+        return "the picture's list of theory lines does not contain this line"
     if not line.on_problem.holds:
         return line.on_problem.reason
     if picture.reading is not None and picture.reading.until is not None:
-        return "the picture shows where learners pass a value, and a line passes none"
+        return "the picture reads runs up to the condition `until`, which does not apply to a theory line"
     if picture.share is not None:
-        return "it is about values, and the picture shows the share of replicas for which a condition holds"
+        return "this line is about values, but the picture shows the share of replicas that meet a condition"
     if picture.reading is not None and picture.reading.place_of is not None:
-        return "it bounds values, and the picture shows the place of a value"
+        return "this line bounds the value of the curve, but the picture shows where a value is reached"
     if statement.measure != picture.measure.name:
-        return f"it is about the {statement.measure}, and this is the {picture.measure.name}"
+        return f"this line is about the {statement.measure}, but the picture shows the {picture.measure.name}"
     if statement.running not in (None, picture.running):
         running = statement.running
-        return f"it is about the {running} of all evaluation points so far: take running = {running}"
+        return f"this line is about the {running} of all evaluation points so far: take running = {running}"
     if (
         picture.lines is None
         and statement.direction == "asymptotic"
         and not (statement.group or line.applies_to)
     ):
-        return "it is the limit of a learner that the run does not have"
+        return "this line is the limit of a learner that the run does not include"
     if picture.lines is None and not summaries_agree(statement.summary, picture.summary):
-        return f"it is about the {statement.summary} of many replicas, and this is the {picture.summary}"
+        about = f"this line is about the {statement.summary} of many replicas"
+        return f"{about}, but the picture shows the {picture.summary}"
     return ""
 
 
@@ -453,7 +456,7 @@ def _to_come(
     )
 
 
-WHY = "the reading is known"
+WHY = "the result is already known"
 """Reason for skipping learners at a sweep point."""
 
 

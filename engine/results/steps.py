@@ -480,8 +480,8 @@ class PictureSteps:
         if not self._named & along:
             rest.insert(0, first)
         if rest:
-            reason = f"{' and '.join(rest)} of {self.picture.measure.kind} must be x, read, or set by at"
-            raise BadInput("pictures", reason)
+            undrawn = f"{' and '.join(rest)} of {self.picture.measure.kind}"
+            raise BadInput("pictures", f"{undrawn} must be named in x, reduced by read, or fixed by at")
 
     def _read_over_axis(self, reading: Read, parts: list[AtPoint]) -> Iterator[AtPoint]:
         """Yield the readings along a sweep axis, one for each combination of values of the other axes."""

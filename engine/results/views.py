@@ -197,7 +197,7 @@ def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
         return ""
-    return "it is about the mean over replicas, and each replica is divided by its own number before that"
+    return "this line bounds the mean over replicas, but each replica is first divided by its own number"
 
 
 def _of_line(how: str, samples: Floats) -> Floats:

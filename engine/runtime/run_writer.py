@@ -388,7 +388,8 @@ class RunWriter:
         with self._lock:
             if self._bytes + len(packed) > self._store.limit:
                 size = (self._bytes + len(packed)) / MB
-                fault = f"the run takes {size:.3g} MB, and all may take {self._store.limit / MB:.3g}"
+                limit = self._store.limit / MB
+                fault = f"the run takes {size:.3g} MB, but all stored runs may take only {limit:.3g} MB"
                 raise BadInput(str(path), fault)
             with files.faults(str(path), "cannot be written"):
                 start = self._journal.append(kind, packed)

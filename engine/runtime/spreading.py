@@ -137,7 +137,7 @@ class Device:
             answer = journal.unpack(self.connection.recv_bytes())
         except EOFError:
             self.process.join()
-            fault = f"the process of a device ended with {self.process.exitcode}"
+            fault = f"the process of a device ended with exit code {self.process.exitcode}"
             raise BadInput(f"--on {PLACE}", fault) from None
         if "refused" in answer:
             raise BadInput(*answer["refused"])

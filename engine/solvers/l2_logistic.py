@@ -27,7 +27,8 @@ ON_BOUNDARY = 2.0**-26
 
 Strength = Annotated[float, Meta(ge=1e-6, le=1e6)]
 C = Annotated[
-    Strength | None, Meta(title="strength C", description="of the loss; none: the best on held-out examples")
+    Strength | None,
+    Meta(title="strength C", description="weight of the loss; none: the best on held-out examples"),
 ]
 
 

@@ -61,7 +61,13 @@ class MinQ(Solver, frozen=True, tag="min-q"):
     """
 
     alpha: Annotated[
-        float, Meta(ge=1e-30, le=1e3, title="scale α", description="of the start; small: rich, large: kernel")
+        float,
+        Meta(
+            ge=1e-30,
+            le=1e3,
+            title="scale α",
+            description="size of the start; small: rich regime, large: kernel regime",
+        ),
     ] = 0.01
     depth: Annotated[int, Meta(ge=2, le=8, title="depth D", description="of the diagonal net")] = 2
     shape: Shape = ()

@@ -39,7 +39,8 @@ class NetLeastSquares(Solver, frozen=True, tag="net-least-squares"):
 
     units: Annotated[Count, Meta(title="hidden units k", description="of the net")] = 4
     starts: Annotated[
-        Annotated[int, Meta(ge=1, le=1000)], Meta(title="starts", description="the best fit is kept")
+        Annotated[int, Meta(ge=1, le=1000)],
+        Meta(title="starts", description="number of random starts; the best fit is kept"),
     ] = 6
     scale: Annotated[
         Positive, Meta(title="scale s", description="standard deviation of weights at a start")

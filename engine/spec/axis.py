@@ -89,7 +89,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["read"] | None,
         Meta(
             title="until",
-            description="read: stop once all readings along this axis are known",
+            description="read: stop once the result of read is known for every curve",
             extra=SELDOM,
         ),
     ] = None
@@ -101,7 +101,8 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise BadField("names", f"{fault}; give each value a name of its own")
         if self.until is not None and any(number >= other for number, other in pairwise(self._numbers)):
             raise BadField(
-                "until", "a reading is the first place on the axis, so values must grow; sort them"
+                "until",
+                "read finds the first value that meets its condition, so values must increase; sort them",
             )
 
     @property

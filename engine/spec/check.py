@@ -89,13 +89,19 @@ def _check_beneath(picture: Picture, pictures: Sequence[Picture], where: str) ->
         fault = f"there is no other picture {picture.beneath!r}; the named ones are {names}"
         raise BadInput(f"{where}.beneath", fault)
     if lower.beneath is not None:
-        raise BadInput(f"{where}.beneath", f"{lower.name!r} has a picture beneath it; two fit into one view")
+        raise BadInput(
+            f"{where}.beneath", f"{lower.name!r} already has a picture beneath it; a view shows at most two"
+        )
     if picture.y is not None or lower.y is not None:
-        raise BadInput(f"{where}.beneath", "a heat map stands alone; leave beneath or y out")
+        raise BadInput(
+            f"{where}.beneath", "a heat map cannot share a view with a second picture; leave beneath or y out"
+        )
     for key in ("x", "x_log", "split_by"):
         if getattr(picture, key) != getattr(lower, key):
             shared = {"split_by": "curves"}.get(key, key)
-            raise BadInput(f"{where}.beneath", f"{lower.name!r} has another {shared}; both need the same")
+            raise BadInput(
+                f"{where}.beneath", f"{lower.name!r} has a different {shared}; both pictures need the same"
+            )
 
 
 def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> None:
@@ -112,14 +118,16 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
         return
     choices = listed(map(repr, learners))
     if catalogue.find("theory", to) is None:
-        raise BadInput(f"{where}.relative", f"there is no learner {to!r} among {choices}, and no such line")
+        raise BadInput(
+            f"{where}.relative", f"{to!r} is neither a theory line nor one of the learners {choices}"
+        )
     line = catalogue.make("theory", to)
     if len(several := line.every()) > 1:
-        fault = f"there are {len(several)} such lines, {listed(edge.name for edge in several)}"
-        raise BadInput(f"{where}.relative", f"{fault}; take a line that is unique, or one of {choices}")
+        fault = f"{to!r} stands for {len(several)} lines, {listed(edge.name for edge in several)}"
+        raise BadInput(f"{where}.relative", f"{fault}; take a kind with a single line, or one of {choices}")
     about = line.measure
     if about != picture.measure.name:
-        fault = f"it is a line about the {about}, and the picture is of the {picture.measure.name}"
+        fault = f"{to!r} is about the {about}, but the picture shows the {picture.measure.name}"
         raise BadInput(f"{where}.relative", f"{fault}; take another, or one of {choices}")
 
 
@@ -145,7 +153,9 @@ def _check_contours(picture: Picture, where: str) -> None:
         raise BadInput(f"{where}.contours", "contours are drawn on heat maps; give the picture a y")
     if picture.contours and picture.reading is not None and picture.reading.over != "record":
         over = picture.reading.over
-        raise BadInput(f"{where}.contours", f"a line differs along {over}, which is read off")
+        raise BadInput(
+            f"{where}.contours", f"a theory line has several values along {over}, which read reduces to one"
+        )
     for number, contour in enumerate(picture.contours):
         if catalogue.find("theory", contour.line) is None:
             fault = f"there is no line {contour.line!r} among {listed(catalogue.members('theory'))}"
@@ -227,7 +237,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
     by_measure = dimensions.measures if picture.y is None else []
     _check_known(_named(picture, "x", where), [*along, *by_measure, *dimensions.rates, *SIZES], f"{where}.x")
     if by_measure and picture.relative is not None:
-        fault = f"learners have no common places along {by_measure[0]}"
+        fault = f"learners have no common values of {by_measure[0]}, so curves cannot be divided"
         raise BadInput(f"{where}.relative", f"{fault}; leave it out")
     _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
@@ -301,7 +311,7 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
     for key in ("x", "y"):
         named = _named(picture, key, where)
         if over is not None and not named.isdisjoint(dimensions.axes.get(over, [over])):
-            fault = f"{over} is read off, so nothing is left along it"
+            fault = f"read reduces {over} to one number, so nothing varies along {over}"
             raise BadInput(f"{where}.{key}", f"{fault}; name another dimension")
         for dimension in dimensions.indices:
             if dimension in named and dimension in picture.at:
@@ -316,12 +326,10 @@ def _check_what_is_left(dimensions: Dimensions, picture: Picture, where: str) ->
         if dimension in _named(picture, "y", where) and dimension not in drawn
     ][:1]
     if undrawn := [dimension for dimension in remaining if dimension not in drawn]:
-        fault = f"{' and '.join(undrawn)} of {picture.measure.kind} must be x, read, or set by at"
-        raise BadInput(where, fault)
+        indices = f"{' and '.join(undrawn)} of {picture.measure.kind}"
+        raise BadInput(where, f"{indices} must be named in x, reduced by read, or fixed by at")
     if picture.y is not None and not drawn[1:] and not _named(picture, "y", where) & {*dimensions.of_axes}:
-        raise BadInput(
-            f"{where}.y", "nothing varies along it; name an axis, or an index that x does not name"
-        )
+        raise BadInput(f"{where}.y", "nothing varies along y; name an axis, or an index that x does not use")
 
 
 def _named(picture: Picture, key: str, where: str) -> set[str]:
@@ -376,7 +384,7 @@ def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
             measure = "" if claim.measure is None else claim.measure.name
             before = first.setdefault((claim.picture, measure), number)
             if before != number:
-                fault = f"the picture has a headline, claims[{before}]; keep one of them"
+                fault = f"claims[{before}] is already the headline of this picture; keep one of the two"
                 refused.append(BadInput(f"claims[{number}].headline", fault))
     return refused
 
@@ -504,7 +512,7 @@ def check(experiment: Experiment) -> None:
     if problem.labels != "soft" and target.structure(matrix).values == "bits":
         raise BadInput(
             "problem.labels",
-            f"labels of {matrix.kind} are 0 and 1, and {problem.labels} is for others; take soft",
+            f"labels of {matrix.kind} are 0 and 1, which {problem.labels} does not allow; take soft",
         )
     loss = experiment.loss
     _check_loss(loss, problem)
@@ -579,7 +587,7 @@ def _check_learner(place: str, learner: Learner, experiment: Experiment, loss: L
     if architecture is not None:
         targets = problem.target.columns(problem.matrix)
         if architecture.outputs not in (1, targets):
-            right = "1, a net for each, or m, one for all" if targets > 1 else "1"
+            right = "1 (one net per target) or m (one net for all)" if targets > 1 else "1"
             count = f"there are {targets} targets" if targets > 1 else "there is one target"
             fault = f"{architecture.outputs} outputs do not fit: {count}; take {right}"
             raise BadInput(f"{place}.architecture.outputs", fault)

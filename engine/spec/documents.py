@@ -47,7 +47,7 @@ def check_points(sweep: Sweep) -> None:
         for point in sweep.points:
             at_point = structs.replace(point.experiment.pictures[number], marks=picture.marks)
             if at_point != picture:
-                fault = f"it has another value where {point.label}: only numbers of marks may name axes"
+                fault = f"the picture changes where {point.label}, but only numbers of marks may name axes"
                 raise BadInput(f"pictures[{number}]", fault)
         marks_of(sweep, picture)
         _check_varying(sweep, picture, f"pictures[{number}]")
@@ -62,7 +62,7 @@ def _check_texts(sweep: Sweep) -> None:
     for point in sweep.points:
         for place, text in _texts(point.experiment):
             if text != first[place]:
-                fault = f"it says {quoted(text)} where {point.label}, and another number elsewhere"
+                fault = f"the text is {quoted(text)} where {point.label}, but has another number elsewhere"
                 raise BadInput(
                     place, f"{fault}; use no axis in braces, and no number that depends on an axis"
                 )
@@ -118,7 +118,9 @@ def _check_replicas(sweep: Sweep, picture: Picture) -> None:
         replicas = point.experiment.run.replicas
         count = counts.setdefault(sweep.apart(picture, point), replicas)
         if replicas != count:
-            counted = f"there are {replicas} where {point.label}, and {count} at another place of a curve"
+            counted = (
+                f"there are {replicas} where {point.label}, but {count} at another point of the same curve"
+            )
             raise BadInput("run.replicas", f"{counted}; take the same number at every point")
 
 
@@ -130,7 +132,7 @@ def _check_claims(sweep: Sweep) -> None:
         for point in sweep.points:
             at_point = point.experiment.claims[number]
             if along.setdefault(sweep.apart(picture, point), at_point) != at_point:
-                fault = "its numbers are not the same along a curve; name axes in them that tell curves apart"
+                fault = "its numbers change along a curve; use only axes that distinguish the curves"
                 raise BadInput(f"claims[{number}]", fault)
 
 
@@ -150,7 +152,7 @@ def sweep_of(raw: Mapping[str, Any]) -> Sweep:
         raise BadInput("axes", f"{count} points are too many; take at most {MOST_POINTS}")
     points = [point for point in _points(raw, axes, grids) if point is not None]
     if not points:
-        raise BadInput("learners", "no learner has a point on the axes; change a `where`")
+        raise BadInput("learners", "no learner runs at any point of the axes; change a `where`")
     sweep = Sweep(axes, tuple(points), _listed(raw))
     if axes:
         check_pictures(_with_each_learner(sweep), sweep.learners)
@@ -188,7 +190,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
                 check_pictures([point.experiment], learners)
                 check_claims(point.experiment, learners)
             return point.experiment
-    raise BadInput("learners", "no learner has a point on the axes; change a `where`")
+    raise BadInput("learners", "no learner runs at any point of the axes; change a `where`")
 
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:

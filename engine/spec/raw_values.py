@@ -63,7 +63,7 @@ def toml(text: str) -> dict[str, Any]:
     Raises: tomllib.TOMLDecodeError for malformed TOML, BadInput for long keys, long numbers or deep nesting.
     """
     if match := _long_key(text):
-        raise BadInput(_line(text, match), "a key has more than 64 parts; no place has so many")
+        raise BadInput(_line(text, match), "a key has more than 64 parts; no field is nested so deeply")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -155,7 +155,7 @@ def put(raw: Raw, place: str, value: Any) -> None:
     *parents, last = _steps(place)
     _add_learner(raw, [*parents, last])
     if len(parents) > raw_values.DEEPEST:
-        raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", "no place has so many parts")
+        raise BadInput(f"--set {cut(place, LONGEST_QUOTE)}", "no field is nested so deeply")
     node: Any = raw
     for number, former in enumerate(parents):
         step = parents[number] = _with_new_key(raw, parents[:number], former)
@@ -175,7 +175,7 @@ def put(raw: Raw, place: str, value: Any) -> None:
             node["kind"] = new_kind(_classes(_type_at(_place(parents), raw, resolve=False)), value)
             _keep_known(raw, _place(parents), node)
     else:
-        raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a value and has no parts")
+        raise BadInput(f"--set {place}", f"{'.'.join(map(str, parents))} is a single value and has no fields")
 
 
 def _add_learner(raw: Raw, steps: list[str | int]) -> None:
@@ -234,7 +234,7 @@ def _child(node: Any, step: str | int, place: str) -> Any:
         return node[_index(node, step, place)]
     if isinstance(node, dict):
         return node.setdefault(str(step), {})
-    raise BadInput(f"--set {place}", "this place holds a value, which has no parts")
+    raise BadInput(f"--set {place}", "this field is a single value and has no fields")
 
 
 def _index(tables: list[Any], step: str | int, place: str) -> int:

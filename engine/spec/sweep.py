@@ -212,4 +212,4 @@ def _several(axes: tuple[Axis, ...], picture: Picture, mark_name: str, at_y: boo
     apart = [word for axis in picture.split_by for word in bound[axis]]
     allowed = listed(dict.fromkeys([*along, *apart]))
     right = f"name no axes but {allowed}" if allowed else "name no axes"
-    return f"{mark_name!r} is not at one place, for its expression has other values at other points; {right}"
+    return f"{mark_name!r} has different positions at different points of a curve; {right}"

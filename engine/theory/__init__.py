@@ -320,7 +320,7 @@ def on_problem(line: Line, setup: Setup) -> Finding:
     departure = setup.protocol.departure_from_k_rows(line.measure)
     if departure is None:
         return holds
-    return Finding(False, f"requires a hypothesis of exactly k different rows, and {departure}")
+    return Finding(False, f"requires a hypothesis learned from exactly k different rows, and {departure}")
 
 
 def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
@@ -330,7 +330,7 @@ def on_learner(line: Line, learner: Learner, setup: Setup) -> Finding:
     """
     look_ahead = setup.protocol.extent(setup.n).solvers_look_ahead
     if learner.solver is not None and look_ahead:
-        reason = "knows all training rows from the first step on, and k counts those of mini-batches"
+        reason = "is fitted to all training rows at once, but k counts only the rows of mini-batches"
         return Finding(False, f"{learner.name} {reason}")
     return line.binds(learner, setup)
 
@@ -522,7 +522,7 @@ def signed_orthogonal(setup: Setup) -> Finding | None:
     if not structure.is_orthogonal:
         return Finding(False, f"requires orthogonal rows of one length, and the matrix is {matrix.kind}")
     if structure.sign_factors and not structure.random_signs:
-        reason = f"the matrix is {matrix.kind}, whose factors have them"
+        reason = f"the matrix is {matrix.kind}, where only the factors have random signs"
         return Finding(False, f"requires an independent random sign for every row, and {reason}")
     if not structure.random_signs:
         return Finding(False, "requires random row signs, and row_signs is off")

@@ -63,7 +63,7 @@ MOST_RATES = 128
 
 Rate = Annotated[
     Positive | Annotated[tuple[Positive, ...], Meta(min_length=1, max_length=MOST_RATES)] | Literal["best"],
-    Meta(title="rate η", description="multiplies the true gradient; best: oracle-tuned, of 2⁻¹⁴ … 4"),
+    Meta(title="rate η", description="multiplies the true gradient; best: oracle-tuned among 2⁻¹⁴ … 4"),
 ]
 Weight = Annotated[Positive | None, Meta(title="start w₀", description="none: the rule's own default")]
 

@@ -106,7 +106,7 @@ class Shampoo(Update, frozen=True, tag="shampoo"):
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
         if self.block is not None and self.block < matrix.shape()[1]:
-            reason = f"it is cut into blocks of {self.block} features, which rotations mix"
+            reason = f"gradients are cut into blocks of {self.block} features, which rotations mix"
             return Verdict(False, reason, SIGN_FLIPS)
         if self.grafting == "adam":
             reason = "the length of its steps is that of steps of Adam, which depends on the axes"

@@ -87,7 +87,7 @@ def need_terminal(preset: str) -> None:
     if "TEXTUAL_DRIVER" in os.environ:
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        lack = "this is not one"
+        lack = "this is no terminal"
     elif os.environ.get("TERM", "dumb") in ("", "dumb"):
         lack = f"TERM is {os.environ.get('TERM') or 'not set'}"
     else:

@@ -439,7 +439,7 @@ def swept(editable: EditableExperiment, place: str, is_whole: bool, symbol: str)
     """
     raw, value = editable.raw, editable.value(place)
     if raw["axes"]:
-        raise BadInput(place, "The set-up has an axis already: change its values, or remove it first.")
+        raise BadInput(place, "The set-up already has a sweep axis: change its values, or remove it first.")
     if isinstance(value, bool) or not isinstance(value, int | float | str) or value == "":
         raise BadInput(place, "There is no number to sweep here.")
     document = copy.deepcopy(raw)

@@ -359,10 +359,10 @@ def _measured_line(raw: Raw, line: Line) -> Check:
 
 def _like_its_twin(family: str, part: Any, twin: Callable[..., Any] | None) -> Check:
     if family not in TWINS:
-        return Check("twin", None, f"there are no twins of {family}")
+        return Check("twin", None, f"parts of the family {family} have no naive twins")
     if twin is None:
         name = f"naive_{part.kind.replace('-', '_')}"
-        return Check("twin", None, f"the file has none; define {name}{TWINS[family]}")
+        return Check("twin", None, f"the file has no naive twin; define {name}{TWINS[family]}")
     ours, naive = _PAIRS[family](part, twin)
     deviation = _deviation(np.asarray(ours, np.float64), np.asarray(naive, np.float64))
     return Check("twin", deviation < NEAR, f"the part and its naive twin deviate by {deviation:.1g}")

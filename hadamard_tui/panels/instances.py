@@ -33,7 +33,7 @@ def lacks(experiment: Experiment) -> Lack | None:
         n, d = experiment.n, experiment.d
     except BadInput as error:
         return Lack(str(error))
-    size = f"{n} × {d} instances would have to be made as a whole, and this picture makes at most"
+    size = f"{n} × {d} instances are too many for this panel, which computes at most"
     return Lack(f"{size} {MOST_ENTRIES} entries.")
 
 

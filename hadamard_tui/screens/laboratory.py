@@ -253,7 +253,7 @@ class Laboratory(StyledOnce, Predicting, RunComparison, RestingScreen):
         else:
             shown = "" if self.query_one(SetupPane).display else f"{key('setup')} opens the set-up, "
             where = f"{shown}{key('focus_next')} goes from field to field"
-            self.notify(f"These keys step a number of the set-up, and the run follows: {where}.")
+            self.notify(f"These keys change a number in the set-up and run at once: {where}.")
 
     async def action_vary(self) -> None:
         """Sweep the size of the matrix. Other numbers are swept from their fields."""

@@ -52,7 +52,7 @@ A value of None lets the reader detect the setting.
 KINDS: dict[str, Kind | None] = {"detect": None, "classes": "classes", "numbers": "numbers"}
 """Kinds of labels, by the text of the choice. None detects the kind."""
 
-NO_FILE = "Choose a file first, and the setting that it leaves open."
+NO_FILE = "Choose a file first, and answer the question about it, if any."
 
 MOST_SHOWN = 60
 """Largest number of columns that the page shows."""

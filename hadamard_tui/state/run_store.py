@@ -41,7 +41,9 @@ def store() -> Store | None:
 def needed_store() -> Store:
     """Return the store of runs. Raises: BadInput if there is no store."""
     if (runs := store()) is None:
-        raise BadInput("kept_points_mb", "it is 0, so that no runs are stored; config --path names its file")
+        raise BadInput(
+            "kept_points_mb", "the value 0 stores no runs; config --path names the file that sets it"
+        )
     return runs
 
 

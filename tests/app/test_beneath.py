@@ -55,9 +55,9 @@ def changed(**second: object) -> Raw:
     ("document", "fault"),
     [
         (changed(name="other"), "no other picture 'norm'; the named ones are 'other'"),
-        (changed(beneath="loss"), "'norm' has a picture beneath it"),
-        (changed(x="step"), "'norm' has another x"),
-        (changed(x_log=True), "'norm' has another x_log"),
+        (changed(beneath="loss"), "'norm' already has a picture beneath it"),
+        (changed(x="step"), "'norm' has a different x"),
+        (changed(x_log=True), "'norm' has a different x_log"),
         ({**DOCUMENT, "pictures": [{**DOCUMENT["pictures"][0], "beneath": "loss"}]}, "no other picture"),
     ],
 )

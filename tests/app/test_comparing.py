@@ -91,7 +91,7 @@ async def test_pinned_runs_are_overlaid_listed_renamed_deleted_and_run_again(app
         await pilot.press("enter")  # shows it as it was
         await until(pilot, lambda: app.laboratory.editable.experiment == first.experiment)
         await until(pilot, lambda: app.laboratory.session is first)
-        await pilot.press("A")  # and this runs it again with the seeds that follow
+        await pilot.press("A")  # and this runs it again with the next seeds
         await until(pilot, lambda: session_of(app).experiment.run.seed == 1)
         assert session_of(app).experiment.learners == first.experiment.learners
 

@@ -115,7 +115,7 @@ async def test_all_that_is_in_sight_has_a_label_on_it_and_nothing_else(
         screen = await jump(pilot, app)
         assert {spot.place for spot in screen.spots.values()} == places
         assert len(places) == len(screen.spots)
-        await until(pilot, lambda: "esc stays here" in screen_text(app))
+        await until(pilot, lambda: "esc to stay" in screen_text(app))
         lines = screen_text(app).split("\n")
         for key, (place, cells) in screen.spots.items():
             written = lines[cells.y][cells.x : cells.right]

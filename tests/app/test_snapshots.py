@@ -98,7 +98,7 @@ def test_jump_mode(snap_compare: Compare, editable: EditableExperiment) -> None:
     async def jump(pilot: Pilot[None]) -> None:
         await finished(app)(pilot)
         await pilot.press("3", "j")
-        await until(pilot, lambda: "esc stays here" in screen_text(app))
+        await until(pilot, lambda: "esc to stay" in screen_text(app))
 
     assert snap_compare(app, terminal_size=WIDE, run_before=jump)
 

@@ -52,7 +52,7 @@ def test_an_expression_is_multiplied_by_factors():
 def test_what_cannot_be_swept_is_refused_in_a_sentence():
     with pytest.raises(BadInput, match="no number to sweep"):
         swept(small(), "problem.matrix.permute", False, "x")
-    with pytest.raises(BadInput, match="has an axis already"):
+    with pytest.raises(BadInput, match="already has a sweep axis"):
         swept(swept(small(), "problem.matrix.d", True, "d"), "run.seed", True, "seed")
 
 

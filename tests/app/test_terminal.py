@@ -85,7 +85,7 @@ def test_what_was_left_comes_back_and_no_run_begins(terminal: Terminal) -> None:
 
 
 def test_below_another_page_nothing_is_sent_when_nothing_changes(terminal: Terminal) -> None:
-    for key, word in ((b"?", "esc closes"), (b"j", "esc stays here")):
+    for key, word in ((b"?", "esc closes"), (b"j", "esc to stay")):
         terminal.shows("r runs it")
         terminal.press(key)
         terminal.shows(word)

@@ -59,7 +59,7 @@ def test_json_is_all_of_standard_output_and_has_no_nan(call, csv):
         ([], "name the column of labels"),
         (["--label", "prize"], "there is no column 'prize'"),
         (["--label", "price", "--html", "x.pdf"], "must end in .html"),
-        (["--label", "price", "--as", "classes"], "no whole numbers"),
+        (["--label", "price", "--as", "classes"], "not whole numbers"),
     ],
 )
 def test_bad_input_is_one_line(call, csv, arguments, fault):

@@ -377,7 +377,9 @@ update = "gd"
     code, out, _ = call("run", str(preset))
     words = " ".join(out.split())
     assert code == 1
-    assert re.search(r"✗ two factors lost accuracy at time = \S+: beyond this place, other tolerances", words)
+    assert re.search(
+        r"✗ two factors lost accuracy at time = \S+: the curve ends here, because other tolerances", words
+    )
     assert "diverged" not in words
     (run_,) = json.loads(call("run", str(preset), "--json").out)["points"][0]["runs"]
-    assert run_["lost_accuracy"].startswith("beyond this place, other tolerances change")
+    assert run_["lost_accuracy"].startswith("the curve ends here, because other tolerances change")

@@ -107,7 +107,7 @@ def test_a_sweep_sets_the_number_and_has_its_pictures() -> None:
         assert law["GD"].y[place] == curve.x[np.argmax(curve.y < 0.1)]
     rates = engine.sweep(preset, "learners[0].update.lr", [0.01, 0.02])
     assert len(rates.view("curves").curves) > 2
-    with pytest.raises(BadInput, match="has an axis already"):
+    with pytest.raises(BadInput, match="already has a sweep axis"):
         engine.sweep("catapult", "problem.matrix.d", [1, 2])
 
 

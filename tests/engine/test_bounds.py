@@ -503,7 +503,7 @@ HOLDS_NOT = [
         for kind in OF_SOLVERS
         for protocol, reason in (
             (DRAWN, "some come twice"),
-            ({"kind": "one-pass", "batch": 2}, "an update waits for 2 examples"),
+            ({"kind": "one-pass", "batch": 2}, "each update needs 2 examples"),
             ({"kind": "steps", "batch": 2}, "mini-batches in random order"),
         )
     ),

@@ -118,7 +118,7 @@ def test_a_slope_may_be_linear_and_needs_two_places():
     assert outcome.stderr is None
     outcome = judged({"kind": "slope", "above": 0}, it=np.where(K == 3, 1.0, 0.0))
     assert not outcome.holds
-    assert "needs two places, and 1 can be used" in outcome.detail
+    assert "needs two usable points, and there are 1" in outcome.detail
 
 
 def test_a_slope_goes_through_positive_places_only():
@@ -183,7 +183,7 @@ def test_the_error_of_a_ratio_leaves_out_the_same_replica_of_both():
 def test_nothing_is_a_multiple_of_nothing():
     outcome = judged({"kind": "ratio", "to": "other", "below": 2}, it=K, other=0 * K)
     assert not outcome.holds
-    assert "no place" in outcome.detail
+    assert "there is no x" in outcome.detail
     assert judged({"kind": "ratio", "to": "other", "below": 2}, it=K, other=np.maximum(K - 3, 0) + K).holds
 
 
@@ -382,7 +382,7 @@ def test_a_claim_names_its_picture_and_may_have_another_measure():
         (
             {"kind": "value", "curve": "it", "at": "size", "above": 0},
             "claims[0]",
-            "not the same along a curve",
+            "its numbers change along a curve",
         ),
         (
             {"kind": "value", "curve": "nobody", "at": 4, "above": 0},

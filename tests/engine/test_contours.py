@@ -193,12 +193,12 @@ def test_a_line_that_does_not_hold_is_not_on_the_map():
     [
         ({"contours": [{"line": "chi", "level": 1}]}, {}, "pictures[0].contours[0].line", "no line 'chi'"),
         ({"y": None, "curves": "cw"}, {}, "pictures[0].contours", "drawn on heat maps"),
-        ({"read": {"over": "cw", "take": "max"}}, {}, "pictures[0].y", "cw is read off"),
+        ({"read": {"over": "cw", "take": "max"}}, {}, "pictures[0].y", "read reduces cw to one number"),
         (
             {"x": "step", "read": {"over": "layer", "take": "max"}},
             {},
             "pictures[0].contours",
-            "along layer, which is read off",
+            "along layer, which read reduces to one",
         ),
         ({}, {"contour": "two-over-eta"}, "claims[0].contour", "no contour of 'two-over-eta'; there are chi"),
         ({}, {"contour": "chi"}, "claims[0].contour", "no contour of 'chi'"),

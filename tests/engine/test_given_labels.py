@@ -125,7 +125,7 @@ def test_permuted_rows_keep_their_words(tmp_path: Path) -> None:
 
 def test_a_label_that_the_target_does_not_learn_is_said(tmp_path: Path) -> None:
     sentence = described(write(tmp_path, TWO), "constant").problem.data_sentence
-    assert "label column 'kind'; the label is not learned, as the target is constant" in sentence
+    assert "label column 'kind'; the label is not used, because the target is constant" in sentence
 
 
 def test_a_run_on_words_learns(tmp_path: Path) -> None:

@@ -283,7 +283,7 @@ def test_a_picture_has_at_most_one_headline():
     with pytest.raises(BadInput) as refused:
         presets.load("hadamard-128", [f"claims=[{marked}, {marked}]"])
     assert refused.value.where == "hadamard-128: claims[1].headline"
-    assert refused.value.fault == "the picture has a headline, claims[0]; keep one of them"
+    assert refused.value.fault == "claims[0] is already the headline of this picture; keep one of the two"
 
 
 def test_the_page_of_headlines_lists_every_preset():

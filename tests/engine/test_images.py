@@ -112,7 +112,7 @@ FAULTS = {
         "images is cut off: its header says 40 × 4 × 3",
     ),
     "cut labels": ({"images": IDX, "labels": LABELS[:-1]}, "labels", "labels is cut off: its header says 40"),
-    "too long": ({"images": IDX + b"x", "labels": LABELS}, "images", "images goes on after its end"),
+    "too long": ({"images": IDX + b"x", "labels": LABELS}, "images", "images is too long"),
     "header": ({"images": IDX[:9], "labels": LABELS}, "images", "images is cut off in its header"),
     "header of labels": ({"images": IDX, "labels": LABELS[:6]}, "labels", "labels is cut off in its header"),
     "nothing": (

@@ -132,7 +132,7 @@ def test_a_net_to_first_order_starts_as_the_net_and_stays_near_it_for_small_step
 def test_units_of_the_jacobian_need_layers_and_are_in_the_estimate_of_memory():
     words = raw(learners={"it": {"update": {"kind": "gd", "lr": 1}, "architecture": "spindly"}})
     words["learners"][0]["rate_unit"] = UNIT
-    with pytest.raises(BadInput, match="spindly is not a net of layers"):
+    with pytest.raises(BadInput, match="requires a net of layers, unlike spindly"):
         reading.parse(words)
     many = {**CLUSTERS, "n": 600}
     setup, plain = described([], matrix=many), described([], matrix=many)

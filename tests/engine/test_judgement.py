@@ -81,7 +81,7 @@ def test_a_learner_that_ends_early_is_compared_until_then(rates):
 
 
 def test_a_flow_that_ends_before_its_evaluations_do_has_a_certificate():
-    with pytest.raises(BadInput, match="with so many"):
+    with pytest.raises(BadInput, match="with this number"):
         measured(SPINDLY, matrix="gaussian", protocol=FLOW)
     early = FLOW | {"until": {"measure": "loss", "below": 0.5}}
     assert measured(SPINDLY, matrix="gaussian", protocol=early) > 1e-3

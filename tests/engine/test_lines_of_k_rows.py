@@ -110,7 +110,7 @@ def test_a_line_that_says_nothing_needs_a_hypothesis_of_k_rows(protocol):
     described = experiment("gaussian", d=8, protocol=protocol)
     finding = on_problem(Exact(), described)
     assert not finding.holds
-    assert finding.reason.startswith("requires a hypothesis of exactly k different rows, and ")
+    assert finding.reason.startswith("requires a hypothesis learned from exactly k different rows, and ")
     assert on_problem(OfStart(), described).holds
     assert on_problem(Compared(), described).holds
 
@@ -131,4 +131,7 @@ class Odd(OnePass, frozen=True, tag="odd"):
 
 def test_a_protocol_that_says_nothing_has_no_hypothesis_of_k_rows():
     assert OnePass().departure_from_k_rows("loss") is None
-    assert Odd().departure_from_k_rows("loss") == "protocol odd does not say which rows those are"
+    assert (
+        Odd().departure_from_k_rows("loss")
+        == "protocol odd does not declare from which rows a hypothesis is learned"
+    )

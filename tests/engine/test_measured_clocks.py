@@ -120,9 +120,9 @@ def test_a_picture_that_can_never_be_is_refused_as_it_is_read(x, protocol, learn
 @pytest.mark.parametrize(
     ("words", "where", "reason"),
     [
-        ({"x": "j", "read": {"over": "j", "take": "max"}}, "pictures[0].x", "j is read off"),
+        ({"x": "j", "read": {"over": "j", "take": "max"}}, "pictures[0].x", "read reduces j to one number"),
         ({"x": "j", "at": {"j": 1}}, "pictures[0].x", "`at` already fixes j"),
-        ({"x": "k"}, "pictures[0]", "j of spectrum must be x, read, or set by at"),
+        ({"x": "k"}, "pictures[0]", "j of spectrum must be named in x, reduced by read, or fixed by at"),
     ],
 )
 def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
@@ -139,13 +139,13 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "eta", "values": [1, 2]}],
             {"x": "eta", "read": {"over": "eta", "first_below": 1}},
             "pictures[0].x",
-            "eta is read off",
+            "read reduces eta to one number",
         ),
         (
             [{"name": "both", "values": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]}],
             {"x": "a", "read": {"over": "both", "first_below": 1}},
             "pictures[0].x",
-            "both is read off",
+            "read reduces both to one number",
         ),
         (
             [{"name": "both", "values": [{"a": 1, "b": 2}, {"a": 3, "b": 4}]}],
@@ -176,7 +176,7 @@ def test_an_index_is_drawn_along_read_off_or_set(words, where, reason):
             [{"name": "eta", "values": [1, 2]}],
             {"x": "eta", "read": {"first_below": "eta"}},
             "pictures[0]",
-            "it has another value where eta = 2: only numbers of marks may name axes",
+            "the picture changes where eta = 2, but only numbers of marks may name axes",
         ),
     ],
 )

@@ -312,7 +312,7 @@ def test_errors_of_some_rows_are_measured_only_where_something_speaks_of_them():
 @pytest.mark.parametrize(
     ("words", "outputs", "reason"),
     [
-        ({}, 2, "there are 3 targets; take 1, a net for each, or m, one for all"),
+        ({}, 2, "there are 3 targets; take 1 (one net per target) or m (one net for all)"),
         ({"matrix": {"kind": "gaussian", "n": 9}, "target": "feature"}, 3, "there is one target; take 1"),
     ],
 )

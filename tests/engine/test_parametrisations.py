@@ -37,8 +37,8 @@ def passed(architecture, lr=0.01, **more):
 @pytest.mark.parametrize(
     ("words", "field", "reason"),
     [
-        ({"widths": [4], "depth": 2}, "depth", "give widths, or depth and width"),
-        ({"widths": [4], "width": 4}, "width", "give widths, or depth and width"),
+        ({"widths": [4], "depth": 2}, "depth", "give either widths, or depth and width"),
+        ({"widths": [4], "width": 4}, "width", "give either widths, or depth and width"),
         ({"depth": 3}, "width", "depth requires it"),
         ({"width": 3}, "depth", "width requires it"),
         ({"scale": 1.0, "cw": 1.0}, "cw", "C_w = s²"),

@@ -68,7 +68,7 @@ def test_a_malicious_preset_is_refused_in_one_line_at_once(case: str, tmp_path: 
         ("run.seed=" + "[" * 3000, "nested too deeply"),
         ("run.seed={a" + ".a" * 20_000 + "=1}", "a key has more than 64 parts"),
         ("run.seed={" + r'"\"".' * 20_000 + "a=1}", "a key has more than 64 parts"),
-        ("a" + ".a" * 20_000 + "=1", "no place has so many parts"),
+        ("a" + ".a" * 20_000 + "=1", "no field is nested so deeply"),
         ("learners[" + "9" * 5000 + "].name=x", "there is no '999"),
         ("title=" + "x" * 100_000 + "\x1b", "title: holds U+001B"),
         ("run.seed=1\nrun.device='cpu'", r"run.seed: holds a line break"),

@@ -287,8 +287,8 @@ def test_overrides_make_tables_that_were_not_there():
         ("learners[9]=x", "--set learners[9]", "[0] GD, [1] hyp"),
         ("learners.SGD.name=x", "--set learners.SGD", "[0] GD, [1] hyp"),
         ("learners[-1].name=x", "--set learners", "[0] GD, [1] hyp"),
-        ("problem.matrix.d.x=3", "--set problem.matrix.d", "no parts"),
-        ("problem.matrix.d.x.y=3", "--set problem.matrix.d", "no parts"),
+        ("problem.matrix.d.x=3", "--set problem.matrix.d", "no fields"),
+        ("problem.matrix.d.x.y=3", "--set problem.matrix.d", "no fields"),
         ("claims[3].k=1", "--set claims", "there is no [3]"),
     ],
 )

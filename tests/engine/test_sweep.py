@@ -300,4 +300,4 @@ def test_a_run_larger_than_the_store_may_be_keeps_its_first_points(tmp_path):
     heard, small = [], Store(tmp_path / "small", first.end + 500)
     assert run_sweep(sweep_of(of_gd()), notify=heard.append, writer=RunWriter(small)).complete
     (notice,) = (event for event in heard if isinstance(event, NotKept))
-    assert "and all may take" in notice.why
+    assert "but all stored runs may take only" in notice.why

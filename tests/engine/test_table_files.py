@@ -652,8 +652,8 @@ def test_an_array_of_an_archive_is_named_among_all_of_them(tmp_path: Any) -> Non
         (None, {"columns": (0, "a")}, "columns", "column 'a' comes twice"),
         (None, {"columns": (0, 1), "index": True}, "columns", "column 'a' is the index"),
         (None, {"columns": (0, -1), "index": "c"}, "columns", "column 'c' is the index"),
-        ("a", {"index": True}, "index", "column 'a' is the label"),
-        (2, {"index": -1}, "index", "column 'c' is the label"),
+        ("a", {"index": True}, "index", "column 'a' is both index and label"),
+        (2, {"index": -1}, "index", "column 'c' is both index and label"),
     ],
     ids=str,
 )

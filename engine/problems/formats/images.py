@@ -141,7 +141,7 @@ def _of_idx(file: Path, dimensions: int) -> NDArray[np.uint8]:
         # One byte more than announced, to notice a file that continues after its end.
         content = stream.read(size + 1)
     if len(content) != size:
-        fault = "is cut off" if len(content) < size else "goes on after its end"
+        fault = "is cut off" if len(content) < size else "is too long"
         raise NotATable(f"{fault}: its header says {in_header} bytes")
     return np.frombuffer(content, np.uint8).reshape(shape)
 

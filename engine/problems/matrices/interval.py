@@ -47,7 +47,9 @@ class Interval(Matrix, frozen=True, tag="interval"):
         if not self.low < self.high:
             raise BadField("high", f"{self.high:g} is not above {self.low:g}, where the interval begins")
         if len(self.first) > self.n:
-            raise BadField("first", f"{len(self.first)} points are given, and there are {self.n}; raise n")
+            raise BadField(
+                "first", f"{len(self.first)} first points are more than all points, n = {self.n}; raise n"
+            )
 
     def structure(self) -> MatrixStructure:
         structure = super().structure()

@@ -142,4 +142,4 @@ class Target(Part, frozen=True):
         report = matrix.data_report()
         if report is None or not report.label:
             return None
-        return report.of_labels(0, f"the label is not learned, as the target is {self.kind}")
+        return report.of_labels(0, f"the label is not used, because the target is {self.kind}")

@@ -35,7 +35,7 @@ class LinearSpline(Target, frozen=True, tag="linear-spline"):
             min_length=2,
             max_length=MOST_POINTS,
             title="points (x, y)",
-            description="that lines join, as in [-1, 0], [0, 1], [2, 0.5]",
+            description="joined by straight lines, as in [-1, 0], [0, 1], [2, 0.5]",
         ),
     ] = ((-2.0, 0.0), (-1.0, 1.0), (-0.4, -0.5), (0.3, 0.2), (1.0, 1.0), (2.0, 0.5))
 
