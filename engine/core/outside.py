@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 from engine.core import files
 from engine.core.parts import BadInput, Part, is_member
-from engine.core.user_errors import place_of, typed
 
 GROUP = "hadamard_tui.parts"
 """Group of entry points in which installed packages list their modules of parts."""
@@ -90,6 +89,8 @@ class Outside:
 
     def refusal(self, error: Exception) -> BadInput | None:
         """Return a BadInput for an error that was raised in loaded code; None for an error elsewhere."""
+        from engine.core.user_errors import typed
+
         sources = {str(file) for loaded in self._loaded or () for file in _sources(loaded.module)}
         frames = traceback.extract_tb(error.__traceback__)
         places = [(frame.filename, frame.lineno) for frame in frames if frame.filename in sources]
@@ -137,6 +138,8 @@ def _from_file(path: Path) -> LoadedModule:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
+        from engine.core.user_errors import place_of, typed
+
         raise BadInput(place_of(error, str(path)), typed(error)) from error
     if not _offers_parts(module):
         raise BadInput(where, 'it defines no part; a part is a class with a tag, such as tag="my-rule"')
@@ -164,6 +167,8 @@ def _from_packages() -> Iterator[LoadedModule]:
         try:
             module = importlib.import_module(point.module)
         except (Exception, SystemExit) as error:
+            from engine.core.user_errors import typed
+
             fault = f"its entry point {point.name} fails: {typed(error)}"
             raise BadInput(where, f"{fault}; --no-parts starts without it") from error
         version = point.dist.version if point.dist is not None else ""

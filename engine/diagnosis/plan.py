@@ -155,5 +155,5 @@ def plan_of(table: LabelledTable, seed: int = 0, splits: int = SPLITS, shows_all
 
 
 def is_descent(learner: Learner) -> bool:
-    """Return whether a learner is trained by gradients, on several splits side by side."""
+    """Return whether a learner is trained by gradients, so that several splits train side by side."""
     return learner.name in DESCENTS

@@ -176,7 +176,7 @@ orders up to 2^FACTOR_BITS.
 
 
 class Sylvester(Instances):
-    """Instances x_k = s_k h, with h row number `order` [R, n] of Sylvester's matrix and s_k = `signs` [R, n].
+    """Instances x_k = s_k h: `order` [R, n] numbers the rows h of Sylvester's matrix, `signs` [R, n] are s_k.
 
     If `shifted`, instances are ½(s_k h + 1), with entries 0 and 1. One Walsh–Hadamard transform computes all
     inner products with them. `balanced` means that every row of the matrix occurs equally often. Then

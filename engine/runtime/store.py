@@ -122,7 +122,7 @@ class Store:
         self.observe(Path(run.path))
 
     def remove(self, run: StoredRun) -> None:
-        """Delete a run. Raises: BadInput for a run that is still written."""
+        """Delete a run. Raises: BadInput for a run that is still being written."""
         _refuse_if_written(run)
         with files.faults(run.path, "cannot be deleted"):
             Path(run.path).unlink(missing_ok=True)

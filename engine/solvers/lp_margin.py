@@ -1,4 +1,4 @@
-"""The largest margin in norms with linear programs."""
+"""The largest margin in ‖·‖₁ and in similar norms, computed by linear programs."""
 
 from __future__ import annotations
 

@@ -40,10 +40,11 @@ def rename_learner(raw: Raw, former: str, other: str) -> None:
 
 
 def rename_picture(raw: Raw, former: str, other: str) -> None:
-    """Rename a picture in the claims that refer to it."""
-    for claim in _tables(raw, "claims"):
-        if claim.get("picture") == former:
-            claim["picture"] = other
+    """Rename a picture in the claims that refer to it, and in the picture that stands above it."""
+    for table, key in (("claims", "picture"), ("pictures", "beneath")):
+        for reference in _tables(raw, table):
+            if reference.get(key) == former:
+                reference[key] = other
 
 
 def rename_axis(raw: Raw, former: str, other: str) -> None:

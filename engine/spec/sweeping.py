@@ -33,9 +33,9 @@ def _pictures(document: Raw, experiment: Experiment, symbol: str) -> list[Raw]:
     """Return a picture against the axis and, if runs have a clock, a picture of all curves along the clock.
 
     The picture against the axis shows when the loss first falls below THRESHOLD. For other measures, or
-    without a clock, it shows the last value. The time after which the loss stays below THRESHOLD would hide
-    the law: in hadamard-128, a single row of equal entries raises the loss of EGU above THRESHOLD again, at
-    whatever time the row is seen.
+    without a clock, it shows the last value. The time after which the loss stays below THRESHOLD is not
+    shown, because it would hide how the time grows along the axis. In hadamard-128, a single row of
+    equal entries raises the loss of EGU above THRESHOLD again, at whatever time the row is seen.
     """
     has_clock = experiment.protocol.extent(experiment.n).last > 0
     measures = [picture["measure"] for picture in document["pictures"]] or [{"kind": "loss"}]

@@ -170,7 +170,7 @@ class Comparison:
     def perturbations(self, rounding: float = PERTURBATION) -> Iterator[torch.Tensor]:
         """Yield an endless sequence of random perturbations of the instances, [replicas, n, d].
 
-        Each is random signs, multiplied by `rounding` and by the root mean square of the entries of a row.
+        Each consists of random signs, times `rounding`, times the root mean square of their row.
         """
         rows, draws = self.data.instances.rows, self.streams("rounding")
         size = rounding * rows.square().mean(-1, keepdim=True).sqrt()

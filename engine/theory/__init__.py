@@ -277,7 +277,7 @@ class Line(Part, frozen=True):
         return self.structure().group
 
     def formula_in(self, experiment: Setup) -> str:
-        """Return the formula with the constants of an experiment where the line holds."""
+        """Return the formula with the constants of an experiment for which the line holds."""
         return self.formula
 
     def holds(self, experiment: Setup) -> Finding:
@@ -433,10 +433,10 @@ def in_words(constant: float) -> str:
 def fair_signs(setup: Setup, reason: str) -> Finding:
     """Return whether an unknown sign of a row's label costs c on average over rows.
 
-    If it does, the finding gives `reason`. The sign is unknown if the label is an independent fair coin, or
-    if it changes sign with a row of unknown sign. For labels ±1, it costs c. For square loss, it costs y².
-    The mean of y² over rows in random order is ‖w*‖² = 1 on orthogonal rows of length √d. Label noise only
-    raises the cost.
+    If so, the returned finding holds, and its text is `reason`. The sign is unknown if the label is an
+    independent fair coin, or if it changes sign with a row of unknown sign. For labels ±1, the cost is c; for
+    other labels and square loss, it is y². The mean of y² over rows in random order is ‖w*‖² = 1 on
+    orthogonal rows of length √d. Label noise only raises the cost.
     """
     problem = setup.problem
     if problem.labels_are_coins:
@@ -498,7 +498,7 @@ def whole_cube(setup: Setup) -> Finding | None:
 
 
 def along_every_step(setup: Setup) -> Finding | None:
-    """Return the reason why steps are not full-batch, with a record at every step, or None if they are."""
+    """Return why some step is not full-batch, or has no record; None if every step is and has one."""
     protocol, n = setup.protocol, setup.n
     if not protocol.schedule().full_batch or protocol.clock != "step":
         return Finding(False, "requires steps along the gradient over all rows")

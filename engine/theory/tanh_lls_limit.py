@@ -19,7 +19,7 @@ rule is below rounding.
 
 
 class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
-    """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): the loss of tanh of least squares.
+    """(1 − k/n) mmse(ρ/(1 − ρ)), ρ = k/d, mmse(s) = 1 − E tanh(s + √s Z): the loss of tanh(least squares).
 
     The limit is for random ±1 rows and a feature as the label, as d → ∞ with ρ fixed. Then xᵀw of an unseen
     row is a multiple of the label plus Gaussian noise. The best linear estimate of the label from xᵀw is

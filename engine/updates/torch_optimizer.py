@@ -361,7 +361,7 @@ def _of_groups(groups: Sequence[Group], layer: str, tensor: torch.Tensor) -> lis
 def _with_finite(gradients: Params) -> list[bool]:
     """Return whether all gradients of each net are finite."""
     by_layer = [gradient.isfinite().reshape(len(gradient), -1).all(1) for gradient in gradients.values()]
-    finite: list[bool] = torch.stack(by_layer).all(0).tolist()
+    finite: list[bool] = torch.stack(by_layer).all(0).cpu().tolist()
     return finite
 
 

@@ -93,12 +93,15 @@ def add_picture(raw: Raw, clock: str) -> None:
 
 
 def remove_picture(raw: Raw, number: int) -> None:
-    """Remove a picture.
+    """Remove a picture, also from beneath another one.
 
     A claim without a picture is about the first one. If the first picture is removed, such claims get its
     name, so that they do not become claims about the next picture.
     """
     gone = raw["pictures"].pop(number)
+    for picture in raw["pictures"]:
+        if picture.get("beneath") is not None and picture["beneath"] == gone.get("name"):
+            picture["beneath"] = None
     if number == 0 and raw["pictures"]:
         picture_name = gone.get("name") or "the first one"
         for claim in raw["claims"]:

@@ -55,13 +55,13 @@ class Follower:
         self._thread.start()
 
     def pause(self) -> None:
-        """Do nothing, because only the playback of the run pauses."""
+        """Do nothing: only the playback pauses; another process computes the run."""
 
     def resume(self) -> None:
-        """Do nothing, because only the playback of the run resumes."""
+        """Do nothing: only the playback resumes; another process computes the run."""
 
     def step(self) -> None:
-        """Do nothing, because only the playback of the run moves."""
+        """Do nothing: only the playback moves; another process computes the run."""
 
     def stop(self) -> None:
         """Stop reading the file; this does not stop the process that computes the run."""

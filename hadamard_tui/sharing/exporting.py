@@ -363,8 +363,8 @@ def _axes(shown: Shown) -> Axes:
 def as_toml(described: Experiment | Raw) -> str:
     """Return an experiment as a TOML preset that also contains default values.
 
-    Another version of the program may have other defaults. A document keeps its expressions. Paths of data
-    files become absolute, so that the preset can be moved.
+    Another version of the program may have other defaults. Expressions, such as 1/d, are
+    written as they are. Paths of data files become absolute, so that the preset can be moved.
     """
     return tomli_w.dumps(_without_empty(as_document(described)))
 

@@ -186,7 +186,7 @@ class MultiplesView(Grid):
 
     @property
     def charts(self) -> list[ChartView]:
-        """Charts in order."""
+        """Charts in the order in which they are drawn."""
         return list(self.query_children(ChartView))
 
     def show(

@@ -14,7 +14,6 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from engine.core.machine import in_words
 from engine.core.parts import BadInput
 from hadamard_tui.charts.drawing.raster import elided
 from hadamard_tui.editing.history import place_in_words
@@ -105,6 +104,8 @@ class MachineLine(Static):
         self._sample = sample
         self.set_class(sample is not None, "-there")
         if sample is not None:
+            from engine.core.machine import in_words
+
             self.update(f"machine: {in_words(sample)}", layout=False)
 
 

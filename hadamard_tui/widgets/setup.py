@@ -428,7 +428,7 @@ class SetupPane(VerticalScroll, can_focus=False):
         self._changed()
 
     async def choose_kind(self, place: str, kind: str) -> None:
-        """Replace the part at `place` by one of `kind`, as if a person had chosen it in its form."""
+        """Replace the part at `place` by one of `kind`, as if a user had chosen it in its form."""
         await self._choose(place, kind)
         self._changed()
 

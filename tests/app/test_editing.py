@@ -186,6 +186,7 @@ def test_a_picture_that_is_renamed_is_renamed_in_claims(edge: EditableExperiment
     assert not edge.left_out
     after = [claim["picture"] for claim in edge.document["claims"]]
     assert after == ["cost" if name == "loss" else name for name in before]
+    assert edge.document["pictures"][0]["beneath"] == "cost"
 
 
 @pytest.mark.slow
@@ -258,6 +259,13 @@ def test_claims_about_the_first_picture_do_not_speak_of_the_next_when_it_is_remo
     editable.put("claims[0].picture", None)
     editable.remove("pictures", 0)
     assert "there is no picture 'where it lands'" in whys(editable)[0]
+
+
+def test_a_picture_that_is_removed_stands_beneath_no_other(edge: EditableExperiment):
+    assert edge.document["pictures"][0]["beneath"] == edge.document["pictures"][1]["name"]
+    edge.remove("pictures", 1)
+    assert edge.error is None
+    assert edge.document["pictures"][0].get("beneath") is None
 
 
 def test_pictures_and_claims_are_added_and_removed(talk: EditableExperiment):

@@ -113,6 +113,9 @@ async def test_a_deleted_run_is_brought_back_until_the_app_ends(editable: Editab
     stored = await run_once(editable)
     app = HadamardApp(editable.copied())
     async with opened(app, WIDE) as pilot:
+        app.laboratory.editable.put(
+            "learners[2].update.lr", 0.05
+        )  # the same set-up would open the stored run
         await finished(app, pilot)
         await pilot.press("l")
         await until(pilot, lambda: len(rows_of(app)) == 2)

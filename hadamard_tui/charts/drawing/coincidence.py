@@ -177,7 +177,7 @@ def alike(series: Sequence[Series], axes: Axes, groups: Sequence[tuple[int, ...]
 
 
 def are_close(curve: Series, other: Series, axes: Axes) -> bool:
-    """Return whether two curves differ by at most CLOSE and FACTOR wherever both are visible."""
+    """Return whether two curves differ at most by CLOSE, on a log axis also FACTOR, where both are seen."""
     y, at = (_along(values, axes.y_log) for values in _side_by_side(curve, other, axes))
     low, high = _along(np.array(axes.y_limits), axes.y_log)
     tolerance = CLOSE * (high - low)

@@ -309,8 +309,8 @@ def _owners(spans: Spans, on: np.ndarray, rows: int, columns: int) -> np.ndarray
 def _points(series: Sequence[Series], lines: Spans) -> Iterator[tuple[int, int, int]]:
     """Yield points that no line joins to a neighbour, as (series, row, column).
 
-    These are the points of series with the style "points", and isolated points of unmarked lines. A single
-    dot would be easy to overlook.
+    These are the points of series with the style "points", and isolated points of unmarked lines. They
+    are drawn as marks, because a single dot is easy to overlook.
     """
     for index, curve in enumerate(series):
         alone = lines.shown[index] if curve.style == "points" else lines.lone[index] & is_line(curve)

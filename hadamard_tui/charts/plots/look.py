@@ -1,4 +1,4 @@
-"""Look at a picture: chart options, axis limits, shown extent, and the place where numbers are read."""
+"""How a user views a picture: chart options, axis limits, extent, and the x where numbers are read."""
 
 from __future__ import annotations
 

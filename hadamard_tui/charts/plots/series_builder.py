@@ -305,7 +305,7 @@ def style_of(curve: CurveView) -> LineStyle:
 
 
 def theory(proved: bool = True) -> str:
-    """Return the colour of proved theory lines, or of theory lines that are not proved."""
+    """Return the colour of theory lines, which shows whether they are proved."""
     return palette.current().theory if proved else palette.current().unproved
 
 
