@@ -75,8 +75,10 @@ def load_to_run(preset: str, settings: list[str] | None, device: str | None, pat
     if changes:
         title = plain(f"{presets.name_of(preset)}: {', '.join(changes)}")
         texts = {"title": title, "story": "", "source": ""}
-        own = {name for name in texts if any(change.startswith(f"{name}=") for change in settings or ())}
-        document |= {name: text for name, text in texts.items() if name not in own}
+        set_texts = {
+            name for name in texts if any(change.startswith(f"{name}=") for change in settings or ())
+        }
+        document |= {name: text for name, text in texts.items() if name not in set_texts}
     return document
 
 
