@@ -368,14 +368,14 @@ def _kernel_batches(
     of_outputs = [_slopes_of(architecture, tensors, instances, output) for output in range(outputs)]
     n = instances.n
     widest = max(max(of_outputs[0][layer].inputs.shape[1], outputs * n) for layer in trained)
-    count = max(1, TOGETHER_NUMBERS // (widest * outputs * n))
+    count = max(1, TOGETHER_NUMBERS // max(1, widest * outputs * n))  # n is 0 before the first example
     for first in range(0, len(tensors[architecture.layers[0]]), count):
         nets, kernels = slice(first, first + count), None
         for layer, speed in trained.items():
             a = of_outputs[0][layer].inputs[nets].double()  # [N, i, n]
             back = torch.cat([of_output[layer].back[nets] for of_output in of_outputs], 2).double()
             part = back.mT @ back  # [N, K n, K n]
-            part.view(-1, outputs, n, outputs, n).mul_(speed * (a.mT @ a)[:, None, :, None])
+            part.view(len(part), outputs, n, outputs, n).mul_(speed * (a.mT @ a)[:, None, :, None])
             kernels = part if kernels is None else kernels.add_(part)
         assert kernels is not None, "some layer is trained"
         yield kernels
