@@ -253,7 +253,7 @@ async def test_on_the_first_start_the_keys_in_the_footer_act(editable: EditableE
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=SMALL) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
-        await until(pilot, lambda: "press r to run" in screen_text(app))
+        await until(pilot, lambda: "r Run" in screen_text(app))
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, Help))
         await pilot.press("escape", "down", "down", "r")
