@@ -241,7 +241,7 @@ async def test_the_first_start_walks_the_path_that_is_chosen(editable: EditableE
     app = HadamardApp(editable, first=True)
     async with app.run_test(size=SMALL) as pilot:
         await until(pilot, lambda: isinstance(app.screen, Welcome))
-        await pilot.press("end", "up", "enter")
+        await pilot.press("end", "up", "up", "enter")
         await until(pilot, lambda: app.laboratory.query(Banner))
         await until(pilot, lambda: "1 of 7 · predict" in banner(app))
         assert app.laboratory.editable.preset == talks()["parities"].stops[0].preset
