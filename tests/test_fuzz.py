@@ -61,7 +61,7 @@ def test_a_bound_that_is_too_high_by_three_tenths_is_found_and_shrunk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(catalogue.members("theory"), "planted", Planted)
-    campaign = Campaign(tmp_path, count=PLANTED)
+    campaign = Campaign(tmp_path, count=PLANTED, about=[Planted()])
     while not campaign.reports:
         campaign.search()
     (report,) = campaign.reports
