@@ -154,7 +154,7 @@ def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the numbers of which the norm is taken: the entries of w, or its Fourier coefficients.
+    """Return the numbers that enter the norm: the entries of w, or its Fourier coefficients.
 
     They are [B, d], in double precision.
     """

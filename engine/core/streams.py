@@ -15,7 +15,7 @@ from engine.core.stopping import go_on
 Floats = NDArray[np.float64]
 
 GENERATORS = 2 * 1400
-"""Bytes of the random generators of a replica, of which few exist at the same time."""
+"""Bytes of the random generators of a replica; few of them exist at the same time."""
 
 DRAWN = ("matrix", "target", "labels", "noise")
 """Names of the streams that draw data: rows, labels and noise."""
@@ -116,7 +116,7 @@ class Streams:
 
 
 class Together(Streams):
-    """Named streams, of which those in DRAWN share one generator per replica, `default_rng(seed)`.
+    """Named streams. Those in DRAWN share one generator per replica, `default_rng(seed)`.
 
     The shared generator serves requests in order: rows, then labels, then noise. A script that draws from
     one generator in this order has the same data.

@@ -305,7 +305,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def form(self) -> Trained | Fitted | AtStart:
-        """The parts of which the learner consists, such as an architecture and an update rule."""
+        """The parts of the learner, such as an architecture and an update rule."""
         if self.solver is not None:
             return Fitted(self.solver)
         return AtStart(self.net) if self.update is None else Trained(self.net, self.update)
