@@ -328,7 +328,7 @@ class RunWriter:
             self._try("end ", {"state": "stopped", "time": time.time()})
 
     def _by_replica(self, planned: LearnerPlan, curves: Sequence[Curve]) -> frozenset[str]:
-        """Return the measures that are stored per replica: in small runs all, in others those that are read."""
+        """Return the measures to store per replica: in small runs all, in others those that are read."""
         assert self._sweep is not None, "a run begins before its learners"
         records = sum(curve.capacity for curve in curves)
         size = 8 * records * planned.experiment.run.replicas * len(planned.measures)

@@ -228,7 +228,7 @@ def _slots(marked: Sequence[bool]) -> NDArray[np.int64]:
 
 
 class CompiledEvaluator:
-    """Evaluator that returns the mean square loss and the mistakes that `CompiledPass` has already computed."""
+    """Evaluator that returns the mean square loss and the mistakes that `CompiledPass` computed."""
 
     serves: ClassVar[frozenset[str]] = frozenset({"loss", "error"})
 
