@@ -16,7 +16,15 @@ from engine.core.parts import Finding, Verdict
 from engine.learners.learner import Learner
 from engine.measures import Measure, measures_in, named
 from engine.pictures.picture import Picture
-from engine.spec.experiment import Experiment, Run, Setup, missing, of_run, picture_of_claim, pictures_of
+from engine.spec.experiment import (
+    Experiment,
+    RunSettings,
+    Setup,
+    missing,
+    of_run,
+    picture_of_claim,
+    pictures_of,
+)
 from engine.symmetry.verdict import verdict
 from engine.theory import Line, OtherRun, on_learner, on_problem
 from engine.training.descent import curve_name, rates_of
@@ -150,7 +158,7 @@ def _experiment(run: OtherRun, experiment: Experiment) -> Experiment:
         problem=run.problem,
         protocol=experiment.protocol,
         learners=(run.learner,),
-        run=Run(
+        run=RunSettings(
             seed=settings.seed,
             streams=settings.streams,
             replicas=settings.replicas,

@@ -36,8 +36,8 @@ from engine.pictures.view import (
 )
 from engine.protocols import CLOCKS
 from engine.results.gathering import NOTHING, Gathered, Key, Replicas, Stretch, gathered, is_reference
+from engine.results.picture_steps import AtPoint, PictureSteps, Samples, of_line
 from engine.results.results import Results
-from engine.results.steps import AtPoint, PictureSteps, Samples, of_line
 from engine.results.trace import Curve, TheoryLine
 from engine.spec.sweep import Point, Sweep, marks_of
 

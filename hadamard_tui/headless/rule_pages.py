@@ -46,7 +46,7 @@ FOOTNOTE = (
 )
 
 
-class Page(NamedTuple):
+class JudgementPage(NamedTuple):
     """A judgement in all its output formats."""
 
     shown: Callable[[Console], ConsoleRenderable]
@@ -58,7 +58,7 @@ class Page(NamedTuple):
     """Whether structure and measurement agree, and no bound is broken."""
 
 
-def page(name: str, settings: Sequence[str], errors: Console) -> Page:
+def page(name: str, settings: Sequence[str], errors: Console) -> JudgementPage:
     """Judge the update rule `name`, with settings of its arguments such as `beta=0.5`.
 
     Progress is shown on `errors`. Raises: BadInput.
@@ -67,7 +67,7 @@ def page(name: str, settings: Sequence[str], errors: Console) -> Page:
     title = title_of(name, rule)
     with console.progress(errors) as show:
         judged = judge_rule(rule, title, going=lambda share: show(f"judging {title}", share))
-    return Page(
+    return JudgementPage(
         lambda terminal: shown(judged, terminal),
         as_json(judged) | {"parts": outside.origins()},
         as_markdown(judged),

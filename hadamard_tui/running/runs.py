@@ -96,8 +96,8 @@ class Kept:
         Args:
             all_points: whether the view shows all sweep points, or only the last one.
         """
+        from engine.results.picture_steps import ReplicasMissing
         from engine.results.results import of_one
-        from engine.results.steps import ReplicasMissing
 
         try:
             return self.views.view(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hadamard_tui.running.playback import Pace
     from hadamard_tui.running.runs import Kept
     from hadamard_tui.running.session import Session
-    from hadamard_tui.running.stored import Stored
+    from hadamard_tui.running.stored import StoredPictures
 
 
 RUN_BEFORE = "the run before"
@@ -52,7 +52,7 @@ class ViewControl(RunControl):
         self._height: float | None = None
         self._incomplete: list[Kept] = []
         """Pinned runs that were reported as missing from a picture."""
-        self._stored: Stored | None = None
+        self._stored: StoredPictures | None = None
         """Stored pictures at the last look-up."""
         self._curves_of_stored: Sequence[Series] = ()
         self._looked_up: tuple[Raw | None, Palette | None] = None, None
@@ -104,7 +104,7 @@ class ViewControl(RunControl):
         except (BadInput, IndexError):
             return None
 
-    def stored_beside(self, session: Session | None) -> Stored | None:
+    def stored_beside(self, session: Session | None) -> StoredPictures | None:
         """Return the stored pictures of the set-up, or None if none are stored.
 
         Also return None if the set-up is invalid, or if the run on the screen has another set-up.

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
     from hadamard_tui.charts.plots.look import Look
     from hadamard_tui.panels.panel import PanelContext
-    from hadamard_tui.running.stored import Stored, StoredPicture
+    from hadamard_tui.running.stored import StoredPicture, StoredPictures
 
 HEAT, MULTIPLES = "heat", "multiples"
 """Widget ids of the heat map, and of the grid with one chart per learner."""
@@ -346,7 +346,7 @@ class Stage(Vertical):
         if self.panel is not None:
             self.query_one(PanelView).show(self.panel, context)
 
-    def show_stored(self, stored: Stored | None, title: str) -> None:
+    def show_stored(self, stored: StoredPictures | None, title: str) -> None:
         """Draw the stored curves or the stored law of a set-up before it runs.
 
         `title` is the title of the set-up.

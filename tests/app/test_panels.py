@@ -18,7 +18,7 @@ from engine.core.groups import ROTATIONS
 from engine.core.parts import Verdict
 from engine.core.streams import Streams
 from engine.judging import judgement
-from engine.judging.judgement import Judgement
+from engine.judging.judgement import LearnerJudgement
 from engine.planning.run_plan import is_recorded
 from engine.problems.examples import examples
 from engine.results.outcomes import judge
@@ -522,7 +522,7 @@ def test_a_verdict_is_measured_learner_by_learner_and_agrees_on_hadamard_rows(on
 
 
 def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_target: PanelContext):
-    odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
+    odd = LearnerJudgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [], by_rounding=0.25)
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = words(verdict.show(replace(one_target, retraining=Retraining(certificates=measuring))))  # type: ignore[arg-type]
     assert "predictions are unstable, and changed by rotations: max |Δŷ| / max |ŷ| = 0.5" in text
@@ -532,7 +532,7 @@ def test_a_verdict_that_rounding_decides_is_undecided_and_says_both_numbers(one_
 
 
 def test_structure_and_measurement_that_disagree_are_told_in_red(one_target: PanelContext):
-    odd = Judgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [])
+    odd = LearnerJudgement("GD", Verdict(True, "it is said"), {ROTATIONS: 0.5}, [])
     measuring = SimpleNamespace(judged={"GD": odd}, failed={}, at=None, stopped=False)
     text = verdict.show(replace(one_target, retraining=Retraining(certificates=measuring)))  # type: ignore[arg-type]
     assert isinstance(text, Text)
@@ -615,7 +615,7 @@ async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_a
     def slow(experiment, trace, learner, going):
         while not held.wait(0.01):
             going(0.99)
-        return Judgement(learner.name, Verdict(True, "it is said"), {ROTATIONS: 0.0}, [])
+        return LearnerJudgement(learner.name, Verdict(True, "it is said"), {ROTATIONS: 0.0}, [])
 
     monkeypatch.setattr(measuring_module, "judgement", slow)
     async with opened(app, WIDE) as pilot:

@@ -7,7 +7,7 @@ from building import LLS, experiment, gd
 
 from engine.core.groups import ROTATIONS, TRIVIAL, UNCHANGED
 from engine.core.parts import BadInput, Finding, Verdict
-from engine.judging.judgement import Judgement, judgement
+from engine.judging.judgement import LearnerJudgement, judgement
 from engine.pictures.bounds import ENOUGH, respect
 from engine.results.results import of_one
 from engine.results.trace import Curve, Statement, TheoryLine, Trace
@@ -270,7 +270,7 @@ UNKNOWN = Verdict(False, "nothing is said", undecided=True)
 def test_structure_and_measurement_together_say_yes_no_or_undecided(
     structure, change, by_rounding, answer, agrees
 ):
-    judged = Judgement("it", structure, {ROTATIONS: change}, [], by_rounding=by_rounding)
+    judged = LearnerJudgement("it", structure, {ROTATIONS: change}, [], by_rounding=by_rounding)
     assert (judged.answer, judged.agrees) == (answer, agrees)
     told = "perturbations as small as rounding change predictions by 0.02" in judged.measurement
     assert told == (judged.effect(ROTATIONS) == "unstable") == (by_rounding == 0.02)
