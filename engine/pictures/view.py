@@ -209,16 +209,17 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     training: Training = Training()
     ends: Ends
 
-    def place(self, x: float) -> int | None:
-        """Return the index of the place at x, or None if there is no such place.
 
-        If the x of the curve is measured, return the index of the first place that has reached or passed x.
-        """
-        if self.places.is_passed:
-            sides = np.sign(self.x - x)
-            passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first place
-            return int(passed[0]) if len(passed) else None
-        return _place(self.x, x)
+def index_at(curve: CurveView, x: float) -> int | None:
+    """Return the index of the place of a curve at x, or None if there is no such place.
+
+    If the x of the curve is measured, return the index of the first place that has reached or passed x.
+    """
+    if curve.places.is_passed:
+        sides = np.sign(curve.x - x)
+        passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first place
+        return int(passed[0]) if len(passed) else None
+    return _place(curve.x, x)
 
 
 def increases(curve: CurveView) -> bool:
@@ -424,7 +425,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     points: tuple[Floats, Floats] | None = None
     """Inputs and labels of the examples that are shown beside the curves; None if none are shown."""
 
-    places_of: Callable[[View], Floats] = lambda view: view.known_places
+    places_of: Callable[[View], Floats] = lambda view: known_places(view)
     """Function that returns all x positions of a view, of present and of planned values."""
 
     x_of: Callable[[int, float], float | None] = lambda point, clock: None
@@ -453,29 +454,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
                 return curve
         raise KeyError(name)
 
-    def line(self, kind: str, curve: str) -> LineView:
-        """Return the theory line called `kind`, or the theory line of this kind that is shown for a curve.
-
-        Args:
-            kind: name or kind of the theory line.
-            curve: name of the curve.
-
-        Raises: KeyError.
-        """
-        about = next((candidate for candidate in self.curves if candidate.name == curve), None)
-        for line in self.lines:
-            if kind == line.name or (kind == line.kind and about is not None and line.is_about(about)):
-                return line
-        raise KeyError(kind)
-
-    @cached_property
-    def known_places(self) -> Floats:
-        """Positions on the x-axis that have a value, in increasing order."""
-        parts = [curve.x[~np.isnan(curve.y)] for curve in self.curves]
-        parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in self.heats]
-        places = np.unique(np.concatenate([*parts, np.empty(0)]))
-        return np.asarray(places[np.isfinite(places)])
-
     @cached_property
     def beneath(self) -> View | None:
         """View to show beneath this one, or None. It is computed when it is first needed."""
@@ -492,6 +470,30 @@ def at_values(view: View, apart: Apart) -> View:
     curves = [curve for curve in view.curves if curve.apart == apart]
     lines = [line for line in view.lines if line.apart == apart]
     return msgspec.structs.replace(view, curves=curves, lines=lines)
+
+
+def known_places(view: View) -> Floats:
+    """Return the positions on the x-axis that have a value, in increasing order."""
+    parts = [curve.x[~np.isnan(curve.y)] for curve in view.curves]
+    parts += [heat.x[~np.isnan(heat.z).all(0)] for heat in view.heats]
+    places = np.unique(np.concatenate([*parts, np.empty(0)]))
+    return np.asarray(places[np.isfinite(places)])
+
+
+def line_of(view: View, kind: str, curve: str) -> LineView:
+    """Return the theory line called `kind`, or the theory line of this kind that is shown for a curve.
+
+    Args:
+        kind: name or kind of the theory line.
+        curve: name of the curve.
+
+    Raises: KeyError.
+    """
+    about = next((candidate for candidate in view.curves if candidate.name == curve), None)
+    for line in view.lines:
+        if kind == line.name or (kind == line.kind and about is not None and line.is_about(about)):
+            return line
+    raise KeyError(kind)
 
 
 def heat_of(view: View, learner_name: str) -> HeatView:

@@ -88,18 +88,6 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Chart view of the loss of all learners."""
         return self.look("loss")
 
-    def headline(self, look: Look) -> str:
-        """Return the headline of a chart.
-
-        Once the run is shown to its end, the headline is the finding. Before, it is the experiment's title.
-        """
-        predictions = self.predictions
-        if predictions.outcomes is None:
-            return self.experiment.title
-        experiment = predictions.experiment or self.experiment
-        words = headline_of_look(look, experiment, predictions.outcomes, predictions.results)
-        return f"{scored(predictions.guesses, self.loss.view)} {words}" if predictions.guesses else words
-
     @property
     def playhead(self) -> float | None:
         """X of the vertical line that marks the playhead; None if it is at the end of the shown extent."""
@@ -212,6 +200,19 @@ def plot(
     x_log, y_log = bool(options.x_log) and low > 0, y_axis is not None
     axes = Axes(*labels, (low, high), y_axis or limits(held), x_log, y_log)
     return Plot(series, axes, refused, context.playhead, smoothed)
+
+
+def headline(context: PanelContext, look: Look) -> str:
+    """Return the headline of a chart.
+
+    Once the run is shown to its end, the headline is the finding. Before, it is the experiment's title.
+    """
+    predictions = context.predictions
+    if predictions.outcomes is None:
+        return context.experiment.title
+    experiment = predictions.experiment or context.experiment
+    words = headline_of_look(look, experiment, predictions.outcomes, predictions.results)
+    return f"{scored(predictions.guesses, context.loss.view)} {words}" if predictions.guesses else words
 
 
 def measured(context: PanelContext, measure: str) -> list[Series]:

@@ -193,7 +193,7 @@ class ViewControl(RunControl):
 
     def _leap(self, times: int) -> None:
         if (look := self.look) is not None:
-            count = len(look.view.places if along_records(look.view) else look.view.known_places)
+            count = len(look.view.places if along_records(look.view) else look.known_places)
             self._move(times * max(1, count // LEAPS))
 
     def _move(self, places: int) -> None:
@@ -206,9 +206,9 @@ class ViewControl(RunControl):
         elif along_records(look.view):
             session.playback.move(places)
         elif look.x is not None:
-            position = int(np.searchsorted(look.view.known_places, look.x))
+            position = int(np.searchsorted(look.known_places, look.x))
             self._cursor = float(
-                look.view.known_places[min(max(position + places, 0), len(look.view.known_places) - 1)]
+                look.known_places[min(max(position + places, 0), len(look.known_places) - 1)]
             )
         self._follow()
 
@@ -219,8 +219,8 @@ class ViewControl(RunControl):
             return
         if along_records(look.view):
             session.playback.seek(session.playback.last if to_the_end else 0)
-        elif len(look.view.known_places):
-            self._cursor = float(look.view.known_places[-1 if to_the_end else 0])
+        elif len(look.known_places):
+            self._cursor = float(look.known_places[-1 if to_the_end else 0])
         self._follow()
 
     def _follow(self) -> None:
@@ -242,7 +242,7 @@ class ViewControl(RunControl):
         ):
             session.playback.seek(session.point.record_at(event.x, log))
         elif not along_records(look.view):
-            self._cursor = look.nearest(event.x) if len(look.view.known_places) else None
+            self._cursor = look.nearest(event.x) if len(look.known_places) else None
         elif (clock := look.clock_at(event.x)) is not None:
             session.playback.seek(session.point.record_at(clock))
         self._follow()

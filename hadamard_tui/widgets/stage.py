@@ -27,7 +27,7 @@ from hadamard_tui.charts.plots.view_plot import heat_map, plot
 from hadamard_tui.colours import palette
 from hadamard_tui.keyboard import key, printed_key, shown_keys
 from hadamard_tui.panels import ABOUT, PANELS, TABLE, WORDS, story
-from hadamard_tui.panels.panel import Lack, Panel, nothing
+from hadamard_tui.panels.panel import Lack, Panel, headline, nothing
 from hadamard_tui.widgets.banner import Banner
 from hadamard_tui.widgets.cell_view import NetsView
 from hadamard_tui.widgets.chart_view import ChartView, MultiplesView
@@ -367,8 +367,8 @@ class Stage(Vertical):
         A title that the screen already shows elsewhere is not repeated.
         """
         if not refused and context.predictions.outcomes is not None:
-            return context.headline(look)
-        return self._title(context.experiment.title if refused else context.headline(look))
+            return headline(context, look)
+        return self._title(context.experiment.title if refused else headline(context, look))
 
     def _title(self, title: str) -> str:
         """Return a title, unless the screen already shows it."""

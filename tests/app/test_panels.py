@@ -63,7 +63,7 @@ from hadamard_tui.panels import (
 )
 from hadamard_tui.panels import weights as weights_panel
 from hadamard_tui.panels.new_row import new_row
-from hadamard_tui.panels.panel import Panel, PanelContext, PanelPredictions
+from hadamard_tui.panels.panel import Panel, PanelContext, PanelPredictions, headline
 from hadamard_tui.running import workers as measuring_module
 from hadamard_tui.running.viewed import Retraining
 from hadamard_tui.running.workers import CertificateWorker, SnapshotWorker
@@ -478,7 +478,7 @@ def test_the_claims_of_a_changed_preset_say_of_each_claim_that_it_is_not_judged_
     assert text.count("(the set-up was changed)") == len(experiment.claims)
     assert "✗" not in text
     assert claims.tally(context) == ""
-    assert context.headline(context.loss).startswith("Not judged, as the set-up was changed: After 64")
+    assert headline(context, context.loss).startswith("Not judged, as the set-up was changed: After 64")
 
 
 def test_the_story_before_a_run_says_which_measures_are_expensive_and_what_they_cost():
@@ -491,7 +491,7 @@ def test_the_story_of_other_pictures_than_of_the_loss_says_nothing_of_the_loss()
     context = context_of("hadamard-128", 'pictures=[{x="k", measure="norm"}]', "claims=[]")
     text = words(story.show(context))
     assert context.experiment.title in text
-    assert context.headline(context.loss) not in text
+    assert headline(context, context.loss) not in text
     assert "rotation-invariant bound" not in text
 
 
