@@ -1,11 +1,14 @@
-"""Descriptions of the differences between two experiments, such as "update.lr 1/(2d) → 0.0078"."""
+"""Differences between two experiments, such as "update.lr 1/(2d) → 0.0078", and texts of a changed preset."""
 
 from __future__ import annotations
 
 import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from engine.core.expressions import plain
+
 if TYPE_CHECKING:
+    from engine.spec.experiment import Experiment
     from engine.spec.reading import Raw
 
 
@@ -134,3 +137,33 @@ def _as_text(value: Any) -> str:
         case list():
             return "[" + ", ".join(map(_as_text, value)) + "]"
     return str(value)
+
+
+TRAINED = "problem", "protocol", "learners", "axes"
+"""Fields of an experiment that a title is about."""
+
+SHOWN_ELSEWHERE = "device", "path"
+"""Run settings that titles omit, because every output states the device and the backends."""
+
+
+def texts_of_changed(
+    name: str, experiment: Experiment, document: Raw, origin: Experiment, origin_document: Raw
+) -> dict[str, str]:
+    """Return the title, story and source of an experiment that was made from a preset.
+
+    They are the preset's texts, with their expressions, if at most run settings, pictures and claims differ.
+    Otherwise, the title is the preset's name with the changes, and story and source are empty.
+
+    Args:
+        name: name of the preset.
+        experiment: the experiment of `document`.
+        origin: the experiment of `origin_document`, which is the preset with its defaults.
+    """
+    if all(getattr(experiment, part) == getattr(origin, part) for part in TRAINED):
+        return {text: origin_document[text] for text in ("title", "story", "source")}
+    changes = [
+        str(change)
+        for change in differences(origin_document, document)
+        if change.part != ("run",) or change.place not in SHOWN_ELSEWHERE
+    ]
+    return {"title": plain(f"{name}: {', '.join(changes)}"), "story": "", "source": ""}
