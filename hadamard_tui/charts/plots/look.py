@@ -317,7 +317,7 @@ class Look(msgspec.Struct, frozen=True, eq=False, dict=True, weakref=True):
 
     @cached_property
     def known_places(self) -> np.ndarray:
-        """Positions on the x-axis that have a value, in increasing order."""
+        """Sorted positions on the x-axis at which a curve or heat map has a value."""
         return known_places(self.view)
 
     @cached_property
