@@ -27,7 +27,7 @@ from engine.spec.experiment import (
 )
 from engine.symmetry.verdict import verdict
 from engine.theory import Line, OtherRun, on_learner, on_problem
-from engine.training.descent import curve_name, rates_of
+from engine.training.descent import curve_names, rates_of
 from engine.updates import BEST
 
 if TYPE_CHECKING:
@@ -132,9 +132,10 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
     """
     if learner.update is None or learner.rate_choice in (None, BEST):
         return {learner.name: learner}
+    rates = rates_of(learner)
     return {
-        curve_name(learner, rate): structs.replace(learner, update=structs.replace(learner.update, lr=rate))
-        for rate in rates_of(learner)
+        curve: structs.replace(learner, update=structs.replace(learner.update, lr=rate))
+        for curve, rate in zip(curve_names(learner, rates), rates, strict=True)
     }
 
 
@@ -292,7 +293,7 @@ class LearnerPlan:
     @property
     def curve_names(self) -> list[str]:
         """Names of the curves, one per rate."""
-        return [curve_name(self.learner, rate) for rate in self.rates]
+        return curve_names(self.learner, self.rates)
 
     @property
     def rates_by_curve(self) -> dict[str, float | None]:
