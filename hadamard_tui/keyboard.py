@@ -12,7 +12,7 @@ from hadamard_tui.panels import ABOUT, DIGITS, WORDS
 
 
 class Motion(msgspec.Struct, frozen=True):
-    """Command of a key in lists, tables, heat maps and texts. The configuration refers to it by its `id`."""
+    """Command of a key in lists, tables, heat maps and texts. The configuration names it by its `id`."""
 
     id: str
     keys: str
@@ -42,7 +42,7 @@ _BY_ID = {motion.id: motion for motion in MOTIONS}
 
 
 def motions(**actions: str) -> list[Binding]:
-    """Return the key bindings of a widget from motions to its actions, as in `move_down="cursor_down"`."""
+    """Return key bindings for a widget. Each argument maps a motion to an action: `move_up="cursor_up"`."""
     return [_BY_ID[motion_name.replace("_", "-")].binding(action) for motion_name, action in actions.items()]
 
 
@@ -69,7 +69,8 @@ IN_TEXTS = motions(
 class Action(msgspec.Struct, frozen=True):
     """Action that a person runs by a key or from the command palette.
 
-    `name` refers to the method `action_<name>` of the laboratory; `app.<name>` refers to one of the app.
+    `name` refers to the method `action_<name>` of the main screen, and `app.<name>` to that method of the
+    app.
 
     Args:
         group: heading of the action on the help page.
@@ -122,7 +123,7 @@ GLYPHS = {
 
 
 def printed_key(keys: str) -> str:
-    """Return keys as the help page prints them."""
+    """Return names of keys as the help page prints them."""
     shown = []
     for key in keys.split(","):
         *held, last = key.strip().split("+")
@@ -149,7 +150,7 @@ AT_REST = (
     "command_palette", "pause", "recipe", "next_picture", "view", "back", "jump", "runs", "zoom", "step",
     "halt",
 )  # fmt: skip
-"""Ids of the footer's actions, most important first: IN_A_RUN during a run, AT_REST at other times."""
+"""Ids of the footer's actions, the most important first. AT_REST applies if no run is in progress."""
 
 ACTIONS = (
     Action(
@@ -476,7 +477,8 @@ def key(id: str) -> str:
 def panel_key(panel: str) -> str:
     """Return the key that opens a panel.
 
-    For a panel without a key, return the key that opens the next panel; repeated presses reach the panel.
+    For a panel without its own key, return the key that opens the next panel, because pressing it repeatedly
+    reaches the panel.
     """
     number = list(ABOUT).index(panel) + 1
     return key(f"panel-{number}" if number <= DIGITS else "view")

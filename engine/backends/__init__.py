@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 WIDE = 8 << 20
-"""Total bytes of a learner's weight vectors from which on the C library scatters them in memory."""
+"""Total size in bytes of a learner's weight vectors, from which on the C library leaves gaps between them."""
 
 LONG = 4 << 20
-"""Size in bytes of a weight vector from which on free memory is returned to the system again and again.
+"""Size in bytes of a weight vector, from which on the run returns free memory to the system.
 
-The run returns it before every call of `advance`.
+The run does so before every call of `advance`.
 """
 
 HOLES = 2
@@ -58,7 +58,7 @@ class Needs(NamedTuple):
     """Whether computing losses takes additional memory for predictions of all rows."""
 
     new_tensors: bool = True
-    """Whether each step makes new tensors, which the C library scatters in memory.
+    """Whether each step makes new tensors, between which the C library leaves gaps.
 
     Otherwise, steps change tensors in place.
     """
@@ -90,7 +90,7 @@ class Backend:
         return type(self).__module__.rpartition(".")[2].replace("_", "-")
 
     def refuses(self, learner: Learner, experiment: Experiment) -> str | None:
-        """Return the reason why the backend cannot run a learner, whatever is measured; None if it can."""
+        """Return the reason why the backend cannot run a learner with any measures; None if it can."""
         for field, default in _defaults(type(learner)).items():
             if field not in self.knows and getattr(learner, field) != default:
                 return f"it does not support the setting {field.replace('_', ' ')}"
@@ -145,9 +145,9 @@ def backend_choice(
 ) -> tuple[Backend, tuple[Backend, CompiledCode] | None]:
     """Return the backend that runs a learner now, and a faster backend that must be compiled first.
 
-    The faster backend comes with its code; it is None if there is none. If `run.path` names a backend, that
-    backend is returned. Otherwise, it is the first that pays, can run the learner, computes its measures and
-    is compiled.
+    The faster backend is returned together with its code, or as None if there is no such backend. If
+    `run.path` names a backend, the first result is that backend. Otherwise, it is the first backend that
+    saves time (see `pays`), can run the learner, computes its measures and is compiled.
 
     Raises: BadInput if `run.path` names a backend that cannot run the learner.
     """

@@ -35,7 +35,7 @@ The unit is the time of one multiplication in a matrix product.
 """
 
 WORTH = 1 << 30
-"""Least number of multiplications to save for which the backend is used.
+"""Number of multiplications that the backend must save, or else it is not used.
 
 They take some hundredths of a second.
 """

@@ -23,7 +23,7 @@ LOADING = 0.4
 """CPU seconds in which a process loads numba and the compiled loop, once."""
 
 STEP, ALONE, AMONG = 1e-4, 6e-9, 2.4e-9
-"""CPU seconds that the backend saves: per step, per weight change of a single vector, and of many vectors.
+"""CPU seconds that the backend saves per step, and per weight change with one vector or with many.
 
 Measured for 2⁷ to 2²⁰ features and 1 to 1024 weight vectors. A step saves 0.1 to 0.2 ms. A weight change
 saves 5.8 to 7 ns for single long vectors, and 2.3 to 4.7 ns for eight or more vectors.

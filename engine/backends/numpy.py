@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Numbers = NDArray[np.floating[Any]]
 
 FEW, SMALL = 1 << 20, 1 << 25
-"""Largest numbers of predictions, and of multiplications for them, for which this backend pays.
+"""Largest number of predictions, and of multiplications for them, for which this backend saves time.
 
-The number of predictions is limited because those of many records are stored at the same time.
+The first number also limits memory, because the predictions of many records are stored at the same time.
 """
 
 
@@ -98,7 +98,7 @@ class WeightVectors(Protocol):
     now: Numbers
 
     def learn(self, x: Numbers, slopes: Numbers) -> None:
-        """Make a step on one instance per replica, x [R, d]; `slopes` [R, B] are those of the loss."""
+        """Make a step on one instance x [R, d] per replica; `slopes` [R, B] are the derivatives ∂L/∂ŷ."""
 
 
 class Projected:

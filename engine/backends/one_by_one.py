@@ -61,7 +61,10 @@ AHEAD = 128
 
 
 class Changes(NamedTuple):
-    """Labels of the rows of K steps, and predictions of these rows before and after, [K, R, B / R] each."""
+    """For K steps on one row each: the row's label, and its predictions before and after the step.
+
+    All three are [K, R, B / R].
+    """
 
     labels: torch.Tensor
     before: torch.Tensor
@@ -214,8 +217,8 @@ class ChangeEvaluator:
     def _values(self, predictions: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         if self._loss.steady:
             return self._loss.value(predictions, labels)
-        # Computed record by record, because the bits of an unsteady loss depend on the position in a tensor.
-        # Curves must not depend on it.
+        # Computed record by record: the rounding of an unsteady loss depends on the position in a tensor, and
+        # curves must not depend on that position.
         return torch.stack([self._loss.value(*pair) for pair in zip(predictions, labels, strict=True)])
 
     def take(self, hypothesis: Weighted, seen: int | torch.Tensor) -> None:

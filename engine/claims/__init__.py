@@ -112,7 +112,9 @@ class Claim(Part, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return one true sentence, with at most three numbers, on what a view shows about the claim.
+        """Return one sentence that says what a view shows about the claim.
+
+        It is true, and has at most three numbers.
 
         A pair of compared numbers counts as one number.
         """
@@ -315,7 +317,7 @@ def in_replicas(claim: Claim, holding: list[bool], least: float) -> Outcome:
 
 
 def name_of(view: View) -> str:
-    """Return the axis label if the picture shows a place, not a value; otherwise the measure's name."""
+    """Return the axis label if the picture shows x positions instead of values; else the measure's name."""
     reading = view.picture.reading
     return view.axes.y_label if reading is not None and reading.is_place else measure_name(view)
 
@@ -328,8 +330,8 @@ def where(view: View, x: float) -> str:
 def divergence(view: View, curve: CurveView) -> str:
     """Return a phrase that says where a curve diverged or lost accuracy.
 
-    With several replicas, the phrase gives their number and the first place. It is empty if no replica did
-    either.
+    With several replicas, the phrase gives their number and the first place. It is empty if no replica
+    diverged or lost accuracy.
     """
     if curve.ends.diverged_at is None:
         return ""
@@ -356,7 +358,7 @@ def unfinished(view: View, curve: CurveView) -> str:
 def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None) -> NDArray[np.int64]:
     """Return the indices of the places where a curve is defined, [S].
 
-    If `at` is given, only the index of this place can be among them.
+    If `at` is given, return at most the index of this place.
     """
     if at is None:
         return np.flatnonzero(is_defined)
@@ -367,8 +369,8 @@ def places_of(curve: CurveView, is_defined: NDArray[np.bool_], at: float | None)
 def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[..., Floats]]:
     """Return the name of a second curve or theory line, and a function that computes its values.
 
-    The function interpolates the values at the places of `curve`. Its argument selects replicas; `whole`
-    selects all.
+    The function interpolates the values at the places of `curve`. The argument of the function selects
+    replicas; `whole` selects all.
     """
     try:
         line = view.line(name, curve.name)
@@ -379,7 +381,7 @@ def other_at(view: View, name: str, curve: CurveView) -> tuple[str, Callable[...
 
 
 def _between(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Return values interpolated linearly at x; all are NaN if no place is known."""
+    """Return values interpolated linearly at x; all are NaN if there is nothing to interpolate between."""
     return np.interp(x, places, values) if len(places) else np.full(x.shape, np.nan)
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
     """The largest ratio of neighbouring values of a curve is between the place `at` and the next place.
 
-    This must hold in a share of the replicas. For a spectrum whose tail is noise, the place is the rank.
+    This must hold in at least a share of the replicas. If the small values of a spectrum are noise, `at` is
+    the rank of the rest.
     """
 
     example: ClassVar[str] = '{kind = "largest-gap", curve = "net", at = "K^2*C", share = 1}'

@@ -1,7 +1,7 @@
 """The catalogue of all parts, by family, such as update rules, losses or targets.
 
-The members of a family are the parts that the files in its folder define. A part from outside belongs to the
-family whose base class it derives from.
+The members of a family are the parts that the files in its folder define. A part that a user or another
+package adds belongs to the family whose base class it derives from.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ else:
             return Union[tuple(members(family).values())]  # noqa: UP007 - known at run time only
 
     class ChoiceOf:
-        """Type of a field that holds a word: `ChoiceOf[words]` allows the words that `words()` returns."""
+        """Type of a text field with fixed choices: `ChoiceOf[words]` allows what `words()` returns."""
 
         def __class_getitem__(cls, words: Callable[[], Iterable[str]]) -> Any:
             return Literal[tuple(words())]
@@ -123,5 +123,8 @@ def _by_default(made_of: tuple[type[Part], ...]) -> tuple[Any, ...]:
 
 
 def make(family: str, kind: str, **fields: object) -> Any:
-    """Return an instance of the member of `family` called `kind`; check its fields as those of a preset."""
+    """Return an instance of the member of `family` called `kind`.
+
+    Its fields are checked like those in a preset.
+    """
     return msgspec.convert({"kind": kind, **fields}, members(family)[kind])

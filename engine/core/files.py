@@ -20,7 +20,8 @@ def faults(where: str, summary: str = "cannot be read") -> Iterator[None]:
     """Turn errors about a path inside the block into BadInput at `where`.
 
     These errors are OSError, ValueError and RuntimeError. Paths with a NUL or with characters that the file
-    system does not allow raise ValueError. An unknown `~user` or a circle of links raises RuntimeError.
+    system does not allow raise ValueError. An unknown `~user` or a cycle of symbolic links raises
+    RuntimeError.
     """
     try:
         yield

@@ -105,7 +105,7 @@ def _by_onednn() -> bool:
 DENSE_RECORDS = 6
 """Expensive measures are computed at all of the first 2^DENSE_RECORDS records.
 
-After these, they are computed at half as many records in each octave, equally spaced.
+Later, the distance between these records doubles whenever the record number doubles.
 """
 
 
@@ -113,7 +113,7 @@ After these, they are computed at half as many records in each octave, equally s
 def looked_at(record: int, dense: int = DENSE_RECORDS) -> bool:
     """Return whether expensive measures, such as spectra, are computed at a record.
 
-    Records are counted from 0. `dense` takes the place of DENSE_RECORDS.
+    Records are counted from 0. `dense` replaces the constant DENSE_RECORDS.
     """
     return record % (1 << max(0, record.bit_length() - dense)) == 0
 
@@ -133,7 +133,10 @@ def singular_values(weights: torch.Tensor) -> torch.Tensor:
 
 
 Exponent = Literal["1", "2", "max", "2/3", "fourier", "fourier-2/3"]
-"""Norm ‖w‖_p by its p. With "fourier", it is ‖c‖_p for the unitary discrete Fourier transform c of w."""
+"""Exponent p of a norm ‖w‖_p.
+
+"fourier" and "fourier-2/3" mean ‖c‖_1 and ‖c‖_⅔, where c is the unitary discrete Fourier transform of w.
+"""
 
 POWERS: dict[Exponent, float] = {
     "1": 1,
@@ -154,9 +157,9 @@ def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
 
 
 def coefficients(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:
-    """Return the numbers that enter the norm: the entries of w, or its Fourier coefficients.
+    """Return the numbers [B, d] whose norm is computed, in double precision.
 
-    They are [B, d], in double precision.
+    They are the entries of w, or its Fourier coefficients.
     """
     if not exponent.startswith("fourier"):
         return w.double()

@@ -57,7 +57,7 @@ NEEDS_CLOSURE = frozenset(
 """Optimizers whose `step` needs a closure that computes the loss, although its signature does not say so."""
 
 MATRICES_ONLY = frozenset({"torch.Muon", "pytorch_optimizer.SpectralSphere"})
-"""Optimizers that train matrices only. They receive the matrices of a model, but not its biases."""
+"""Optimizers that can train only matrices. They are given the matrices of a model, but not its biases."""
 
 MATRICES_APART = frozenset(
     f"pytorch_optimizer.{name}" for name in ("AdaGO", "AdaMuon", "Muon", "MuonClip", "NorMuon")
@@ -77,9 +77,10 @@ SET_BY_PROGRAM = frozenset(
 
 
 def entry(name: str, library: str) -> str:
-    """Return the name that `qualified` would return for an optimizer, without importing the library.
+    """Return the qualified name of an optimizer, as `qualified` does, without importing the library.
 
-    For an optimizer that a user registered, the name starts with `registered`; no table contains it.
+    For an optimizer that a user registered, the name starts with `registered`. No table of optimizers
+    contains such a name.
     """
     return f"{MODULES[library].split('.')[0] if name not in registered else 'registered'}.{name}"
 
@@ -156,7 +157,7 @@ def arguments(optimizer: type[Optimizer]) -> dict[str, inspect.Parameter]:
 
 
 def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> None:
-    """Check that an optimizer accepts these options and values, and that no required option is missing.
+    """Check that an optimizer accepts the given options and values, and that no required option is missing.
 
     Raises: BadField.
     """
@@ -205,7 +206,7 @@ def make_optimizer(
     lr: float | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Optimizer:
-    """Return an object of an optimizer class that trains these parameters.
+    """Return an optimizer of the given class that trains these parameters.
 
     The signature of the class decides how it is constructed. It may take the model, or wrap gradient descent,
     as Lookahead and SAM do. Arguments listed in REQUIRED are set unless `options` sets them.
@@ -246,7 +247,8 @@ def make_optimizer(
 def _groups(name: str, parameters: list[Any]) -> list[Any]:
     """Return the parameters, or groups of them, in the form that an optimizer accepts.
 
-    This is all parameters, only the matrices, or matrices and biases in separate groups.
+    Depending on the optimizer, these are all parameters, only the matrices, or matrices and biases in
+    separate groups.
     """
     if not any(isinstance(group, dict) for group in parameters):
         parts = _parts(name, parameters)
@@ -257,7 +259,10 @@ def _groups(name: str, parameters: list[Any]) -> list[Any]:
 
 
 def _parts(name: str, parameters: list[Tensor]) -> list[dict[str, Any]]:
-    """Return the groups into which the parameters must be divided for an optimizer; all have one rate."""
+    """Return the groups into which an optimizer needs the parameters to be divided.
+
+    All groups have the same rate.
+    """
     if name not in MATRICES_ONLY | MATRICES_APART:
         return [{"params": parameters}]
     matrices = [parameter for parameter in parameters if parameter.dim() > 1]

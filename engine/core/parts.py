@@ -77,12 +77,13 @@ def _in_source(module: ModuleType) -> Mapping[str, str | None]:
 
 
 MOST = 2**24
-"""Largest integer in a field. float32 represents all integers up to it, and no run counts further."""
+"""Largest integer in a field: float32 represents all integers up to it, and no run has so many steps.
+"""
 
 MOST_FEATURES = 2**30
 """Largest number of features of a matrix that need not be stored.
 
-The memory estimate decides whether a run can start.
+The memory estimate may refuse a run with fewer features.
 """
 
 MOST_LAYERS = 1024
@@ -106,7 +107,8 @@ Dimension = Annotated[int, Meta(ge=2, le=MOST)]
 Features = Annotated[int, Meta(ge=2, le=MOST_FEATURES)]
 
 Values = Literal["any", "signs", "bits"]
-"""Allowed values of numbers: "any" is any real number, "signs" is −1 or +1, "bits" is 0 or 1."""
+"""Set to which numbers belong: "any" is all real numbers, "signs" is −1 and +1, "bits" is 0 and 1.
+"""
 
 
 LearnerKind = Literal["gradient", "exact", "multiplicative", "sparse", "coordinate", "spectral", "other"]
@@ -118,7 +120,7 @@ and sparse nets; coordinate-wise and sign rules; spectral and second-order rules
 
 
 class BadInput(ValueError):
-    """Input is invalid.
+    """Error: the user's input is invalid.
 
     The message is one line: where the fault is, what it is, and a remedy. Both arguments may quote raw input.
     The class escapes and shortens them, so that they can be printed anywhere.
@@ -130,7 +132,7 @@ class BadInput(ValueError):
 
 
 class BadField(ValueError):
-    """A field of a part has an invalid value that passed the check of its type."""
+    """Error: a field of a part has an invalid value of the right type."""
 
     def __init__(self, field: str, fault: str) -> None:
         super().__init__(fault)
@@ -139,7 +141,7 @@ class BadField(ValueError):
 
 
 class Finding(NamedTuple):
-    """Answer, derived from the structure of an experiment: yes or no, and the reason in one sentence."""
+    """Answer to a yes-or-no question about an experiment, derived from its structure, with a reason."""
 
     holds: bool
     reason: str
@@ -154,7 +156,8 @@ class Verdict(NamedTuple):
     invariant: Literal[True, False, "on this data"]
     reason: str
     otherwise: Group = TRIVIAL
-    """Smaller group under which predictions are known to be invariant, if not under all rotations."""
+    """Group under which predictions are known to be invariant, unless they are under all rotations.
+    """
 
     undecided: bool = False
     """Whether the structure leaves the question open: the learner may be rotation invariant or not."""
@@ -166,7 +169,10 @@ class Verdict(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Verdict and reason, and, if known, the smaller group under which predictions do not change."""
+        """Verdict and reason as a sentence.
+
+        If a smaller group is known under which predictions do not change, the sentence names it.
+        """
         addition = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
         return f"{self.word}: {self.reason}{addition}"
 
@@ -195,8 +201,8 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     experimental: ClassVar[bool] = False
     """Whether the part is still in progress.
 
-    For such a part, tests require no preset, no naive reference implementation and no row in a table of
-    cases. All other tests apply.
+    For such a part, tests require no preset, no naive reference implementation and no row in the tests' table
+    of cases. All other tests apply.
     """
 
     file_fields: ClassVar[tuple[str, ...]] = ()
@@ -214,9 +220,10 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="k
     def __init_subclass__(cls) -> None:
         """Reset the inherited properties in `declares` if a subclass replaces code they may depend on.
 
-        They may depend on any method or constant of a base class. Replacing a default of a field, or one of
-        these properties, resets nothing. Properties that the subclass sets itself stay. All others get the
-        default of the family.
+        A property may depend on any method or constant of a base class. If the subclass replaces one of
+        these, each inherited property in `declares` gets the default of the family. Properties that the
+        subclass sets itself stay. Replacing the default of a field, or a property in `declares`, resets
+        nothing.
         """
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if issubclass(base, Part) and base is not Part]
@@ -264,7 +271,7 @@ def summary_of(part: type[msgspec.Struct]) -> str:
 
 
 def _written(part: type[Part]) -> set[str]:
-    """Return the names of the attributes that a class itself defines, except abstract and special names."""
+    """Return the names of the attributes that a class itself defines, without abstract and special names."""
     return {
         attribute
         for attribute, value in vars(part).items()
@@ -289,7 +296,10 @@ Several = Annotated[
 
 
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
-    """Check that the sizes of the factors are set in one way only, and completely. Raises: BadField."""
+    """Check that the sizes of the factors are set completely, and in only one of the two ways.
+
+    Raises: BadField.
+    """
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
             if size is not None:
@@ -327,7 +337,7 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return the reason why a matrix W cannot have these rows and columns and d entries; None if it can."""
+    """Return the reason why a matrix W with these rows and columns has not d entries; None if it has."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

@@ -16,7 +16,7 @@ from engine.diagnosis.verdict import Interval, PairVerdict
 
 NAMED_FEATURES = 5
 LEAST_IMPORTANCE = 0.05
-"""Least share of the importance with which a feature is named in an answer."""
+"""Least share of the total importance with which a feature is named in an answer."""
 
 LONGEST_FEATURE = 30
 
@@ -48,7 +48,7 @@ def answers(diagnosis: Diagnosis) -> list[str]:
 def examples_to_reach(sizes: Sequence[int], losses: Floats, target: float) -> float:
     """Return the number of examples at which a mean loss first reaches `target`; infinite if it never does.
 
-    Between two sizes, log m is linear in log loss.
+    Between two numbers m of examples, log m is interpolated linearly in the logarithm of the loss.
     """
     for place, loss in enumerate(losses):
         if loss > target:

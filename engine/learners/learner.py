@@ -99,9 +99,9 @@ class PerLossSchedule(Schedule, frozen=True, tag="per-loss", kw_only=True):
     """Factor 1/L, where L is the mean loss on the examples of the step.
 
     Steps are −η ∇L/L = −η ∇ ln L, which do not vanish as L falls to 0. The sum of the rates is the time that
-    gradient flow on L takes to move as far. It differs between replicas. Replicas, rates and targets have
-    separate factors. The loss must be above 0 for every prediction. Source: theory/implicit-bias#max-margin,
-    theory/implicit-bias#optimisation-geometry.
+    gradient flow on L takes to move as far. This sum differs between replicas. Replicas, rates and targets
+    have separate factors. The loss must be above 0 for every prediction. Source:
+    theory/implicit-bias#max-margin, theory/implicit-bias#optimisation-geometry.
     """
 
     of_loss: ClassVar[bool] = True
@@ -326,7 +326,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def learner_kind(self) -> LearnerKind:
-        """Kind of the learner, as its solver or its architecture says, or else its update rule."""
+        """Kind of the learner, which its solver or its architecture gives, or else its update rule."""
         if self.solver is not None:
             return self.solver.structure().learner_kind
         of_net = self.net.structure().learner_kind
@@ -347,7 +347,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def departure_from_lr(self, d: int) -> str | None:
         """Return the reason why steps do not follow the rule at one constant rate `lr` in all layers.
 
-        None if they do. Theory lines in which η means `lr` require this.
+        Return None if steps do follow it. Theory lines in which η means `lr` require this.
         """
         if self.update is None or self.architecture is None:
             return f"it requires steps with a rate, and {self.name} takes none"

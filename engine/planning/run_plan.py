@@ -92,7 +92,8 @@ class SideRuns(NamedTuple):
     """Experiments of the side runs, without repetitions; several lines may share one."""
 
     numbers: Mapping[ForLine, Mapping[str, int]]
-    """Side runs that a curve's theory line needs: index in `experiments`, by the line's name for the run."""
+    """Indices in `experiments` of the side runs that a curve's theory line needs, by its name for each run.
+    """
 
 
 def side_runs(
@@ -130,7 +131,10 @@ def at_each_rate(learner: Learner) -> dict[str, Learner]:
 
 
 def _entered(run: OtherRun, wanted: list[OtherRun]) -> int:
-    """Add a run to `wanted`, or add its measures to the equal run there. Return the index of the run."""
+    """Add a run to `wanted`.
+
+    If `wanted` has an equal run, add the measures to that one. Return the run's index.
+    """
     for number, other in enumerate(wanted):
         if (other.learner, other.problem) == (run.learner, run.problem):
             wanted[number] = other._replace(measures=_together(other.measures, run.measures))
@@ -252,7 +256,7 @@ def _read_by_replica(experiment: Experiment) -> frozenset[str]:
 
 
 BYTES = {"float32": 4, "float64": 8}
-"""Bytes of a number by dtype."""
+"""Size in bytes of a number, by dtype."""
 
 
 @dataclass(frozen=True)

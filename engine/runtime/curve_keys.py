@@ -70,7 +70,11 @@ def names_of(planned: LearnerPlan) -> frozenset[str]:
 
 
 def reduced(curve: Curve, by_replica: Collection[str], with_weights: bool) -> Arrays:
-    """Return the arrays of a curve, without replicas' values and weights that nothing reads."""
+    """Return the arrays of a curve.
+
+    Values of all replicas are returned only for the measures in `by_replica`, and weights only if
+    `with_weights` is set.
+    """
     arrays = curve.as_arrays()
     for measure in set(curve.measures) - set(by_replica):
         arrays[f"values/{measure}"] = arrays[f"values/{measure}"][:, :1]

@@ -71,7 +71,7 @@ class Pacing:
         return self._records
 
     def rest(self) -> None:
-        """Do not count the time until the next call of `records` as a round."""
+        """Do not count the time until the next call of `records` as part of a round."""
         self._queried = None
 
 
@@ -98,7 +98,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Diverged:
-    """Event: the loss of a learner is not finite or far above its start, or its numbers lost accuracy.
+    """Event: the loss of a learner is not finite or far above its first value, or its numbers lost accuracy.
 
     It is sent when the first replica diverges, and when the last replica does, which ends the learner.
     """
@@ -401,7 +401,10 @@ def _begun(
 
 
 def _training_run(undrawn: Undrawn, planned: LearnerPlan, curves: Sequence[Curve]) -> Recording:
-    """Return a training run on the available backend, which a faster backend replaces once it is compiled."""
+    """Return a training run on the available backend.
+
+    A faster backend replaces that backend once it is compiled.
+    """
     begun = planned.backend.begin(undrawn, planned.experiment)
     if planned.faster is None:
         return begun

@@ -174,7 +174,8 @@ def _empty(described: Mapping[str, Any]) -> Curve:
         described["indices"],
     )
     curve.oracle_tuned = described["oracle_tuned"]
-    curve.best = curve.best or curve.oracle_tuned  # its best rate is known already if it is of an earlier run
+    # the best rate is already known for a curve from an earlier run
+    curve.best = curve.best or curve.oracle_tuned
     return curve
 
 

@@ -38,8 +38,9 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     numbers.
 
     With `until = "read"`, the axis is an inner axis: for each combination of values on the other axes, a
-    learner runs through its values in increasing order. The learner stops as soon as every reading that
-    pictures take along this axis is known with its error, for example the number of rows that suffice.
+    learner runs through its values in increasing order. The learner stops as soon as every number that
+    pictures read off along this axis is known with its standard error. An example is the number of rows that
+    suffice.
     """
 
     name: Annotated[
@@ -160,7 +161,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return not all(self.bound(axis_value) for axis_value in self.grid)
 
     def bound(self, value: Value) -> dict[str, float]:
-        """Return the numbers that `value` assigns to names: to the axis, or to each column of its table.
+        """Return the numbers that `value` assigns to names: to the axis, or to each key of a table.
 
         The result is empty for a word.
         """

@@ -34,12 +34,12 @@ class Dimensions(NamedTuple):
     """Names of the dimensions along which a picture's measure varies."""
 
     axes: dict[str, list[str]]
-    """For each sweep axis, the names that get numbers: the axis or its table columns, or none for words."""
+    """Names to which each sweep axis assigns numbers: the axis or its table columns, or none for words."""
 
     clocks: list[str]
     indices: list[str]
     measures: list[str]
-    """Names of the measures in x that are recorded together with the picture's measure."""
+    """Names of the measures that x uses and that are recorded together with the picture's measure."""
 
     rates: list[str]
     """The name RATE, if a learner runs at several learning rates; otherwise empty."""
@@ -54,8 +54,8 @@ def check_pictures(experiments: Sequence[Experiment], learners: Sequence[str]) -
     """Check that every picture of an experiment refers to existing dimensions, learners and theory lines.
 
     Args:
-        experiments: the experiment at enough sweep points to include every learner. Without sweep axes,
-            these are a single experiment.
+        experiments: the experiment at enough sweep points to include every learner. Without sweep axes, this
+            is a single experiment.
 
     Raises: BadInput.
     """
@@ -132,7 +132,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
 
 
 def _check_points(picture: Picture, where: str) -> None:
-    """Check that a picture with examples shows predictions of labels, on an unchanged y scale.
+    """Check that a picture with points for examples shows predictions of labels, on an unchanged y scale.
 
     Raises: BadInput.
     """
@@ -224,7 +224,10 @@ def _names_places(picture: Picture, axis: Axis) -> bool:
 
 
 def _names_of(axis: Axis) -> Collection[str]:
-    """Return the names to which a sweep axis assigns numbers. The number of a word is its position."""
+    """Return the names to which a sweep axis assigns numbers.
+
+    The number of a word is its position on the axis.
+    """
     return (axis.name,) if axis.has_words else axis.bound(axis.grid[0])
 
 
@@ -274,7 +277,7 @@ def _along_few(dimensions: Dimensions, picture: Picture, where: str) -> bool:
 def _check_until(
     experiments: Sequence[Experiment], picture: Picture, clocks: Sequence[str], where: str
 ) -> None:
-    """Check that the clock or measure in the `until` of a reading is recorded. Raises: BadInput."""
+    """Check that the clock or measure in `read.until` of a picture is recorded. Raises: BadInput."""
     until = None if picture.reading is None else picture.reading.until
     if until is None:
         return
@@ -376,7 +379,7 @@ def check_claims(experiment: Experiment, learners: Sequence[str]) -> None:
 
 
 def _repeated_headlines(experiment: Experiment) -> list[BadInput]:
-    """Return an error for every further headline about the same picture and measure."""
+    """Return an error for every claim that is a second headline about the same picture and measure."""
     first: dict[tuple[str | None, str], int] = {}
     refused = []
     for number, claim in enumerate(experiment.claims):
@@ -500,7 +503,9 @@ def _check_names(claim: Claim, where: str, learners: Sequence[str], apart: bool)
 
 
 def check(experiment: Experiment) -> None:
-    """Check that the parts of an experiment fit together. Types and ranges were checked during reading.
+    """Check that the parts of an experiment fit together.
+
+    The types and ranges of its fields were checked when it was read.
 
     Raises: BadInput with the field, the fault, and a remedy.
     """

@@ -24,17 +24,19 @@ EXACT = 2**53
 """Least number above which floats do not represent every integer."""
 
 Change = Callable[[tuple[Any, ...], str, str], Any]
-"""Function that returns the replacement of a text. Its arguments are the types allowed instead of the text,
-the text, and the path of the text in the document."""
+"""Function that returns the replacement of a text in a document.
+
+Its arguments are the types that are allowed at the text's place, the text, and the path of the text.
+"""
 
 TOLERANCE = 1e-9
 """Largest relative distance between an expression's value and an integer that counts as a rounding error."""
 
 
 def resolved(kind: Any, raw: Any, place: str, names: Mapping[str, float]) -> Any:
-    """Return a preset's raw value with expressions replaced by numbers, and bare kind names by tables.
+    """Return a raw value with numbers in place of expressions, and tables in place of bare kind names.
 
-    Values that do not fit their type are unchanged.
+    Values that do not fit their type stay unchanged.
 
     Args:
         kind: the type that the value must have.
@@ -63,7 +65,7 @@ def with_texts(kind: Any, raw: Any, place: str, change: Change) -> Any:
 def without_defaults(kind: Any, raw: Any) -> Any:
     """Return a raw value without the table entries that equal their defaults.
 
-    Adding a field with a default to a part does not change the result.
+    So the result stays the same if a later version of a part has a further field with a default.
     """
     if isinstance(raw, list | tuple):
         return [without_defaults(items_of(alternatives(kind)), member) for member in raw]
@@ -96,12 +98,12 @@ def with_tables(kind: Any, raw: Any) -> Any:
 
 
 def _is_part(kinds: tuple[Any, ...]) -> bool:
-    """Return whether one of the allowed types is a part, so that a text is the part's kind."""
+    """Return whether one of the allowed types is a part, so that a text means the part's kind."""
     return any(is_struct(kind) and kind.__struct_config__.tag_field == "kind" for kind in kinds)
 
 
 def is_expression(kinds: tuple[Any, ...], text: str) -> bool:
-    """Return whether a text is an expression for a number, and not one of the words allowed instead."""
+    """Return whether a text is an expression for a number, and not a word that is allowed in its place."""
     return str not in kinds and text not in _words(kinds) and (int in kinds or float in kinds)
 
 
@@ -316,7 +318,7 @@ def _numbers_in(table: Any) -> Iterator[tuple[str, float]]:
 
 
 def as_document(described: Experiment | Raw) -> Raw:
-    """Return an experiment as a document with escaped braces in its texts, or return a copy of a document."""
+    """Return an experiment as a document with doubled braces in its texts, or return a copy of a document."""
     document: Raw = dict(msgspec.to_builtins(described))
     if isinstance(described, Experiment):
         return with_texts_changed(document, lambda text, _: plain(text))

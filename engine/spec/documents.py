@@ -82,7 +82,7 @@ def _texts(experiment: Experiment) -> Iterator[tuple[str, str | None]]:
 
 
 def _check_until(sweep: Sweep) -> None:
-    """Check that pictures read thresholds along every sweep axis with `until`. Raises: BadInput."""
+    """Check that pictures read off a threshold along every sweep axis that has `until`. Raises: BadInput."""
     readings = [picture.reading for picture in sweep.experiment.pictures]
     for number, axis in enumerate(sweep.axes):
         of_axis = [how for how in readings if how is not None and how.over == axis.name]
@@ -185,7 +185,7 @@ def first(raw: Mapping[str, Any]) -> Experiment:
     axes = _axes_of(raw)
     for point in _points(raw, axes, [axis.grid for axis in axes]):
         if point is not None:
-            if axes:  # without axes, reading has already checked both
+            if axes:  # without axes, pictures and claims were checked when the document was read
                 learners = [str(table["name"]) for table in raw["learners"] if "name" in table]
                 check_pictures([point.experiment], learners)
                 check_claims(point.experiment, learners)
@@ -194,9 +194,9 @@ def first(raw: Mapping[str, Any]) -> Experiment:
 
 
 def with_words(raw: Mapping[str, Any]) -> reading.Raw:
-    """Return a document with its texts filled in at the first sweep point that has a learner.
+    """Return a document whose texts have values in place of expressions.
 
-    Raises: BadInput.
+    The values are those at the first sweep point that has a learner. Raises: BadInput.
     """
     raw = reading.current(raw)
     axes, document, names = _axes_of(raw), None, {}
@@ -210,7 +210,7 @@ def with_words(raw: Mapping[str, Any]) -> reading.Raw:
 
 
 def _names_of(pairs: list[tuple[Axis, Value]]) -> dict[str, float]:
-    """Return the numbers at a sweep point by name: of sweep axes, and of the columns of axes with tables."""
+    """Return the numbers at a sweep point, by the name of the sweep axis or of its table column."""
     return {
         bound_name: number
         for axis, axis_value in pairs
@@ -307,7 +307,7 @@ def _at(
         for axis, axis_value in pairs:
             if axis.set is not None:
                 reading.put(document, axis.set, axis_value)
-        document = dict(reading.current(document))  # again: an axis may set a word with a new name
+        document = dict(reading.current(document))  # upgrade again: an axis may set a renamed word
     learners = document.get("learners")
     if isinstance(learners, list):
         present = [
@@ -342,11 +342,11 @@ EXPRESSION = {
     "maxLength": LONGEST,
 }
 WORDS = ("title", "description", "default")
-"""Schema keys that describe a field, for any type."""
+"""Keys of a JSON Schema that describe a field of any type."""
 
 
 LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
-"""Classes and their required fields that a preset without training may omit."""
+"""Required fields that a preset without training may omit, by class."""
 
 
 def preset_schema() -> Schema:

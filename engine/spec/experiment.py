@@ -165,7 +165,7 @@ SUBJECTS: tuple[Subject, ...] = get_args(Subject)
 
 
 MOST_CLAIMS = 1000
-"""Largest number of claims: each is a line to read."""
+"""Largest number of claims: each is a line of text to read."""
 
 MOST_AXES = 4
 """Largest number of sweep axes: the label of a run names every axis, and must fit into a sentence."""
@@ -196,7 +196,10 @@ def of_run(experiment: Experiment, measure: str = "loss", title: str = RUN) -> P
 
 
 def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
-    """Return the pictures of an experiment; by default one of the loss, with a curve for every axis value."""
+    """Return the pictures of an experiment.
+
+    By default, this is a picture of the loss, with a curve for every value of the sweep axes.
+    """
     if experiment.pictures:
         return experiment.pictures
     curves = tuple(axis.name for axis in experiment.axes) or "learner"
@@ -206,7 +209,7 @@ def pictures_of(experiment: Experiment) -> tuple[Picture, ...]:
 def drawn(experiment: Experiment) -> tuple[Picture, ...]:
     """Return the pictures to draw besides the picture of the current run.
 
-    There are none for a single run without pictures of its own.
+    A single run has none if its experiment lists no pictures.
     """
     return pictures_of(experiment) if experiment.axes or experiment.pictures else ()
 

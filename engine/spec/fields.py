@@ -15,7 +15,7 @@ NOTHING: tuple[Any, ...] = (None, "", [], (), {})
 """Values that mean that a field is empty."""
 
 UNTAGGED = ""
-"""Key in `Field.members` of a table type without kinds."""
+"""Key in `Field.members` for a table type that has no kinds."""
 
 FieldKind = Literal[
     "choice",

@@ -103,7 +103,7 @@ def sweep_of(preset: str, described: Raw) -> Sweep:
     """Return the sweep of a preset's document.
 
     Claims that the overrides make invalid are not judged. No claim is judged if the preset cannot run without
-    the overrides, for example because they say how to read a file.
+    the overrides, for example because the overrides say how to read a data file.
 
     Raises: BadInput whose place begins with `preset`.
     """

@@ -154,7 +154,7 @@ def declared(update: Update) -> list[Verdict]:
 
 
 def contradictions(verdicts: Sequence[Verdict], measured: Iterable[Symmetry]) -> list[str]:
-    """Return, in words, which verdicts that follow from structure are contradicted by measurements."""
+    """Return a sentence about every verdict by structure that a measurement contradicts."""
     contradicted = []
     for symmetry in measured:
         group = GROUPS[symmetry.group]

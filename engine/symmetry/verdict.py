@@ -114,7 +114,7 @@ def linear_in_labels(learner: Learner, setup: Setup) -> Finding:
 def _bends(learner: Learner, setup: Setup) -> str | None:
     """Return the reason why predictions of a learner with an update rule are not linear in the labels.
 
-    None if they are.
+    Return None if they are linear.
     """
     name, (architecture, update) = learner.name, learner.trained
     if setup.protocol.schedule().of_logarithm:

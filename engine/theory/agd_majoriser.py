@@ -20,7 +20,7 @@ class ByDerivation(Line, frozen=True):
 
     The derivation assumes ‖x‖ = √d₀, ‖y‖ = √d_L, ReLU, ‖W_l‖₂ = √(d_l/d_{l−1}) at every step, gradients of
     stable rank 1, and an error of the linearisation that is orthogonal to the residual. Training satisfies
-    the last three only approximately, so such a line is a comparison and not a bound.
+    the last three assumptions only approximately. So these lines are values to compare with, not bounds.
     """
 
     source: ClassVar[str] = "BMHY23, constants corrected"
@@ -57,12 +57,12 @@ class ByDerivation(Line, frozen=True):
 
 
 class AGDMajoriser(ByDerivation, frozen=True, tag="agd-majoriser"):
-    """2(ℓ − ηG + ½(e^η − 1)²): the guarantee for the loss after a step of automatic gradient descent.
+    """2(ℓ − ηG + ½(e^η − 1)²): the largest loss after a step of automatic gradient descent.
 
     Here ℓ is half the mean square before the step, and G is the size of its gradients. With η = ln((1 + √(1 +
     4G))/2) and under the assumptions of the derivation, a step lowers ℓ by at least φ(G) = ηG − ½(e^η − 1)².
-    φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2 (the paper's G²/11 is not sharp). At the start, the line
-    equals the measured loss. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
+    φ is 0 for G = 0 and at least G²/4.51 for G ≤ 2 (the paper's bound G²/11 is not sharp). At the start, the
+    line equals the measured loss. Source: Bernstein et al. 2023; theory/automatic-descent#majoriser.
     """
 
     title: ClassVar[str] = "AGD majoriser"

@@ -11,9 +11,9 @@ from engine.theory import At, Floats, Line, LineStructure
 
 
 class OfUnseen(Line, frozen=True):
-    """Base class of theory lines about unseen rows of matrices whose rows have private entries.
+    """Base class of theory lines about unseen rows, for matrices whose rows have private entries.
 
-    The lines hold for every draw of the labels.
+    The private entries of a row are 0 in all other rows. The lines hold for every draw of the labels.
     """
 
     def structure(self) -> LineStructure:
@@ -41,7 +41,7 @@ class OfUnseen(Line, frozen=True):
 
 
 class AllPositive(OfUnseen, frozen=True, tag="all-positive"):
-    """The share of −1 among the rows never seen: the error of predicting +1 for all of them.
+    """The share of labels −1 among the rows never seen: the error of predicting +1 for all these rows.
 
     On `wilson` with five private entries, X sign(Xᵀy) = 4y if most labels seen are +1. From weights 0,
     AdaGrad, RMSProp, Adam (ε = 0) and sign descent then move only along τ = sign(Xᵀy) and end at τ/4. For

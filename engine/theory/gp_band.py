@@ -15,7 +15,7 @@ from engine.theory import At, Floats, Line, LineStructure, only_numbers
 
 
 class GPBand(Line, frozen=True, tag="gp-band"):
-    """One standard deviation above and below the posterior mean of f ~ GP(0, K), given noisy labels.
+    """The posterior mean of f ~ GP(0, K), given noisy labels, plus and minus one standard deviation.
 
     The noise has the variance λ. The mean k(K + λI)⁻¹y equals the prediction of kernel ridge regression with
     the penalty λ, and the variance is K(x, x) − k(K + λI)⁻¹kᵀ. The row vector k contains the kernels of x

@@ -17,10 +17,10 @@ from engine.updates import EUCLIDEAN
 class LazyFlow(Line, frozen=True, tag="lazy-flow"):
     """L(t) = (1/n) Σ_j (u_jᵀy)² e^(−4cλ_j t/n), XXᵀ = Σ_j λ_j u_j u_jᵀ: gradient flow with the kernel c xᵀx̃.
 
-    This kernel is the tangent kernel at the start, including layer rates. For nets u^D − v^D from u = v = α,
-    it is 2D²α^(2D − 2) xᵀx̃. The line is exact for a linear neuron, because its kernel is constant. Nets
-    follow it as α → ∞. Nets that deviate from it learn features. Source: WGL20;
-    theory/implicit-bias#kernel-and-rich.
+    This kernel is the tangent kernel at the start, including layer rates. For nets u^D − v^D that start at u
+    = v = α, the kernel is 2D²α^(2D − 2) xᵀx̃. The line is exact for a linear neuron, because the neuron's
+    kernel is constant. Nets follow the line as α → ∞. Nets that deviate from the line learn features. Source:
+    WGL20; theory/implicit-bias#kernel-and-rich.
     """
 
     title: ClassVar[str] = "lazy gradient flow"

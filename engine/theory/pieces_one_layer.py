@@ -16,11 +16,12 @@ from engine.theory.layer_recursion import only_at_the_start, signals_at, signals
 
 
 class PiecesOneLayer(Line, frozen=True, tag="pieces-one-layer"):
-    """E pieces = 1 + n (arctan(b ρ) − arctan(a ρ))/π on [a, b], ρ = √(C_w/C_b), n hidden units in one layer.
+    """E pieces = 1 + n (arctan(b ρ) − arctan(a ρ))/π on [a, b], ρ = √(C_w/C_b): the mean for n units.
 
-    An input x has one entry. At the start, a unit computes σ(wx + β) with w ~ N(0, C_w) and β ~ N(0, C_b). It
-    bends at −β/w, which is 1/ρ times a Cauchy number. a and b are the least and the largest instance; the
-    line is averaged over replicas. Source: theory/regions-and-random-matrices#regions.
+    The net has a scalar input x and n hidden units in one layer. At the start, a unit computes σ(wx + β) with
+    w ~ N(0, C_w) and β ~ N(0, C_b). The unit bends at −β/w, which is 1/ρ times a standard Cauchy number. The
+    smallest instance is a, and the largest is b. The line is averaged over replicas. Source:
+    theory/regions-and-random-matrices#regions.
     """
 
     title: ClassVar[str] = "expected pieces of one layer"

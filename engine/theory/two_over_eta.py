@@ -1,4 +1,4 @@
-"""The edge of stability: the sharpness at which steps of gradient descent begin to diverge."""
+"""The edge of stability: the sharpness above which gradient descent diverges."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class TwoOverEta(Line, frozen=True, tag="two-over-eta"):
     """2/η: the curvature above which full-batch gradient descent diverges, and near which nets stay.
 
     On a quadratic of curvature S, steps are stable if ηS < 2; with heavy-ball momentum, they are stable if ηS
-    < 2(1 + μ). The sharpness of nets rises to this value and stays near it while the loss still falls.
-    Source: CKL21; theory/curvature#edge-of-stability.
+    < 2(1 + μ). During training, the sharpness of nets rises to 2/η and stays near this value while the loss
+    still falls. Source: CKL21; theory/curvature#edge-of-stability.
     """
 
     title: ClassVar[str] = "stability threshold"

@@ -117,7 +117,7 @@ class Mistakes:
         return self._counted and (self._everywhere or looked_at(record, dense=3))
 
     def take(self, predict: Callable[[], torch.Tensor]) -> None:
-        """Take the next record; if mistakes are counted at it, count those of `predict()` [B, n]."""
+        """Take the next record. If mistakes are counted at this record, count those in `predict()` [B, n]."""
         if self.counts(self._record):
             self._records.append(self._record - self._first)
             self._waiting.append(predict())
@@ -139,7 +139,7 @@ class Mistakes:
         self._record += len(predictions)
 
     def count_by(self, right: Callable[[], torch.Tensor]) -> None:
-        """Take the next record; if mistakes are counted at it, compute their share from `right()`.
+        """Take the next record. If mistakes are counted at this record, compute their share from `right()`.
 
         `right()` returns the number of right minus the number of wrong predictions, [B].
         """
@@ -344,7 +344,7 @@ class AroundZero(ByWeights):
 
 
 SHARE = 2
-"""Least ratio of the size of the instances to the size of a block's predictions."""
+"""Least ratio of the number of entries of the instances to the number of predictions in a block."""
 
 
 def evaluator(

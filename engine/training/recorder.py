@@ -100,7 +100,7 @@ class HasFirstWeights(Protocol):
 
 
 class Recorder:
-    """Recorder of a training run. At every record, it takes losses, other measures and weights.
+    """Recorder of a training run. At every record, it stores losses, other measures and weights.
 
     The evaluator computes the losses. Every record is measured separately, so that a curve does not depend on
     how calls of `advance` divide the run.

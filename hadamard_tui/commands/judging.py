@@ -1,4 +1,4 @@
-"""Commands that judge claims, learners and this machine."""
+"""Commands that judge claims and learners, and that measure the speed of this machine."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def verify_presets(
             if not as_json and not prints_report:
                 delivery.attempt(lambda: console.output().print(verifying.shown(done[-1])))
             if delivery.hindered and report is None:
-                return 0  # no reader is left for the other presets
+                return 0  # nobody would read the results of the other presets
         if as_json:
             delivery.attempt(lambda: echo(json.dumps(verifying.as_json(done), ensure_ascii=False).encode()))
         elif prints_report:
@@ -167,7 +167,7 @@ def bench_machine(
 
     This takes about a minute.
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it at import
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads this variable at import
     from hadamard_tui.headless import bench, console
 
     timings = list(bench.timed(quick, console.errors()))

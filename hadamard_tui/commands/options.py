@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STANDARD_OUTPUT = Path("-")
 
 
 def flag(option: str, help: str, **more: Any) -> Any:
-    """Return a flag: an option without a value. Its help omits typer's <bool>."""
+    """Return a flag, which is an option without a value. Its help omits typer's <bool>."""
     return typer.Option(option, metavar="", help=help, **more)
 
 
@@ -54,7 +54,7 @@ def _only_requested_parts(wanted: bool) -> None:
 
 
 def configured_parts() -> list[Path]:
-    """Return the Python files of parts that the configuration lists."""
+    """Return the Python files with the user's own parts that the configuration file lists."""
     from hadamard_tui.state import config
 
     return config.files_of_parts()

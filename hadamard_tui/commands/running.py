@@ -1,4 +1,4 @@
-"""Commands that run presets and write what they measured."""
+"""Commands that run presets and write the results."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def run_headless(
 
 
 def _devices(place: str, device: str | None) -> Sequence[Begin]:
-    """Return a start function for a process on each device of `place`. Raises: BadInput."""
+    """Return one function for each device of `place`; it starts a process on the device. Raises: BadInput."""
     from engine.core.parts import BadInput
     from engine.runtime.spreading import PLACE, cuda_devices
 

@@ -1,4 +1,4 @@
-"""Commands on stored runs: list, show, compare, open, export, pin and delete them."""
+"""Commands that list, show, compare, open, export, pin and delete stored runs."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def prune_runs(
 
 
 def _chosen(words: list[str] | None) -> list[StoredRun]:
-    """Return the stored runs that all the words select, without their documents. Raises: BadInput."""
+    """Return the stored runs that all words select; their documents are not loaded. Raises: BadInput."""
     from hadamard_tui.state import run_choice, run_store
 
     return run_choice.chosen(words or [], run_store.needed_store().runs())

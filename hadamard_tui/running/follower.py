@@ -1,7 +1,7 @@
-"""Reader of a stored run, so that the app shows it as if it were computed here.
+"""Reader of a stored run. With it, the app shows the run as if it were computed in this process.
 
-Another process may still compute the run, or the run has ended. A follower has the same methods as the
-engine's worker, but it only reads the run's file.
+Another process may still be computing the run, or the run may have ended. A follower has the same methods as
+the engine's worker, but it only reads the run's file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_SILENT = 30.0
 
 @dataclass(frozen=True)
 class Silent:
-    """Event: data of the run may be missing, because its writer is silent or wrote unknown parts.
+    """Event: data of a run may be missing, because its writer is silent or wrote data of unknown kinds.
 
     Args:
         why: message to the user.
@@ -55,13 +55,13 @@ class Follower:
         self._thread.start()
 
     def pause(self) -> None:
-        """Do nothing: only the playback pauses; another process computes the run."""
+        """Do nothing: another process computes the run, so only the playback pauses."""
 
     def resume(self) -> None:
-        """Do nothing: only the playback resumes; another process computes the run."""
+        """Do nothing: another process computes the run, so only the playback resumes."""
 
     def step(self) -> None:
-        """Do nothing: only the playback moves; another process computes the run."""
+        """Do nothing: another process computes the run, so only the playback moves."""
 
     def stop(self) -> None:
         """Stop reading the file; this does not stop the process that computes the run."""
@@ -125,7 +125,7 @@ class Follower:
             self._notify(Changed("stopped"))
 
     def _say_what_is_missing(self) -> None:
-        """Notify the user about each kind of data in the file that this version does not know, once."""
+        """Notify the user once about each kind of data in the file that this version does not know."""
         run, missing = self._reader.run, self._reader.unknown - self._said_missing
         if missing:
             self._said_missing |= missing

@@ -1,8 +1,8 @@
 """Stored pictures: curves of built-in presets, which the app shows until a run of the preset ends.
 
-`docs/gallery.py` writes a file for every preset. It stores curves against the clock and against sweep axes,
-but no heat maps, because these have no curves. A stored picture is not a result, so tables, claims, headlines
-and exported files never read it.
+`docs/gallery.py` writes a file for every preset. It stores curves against the clock of a run, such as
+examples, and against sweep axes. It stores no heat maps, because these have no curves. A stored picture is
+not a result, so tables, claims, headlines and exported files never read it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class StoredPicture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
         return Plot([series.drawn(faint) for series in self.series], self.axes, f"{STORED} · {note}")
 
     def ghost(self) -> tuple[Series, ...]:
-        """Return one legend entry and the faint curves to draw behind a run; empty without curves."""
+        """Return one legend entry and the faint curves to draw behind a run; empty if there are no curves."""
         nothing = np.empty(0)
         curves = [
             Series("", curve.x, curve.y, curve.colour, "sparse", faint=True)

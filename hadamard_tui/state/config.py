@@ -1,7 +1,7 @@
 """Configuration file: TOML in the system's configuration folder. The program never writes it.
 
-Functions import the keys of actions only when they need them. The keys depend on the panels, and the panels
-depend on the user's own parts, which this file names.
+The functions of this module import the keys of actions only when they need them. The keys depend on the
+panels, and the panels depend on the user's own parts, which the configuration file names.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _sound_keys(keys: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> tuple[str, str, str] | None:
-    """Find an action whose configured key also belongs to another action; the last such action in the file.
+    """Return the last action in the file whose configured key also belongs to another action.
 
     Actions and motions are checked separately. A motion may share a key with an action, because the keys of
     the focused widget take precedence.
@@ -181,9 +181,9 @@ def _clash(keys: dict[str, str], among: Sequence[Action] | Sequence[Motion]) -> 
 
 
 def _line(text: str, place: str) -> int:
-    """Return the number of the line of a TOML file that sets `place`, such as `keys.run`.
+    """Return the number of the line in a TOML file that sets the key `place`, such as `keys.run`.
 
-    If no line sets it, returns the line where its table starts, or 0 if there is no such line either.
+    If no line sets the key, return the line where its table starts, or 0 if there is no such line either.
     """
     table = ""
     lines: dict[str, int] = {}
@@ -232,7 +232,7 @@ def files_of_parts() -> list[Path]:
 
 
 def read() -> tuple[Config, list[str]]:
-    """Return the configuration, and one message per invalid setting; the file is not changed."""
+    """Read the configuration file, and return the configuration with one message per invalid setting."""
     file: Path | str = "the configuration file"
     try:
         with files.faults(""):

@@ -20,12 +20,12 @@ HOW = "@last, @last-1, the beginning of a name such as 3f2a, a preset, a date su
 
 
 def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
-    """Return the runs that all of the words select; all runs if there are no words.
+    """Return the runs that every word selects. Without words, return all runs.
 
     Args:
         runs: runs to select from, newest first; the result has the same order.
 
-    Raises: BadInput if a word leaves no run.
+    Raises: BadInput if no run is left after a word.
     """
     selected = list(runs)
     for word in words:
@@ -36,7 +36,7 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
 
 
 def file_of(preset: str) -> str:
-    """Return `preset`, or if it starts with @, the file of the stored run that it selects.
+    """If `preset` starts with @, return the file of the stored run that it selects, else return `preset`.
 
     Raises: BadInput.
     """
@@ -44,7 +44,7 @@ def file_of(preset: str) -> str:
 
 
 def single(word: str) -> StoredRun:
-    """Return the newest stored run that a word selects; for a path that ends in .run, the run in this file.
+    """Return the newest stored run that a word selects. If `word` is a path of a .run file, read this file.
 
     Raises: BadInput.
     """

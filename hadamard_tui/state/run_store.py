@@ -48,11 +48,11 @@ def needed_store() -> Store:
 
 
 def drop_former_points() -> str:
-    """Remove the sweep points that earlier versions stored in the cache.
+    """Remove the results of sweep points that earlier versions stored in the cache.
 
-    The keys of these points depend on the code that computed them, so that no later version can find them.
+    The keys of these results depend on the code that computed them, so no later version can find them.
 
-    Returns: a sentence about the removed points, or "" if there were none.
+    Returns: a sentence about the removed results, or "" if there were none.
     """
     former = user_cache_path(NAME) / "points"
     with suppress(OSError), files.faults(str(former)):
@@ -67,7 +67,7 @@ def drop_former_points() -> str:
 
 
 def removed_in_words(removed: list[StoredRun]) -> str:
-    """Return a sentence on runs that were removed from the store to make room for new runs."""
+    """Return a sentence about the runs that were removed from the store to make room for new runs."""
     count = f"{len(removed)} old runs" if len(removed) > 1 else "1 old run"
     size = sum(run.bytes for run in removed) / MB
     return (
@@ -77,7 +77,7 @@ def removed_in_words(removed: list[StoredRun]) -> str:
 
 
 def news() -> list[str]:
-    """Return a sentence on every run without a terminal that still runs, or whose end is not announced yet.
+    """Return a sentence about each run without a terminal, unless its end has been announced.
 
     Runs that have ended are marked as announced.
     """

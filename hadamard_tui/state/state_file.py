@@ -106,7 +106,7 @@ def parse(text: bytes) -> Memory:
         memory = msgspec.json.decode(text, type=Memory)
         raw_values.check([memory.preset, memory.off, memory.left_out])
         memory.set_up()
-        chart = memory.view.chart  # a saved linear axis is not a choice of the user
+        chart = memory.view.chart  # a linear axis in the file was not chosen by the user
         memory.view.chart = replace(chart, x_log=chart.x_log or None, y_log=chart.y_log or None)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput("", str(error)) from error
@@ -114,7 +114,7 @@ def parse(text: bytes) -> Memory:
 
 
 def read() -> tuple[Memory, str]:
-    """Return the saved state, and a message if the file cannot be used; the message is empty otherwise.
+    """Return the saved state, and a message that is empty unless the file cannot be used.
 
     A broken file is renamed.
     """
@@ -137,15 +137,16 @@ def write(memory: Memory) -> str:
 def read_or_set_aside(
     place: Callable[[], Path], parse: Callable[[bytes], Content], default: Content, instead: str
 ) -> tuple[Content, str]:
-    """Return the parsed content of a file, and an error message; the message is empty without an error.
+    """Return the parsed content of a file, and an error message, which is empty if there is no error.
 
     If the file is missing or cannot be read or parsed, the content is `default`. An unparsable file is
     renamed, and the message states its new name.
 
     Args:
-        place: returns the path of the file.
-        parse: parses the content; raises ValueError or RecursionError if it is invalid.
-        instead: phrase for the message that says what the program does without the file.
+        place: function that returns the path of the file.
+        parse: function that parses the content. It raises ValueError or RecursionError if the content is
+            invalid.
+        instead: phrase for the message. It says what the program does without the file.
     """
     path: Path | None = None
     try:
@@ -168,7 +169,7 @@ def _set_aside(path: Path) -> str:
         for number in count(1):
             aside = path.with_name(f"{path.name}.broken{'' if number == 1 else f'-{number}'}")
             try:
-                aside.touch(exist_ok=False)  # reserves the name against other programs
+                aside.touch(exist_ok=False)  # reserves the name, so that no other program takes it
             except FileExistsError:
                 continue
             path.replace(aside)

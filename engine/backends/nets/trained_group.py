@@ -85,9 +85,9 @@ class NetBatch(NamedTuple):
     In each net, the weights of the first k instances change.
     """
     last: Array
-    """[B, h], a."""
+    """[B, h], the weights a_i of the second layer."""
     labels: Array
-    """[B, K]."""
+    """[B, K], the labels of the K instances."""
     seen: Array
     """[B], k of every net."""
     steps: Array
