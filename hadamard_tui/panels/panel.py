@@ -106,9 +106,7 @@ class PanelContext(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def playhead(self) -> float | None:
-        """Position of the vertical line that marks the playhead; None if it is at the end of the visible
-        part.
-        """
+        """Position of the vertical line at the playhead; None if this is the end of the visible part."""
         return self.place if self.place < self.shown else None
 
     def marked(self, x: np.ndarray) -> int | None:
