@@ -93,12 +93,6 @@ NEAR = 1e-9
 """Relative distance up to which two x positions count as equal."""
 
 
-def _place(places: Floats, x: float) -> int | None:
-    """Return the index of the first position that equals x up to rounding, or None if there is none."""
-    matches = np.flatnonzero(np.abs(places - x) <= NEAR * abs(x))
-    return int(matches[0]) if len(matches) else None
-
-
 class Places(msgspec.Struct, frozen=True, eq=False):
     """Properties of the x positions of a curve."""
 
@@ -219,18 +213,6 @@ class CurveView(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     ends: Ends
 
 
-def index_at(curve: CurveView, x: float) -> int | None:
-    """Return the index of the point of a curve at x, or None if the curve has no point there.
-
-    If x is a measured quantity, return the index of the first point that has reached or passed the given x.
-    """
-    if curve.places.is_passed:
-        sides = np.sign(curve.x - x)
-        passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first point
-        return int(passed[0]) if len(passed) else None
-    return _place(curve.x, x)
-
-
 def increases(curve: CurveView) -> bool:
     """Return whether the x positions of a curve never decrease."""
     return curve.places.is_ordered or bool((np.diff(curve.x) >= 0).all())
@@ -335,10 +317,6 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         """Name in charts and captions."""
         return self.title or self.kind
 
-    def place(self, x: float) -> int | None:
-        """Return the index of the point of the line at x, or None if the line has no point there."""
-        return _place(self.x, x)
-
     def over(self, replicas: Sequence[int]) -> Floats:
         """Return y [N], computed from a subset of the replicas."""
         return self.y if self.of_some is None else self.of_some(replicas)
@@ -373,6 +351,19 @@ class LineView(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     def binds(self, curve: CurveView) -> bool:
         """Return whether the line applies to the learner of a curve for which it is shown."""
         return bool(self.curve) or curve.learner in self.applies_to
+
+
+def index_at(curve: CurveView | LineView, x: float) -> int | None:
+    """Return the index of the point of a curve or theory line at x, or None if it has no point there.
+
+    If x is a measured quantity, return the index of the first point that has reached or passed the given x.
+    """
+    if isinstance(curve, CurveView) and curve.places.is_passed:
+        sides = np.sign(curve.x - x)
+        passed = np.flatnonzero(sides != sides[:1])  # on the other side of x than the first point
+        return int(passed[0]) if len(passed) else None
+    matches = np.flatnonzero(np.abs(curve.x - x) <= NEAR * abs(x))
+    return int(matches[0]) if len(matches) else None
 
 
 class ViewAxes(msgspec.Struct, frozen=True, eq=False):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from engine.architectures import Architecture
 from engine.core.groups import PERMUTATIONS
 from engine.core.lazy import torch
@@ -32,7 +34,7 @@ class EGU(MultiplicativeUpdate, frozen=True, tag="egu"):
     w0: Weight = None
 
     def structure(self) -> UpdateStructure:
-        exponentiated = None if self.w0 is not None else "weights"
+        exponentiated: Literal["weights"] | None = None if self.w0 is not None else "weights"
         return super().structure()._replace(by_operators=True, layerwise=True, exponentiates=exponentiated)
 
     def refuses(self, architecture: Architecture) -> str | None:
