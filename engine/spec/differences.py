@@ -33,8 +33,8 @@ class SetupDifference(NamedTuple):
     """Name of the learner that the value belongs to; empty if there is a single learner."""
 
     def __str__(self) -> str:
-        values = f"{self.before} → {self.after}" if self.before or self.after else ""
-        return " ".join(filter(None, (self.owner, self.place, values)))
+        arrow = f"{self.before} → {self.after}" if self.before or self.after else ""
+        return " ".join(filter(None, (self.owner, self.place, arrow)))
 
 
 def differences(before: Raw, after: Raw) -> list[SetupDifference]:
@@ -105,7 +105,7 @@ def _renamed(old: dict[str, Raw], new: dict[str, Raw]) -> dict[str, str]:
 
 
 def _plain(learner: Raw) -> Raw:
-    return {key: value for key, value in learner.items() if key != "name"}
+    return {key: field for key, field in learner.items() if key != "name"}
 
 
 def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
@@ -125,8 +125,8 @@ def between(before: Any, after: Any, place: str) -> list[SetupDifference]:
     return [SetupDifference(place, _as_text(before), _as_text(after))]
 
 
-def _as_text(value: Any) -> str:
-    match value:
+def _as_text(raw: Any) -> str:
+    match raw:
         case None:
             return "none"
         case True:
@@ -134,12 +134,12 @@ def _as_text(value: Any) -> str:
         case False:
             return "no"
         case float():
-            return f"{value:.4g}"
+            return f"{raw:.4g}"
         case dict():
-            return str(value.get("kind") or (", ".join(f"{k} {v}" for k, v in value.items()) or "none"))
+            return str(raw.get("kind") or (", ".join(f"{k} {v}" for k, v in raw.items()) or "none"))
         case list():
-            return "[" + ", ".join(map(_as_text, value)) + "]"
-    return str(value)
+            return "[" + ", ".join(map(_as_text, raw)) + "]"
+    return str(raw)
 
 
 TRAINED = "problem", "protocol", "learners", "axes"
