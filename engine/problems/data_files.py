@@ -183,9 +183,10 @@ class Version(NamedTuple):
 
 
 def make_absolute(part: Part) -> None:
-    """Replace the paths of files in a part under construction by absolute paths.
+    """Replace the file paths in the fields of a matrix or target under construction by absolute paths.
 
-    A ~ is the user's home folder. Other relative paths are relative to the working folder.
+    A ~ at the beginning is the user's home folder. All other relative paths are relative to the working
+    folder.
     """
     for name in part.file_fields:
         if (relative := getattr(part, name)) is None:

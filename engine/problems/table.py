@@ -448,7 +448,7 @@ def reading_faults(file_format: Format) -> Iterator[None]:
 
 
 def _check_size(content: Content) -> None:
-    """Check the size of a table before it is read. Raises: NotATable; TooLarge if no run can hold it."""
+    """Check the size of a table before it is read. Raises: NotATable; TooLarge if memory is too small."""
     needed = content.needed
     if content.rows is not None:
         shape = content.rows, content.width

@@ -48,8 +48,8 @@ CLOCKS = {
 }
 """Clocks, which count the progress of training: their names, and their labels on an x-axis.
 
-For update rules with a rate, `time` is the sum of the rates of all steps. For a gradient flow, it is its
-time.
+For update rules with a rate, `time` is the sum of the rates of all steps. For a gradient flow, `time` is the
+time of the flow.
 """
 
 Threshold = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
@@ -287,10 +287,10 @@ class Protocol(Part, frozen=True):
         return ProtocolSchedule()
 
     def departure_from_k_rows(self, measure: str) -> str | None:
-        """Return why `measure` at k is not that of a hypothesis learned from k different rows, or None.
+        """Return why `measure` at k does not measure a hypothesis learned from k different rows, or None.
 
-        It is not, for example, if predictions are clipped, or if rows repeat. The k rows are those that a
-        learner with an update rule has seen, or that a solver has been given.
+        Reasons are, for example, that predictions are clipped, or that rows repeat. None means that it does.
+        The k rows are those that a learner with an update rule has seen, or that a solver has been given.
         """
         return f"protocol {self.kind} does not declare from which rows a hypothesis is learned"
 

@@ -279,7 +279,7 @@ class Stepping(InPieces):
 
 
 class MiniBatches:
-    """Drawer of random mini-batches for every replica."""
+    """Source of random mini-batches for every replica."""
 
     def __init__(
         self,

@@ -285,7 +285,7 @@ class KernelFit:
         inverse[:, added, added] = torch.where(new, stretch / step.root.square(), 0.0)
 
     def _coordinates(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return z [R, k, n] of rows [R, n, d]."""
+        """Return the coordinates z [R, k, n] of rows [R, n, d]."""
         if not self._k:
             return rows.new_zeros(len(rows), 0, rows.shape[1])
         seen = slice(self._k)
@@ -313,7 +313,7 @@ class KernelFit:
         return (c.square().sum(2) - self._lam * self._dual().square().sum(1)).flatten()
 
     def _dual(self) -> torch.Tensor:
-        """Return a = L⁻ᵀc of every replica and target, [R, k, m]."""
+        """Return the coefficients a = L⁻ᵀc of the examples, for every replica and target, [R, k, m]."""
         seen = slice(self._k)
         factor, c = self._factor[:, seen, seen], self._c[:, :, seen]
         dual: torch.Tensor = torch.linalg.solve_triangular(factor.mT, c.mT, upper=True) if self._k else c.mT

@@ -33,7 +33,7 @@ EASY = 100.0
 """Scale c = α^D at which the search begins, for solutions of size 1. There, Q is quadratic up to 1e-5."""
 
 NEAREST = 0.05
-"""For D ≥ 3, a step may not reduce the distance from z_i to ±1 to less than this share."""
+"""For D ≥ 3, a step keeps at least this share of the distance from each z_i to ±1."""
 
 FARTHEST = 4.0
 """For D = 2, largest change of any z_i in a step."""

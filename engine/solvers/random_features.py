@@ -38,7 +38,7 @@ class RandomFeatures(Solver, frozen=True, tag="random-features"):
         )
 
     def begin(self, data: Data, streams: Streams | None = None) -> Hypothesis:
-        """Return the hypothesis before the first example. Without `streams`, seeds are 0, 1, and so on."""
+        """Return the hypothesis before the first example. Without `streams`, draws use seeds 0, 1, …."""
         return Features(data, self, streams or Streams(range(data.replicas)))
 
     def bytes_held(self, sizes: Sizes) -> int:

@@ -152,7 +152,8 @@ class Fit:
     def _fit(self, rows: Floats, labels: Floats, member: int) -> Any:
         """Return an estimator fitted to rows [k, d] and labels [k], or a number that is always predicted.
 
-        This number is 0 if there are too few examples, and the label if a classifier has seen a single one.
+        The number is 0 if there are too few examples. If a classifier has seen only one label, it is this
+        label.
         """
         if len(rows) < self._solver.least:
             return 0.0

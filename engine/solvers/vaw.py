@@ -73,7 +73,7 @@ class VAWStep(NamedTuple):
     """P x, where P is A⁻¹ before x is added, [R, d, 1]."""
 
     stretch: torch.Tensor
-    """1 + xᵀP x, [R, 1, 1]."""
+    """Factor 1 + xᵀP x, where P is A⁻¹ before x is added, [R, 1, 1]."""
 
     products: torch.Tensor
     """Products of all rows with P x, [R, 1, n]."""

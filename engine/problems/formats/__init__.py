@@ -54,14 +54,14 @@ They hold the table and the drawn rows in float64, and the rows in float32.
 
 
 class NotATable(ValueError):
-    """A file that holds no table of numbers.
+    """Error for a file that holds no table of numbers.
 
     The text of the error is the reason, in one line without a full stop.
     """
 
 
 class MissingCell(NotATable):
-    """A table in which a cell or a label is empty."""
+    """Error for a table in which a cell or a label is empty."""
 
 
 class TooLarge(NotATable):
@@ -105,7 +105,7 @@ class Content:
     """
 
     rows: int | None = None
-    """Number of rows, or None if only reading the file determines it."""
+    """Number of rows, or None if it is unknown before the whole file is read."""
 
     needed: int = 0
     """Estimate of the memory in bytes that is needed while the file is read."""
@@ -188,7 +188,7 @@ MAGIC = b"\x1f\x8b"
 """First two bytes of gzip files."""
 
 FAULTS = (EOFError, zlib.error, gzip.BadGzipFile)
-"""Errors for truncated or damaged gzip files."""
+"""Errors that Python raises for truncated or damaged gzip files."""
 
 
 def is_packed(file: Path) -> bool:

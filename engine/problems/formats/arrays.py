@@ -33,7 +33,7 @@ from engine.problems.formats import (
 )
 
 HEADER = 1 << 14
-"""Number of bytes that contain every header that numpy accepts, which has at most 10 000 characters."""
+"""Upper limit of a header's size in bytes. numpy accepts headers of at most 10 000 characters."""
 
 SUFFIX = ".npy"
 

@@ -171,7 +171,7 @@ def records_of(lines: Iterable[str], separator: str) -> Iterator[tuple[int, Row]
 
 
 def _comments(lines: Sequence[str]) -> tuple[int, str]:
-    """Return the number of comment lines before the table, and the separator that one of them declares."""
+    """Return the number of comment lines before the table, and the separator that a comment declares."""
     separator, count = "", 0
     for line in lines:
         text = line.strip(BLANKS)

@@ -105,7 +105,7 @@ class MatrixStructure(NamedTuple):
     """Range of the features that `named` computes, or None if it equals the range of `rows`."""
 
     named_sizes: Mapping[str, int] = MappingProxyType({})
-    """Sizes, besides d and n, that expressions in other parts may use."""
+    """Named sizes, in addition to d and n, that expressions in a preset may use."""
 
     constant_column: int | None = None
     """Index of the feature that is 1 on every row before row signs, or None if there is none."""
@@ -255,7 +255,7 @@ class Matrix(Part, frozen=True, kw_only=True):
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "second_moment"))
 
     def structure(self) -> MatrixStructure:
-        """Return the properties of the instances. A family replaces fields of `super().structure()`.
+        """Return the properties of the instances. Each family replaces fields of `super().structure()`.
 
         Raises: BadInput for an unusable file.
         """
@@ -321,7 +321,7 @@ class Matrix(Part, frozen=True, kw_only=True):
         )
 
     def instances(self, rows: Rows, streams: Streams) -> Rows:
-        """Return the instances of the rows, [R, n, d]: the rows themselves, or rotated if `rotate` is set."""
+        """Return the instances [R, n, d] for these rows, which are rotated if `rotate` is set."""
         if not self.rotate:
             return rows
         gaussian = streams("rotate").normal(rows.shape[-1], rows.shape[-1])

@@ -64,7 +64,7 @@ def lengths(sites: int) -> NDArray[np.int64]:
 
 
 def stationary(sites: int) -> NDArray[np.float64]:
-    """Return the stationary probabilities of the sites, p = pT, for fair steps forwards or backwards."""
+    """Return the stationary probabilities of the sites, p = pT, where T has the transition probabilities."""
     starts, steps = np.arange(sites), lengths(sites)
     balance = -np.eye(sites)  # (Tᵀ − I) p = 0
     for sign in (1, -1):

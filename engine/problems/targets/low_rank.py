@@ -16,8 +16,8 @@ from engine.problems.targets import Combination, Target, TargetStructure
 class LowRank(Target, frozen=True, tag="low-rank"):
     """The label is y = Σ_ij W*_ij x_ij with a random matrix W* of low rank, for instances that are matrices.
 
-    W* is A Bᵀ for Gaussian A and B with `rank` columns, scaled to ‖W*‖_F = `norm`, one draw per replica. Its
-    entries, row by row, are w*. Source: WGL20; theory/implicit-bias#matrix-completion.
+    W* is A Bᵀ for Gaussian A and B with `rank` columns, scaled to ‖W*‖_F = `norm`, one draw per replica. The
+    entries of W*, row by row, are w*. Source: WGL20; theory/implicit-bias#matrix-completion.
     """
 
     factors: Pair = None
