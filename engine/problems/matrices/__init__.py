@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 Rows = NDArray[np.floating[Any]]
 Floats = NDArray[np.float64]
 
-PermuteRows = Annotated[bool, Meta(title="permute rows", description="rows in random order")]
-RowSigns = Annotated[bool, Meta(title="row signs", description="flip (x, y) together at random")]
+PermuteRows = Annotated[bool, Meta(title="permute rows", description="show the rows in random order")]
+RowSigns = Annotated[
+    bool, Meta(title="row signs", description="give each row x and its label y the same random sign")
+]
 
 
 class Arrangement(NamedTuple):
@@ -248,9 +250,11 @@ class Matrix(Part, frozen=True, kw_only=True):
 
     repeat: Annotated[
         Count | None,
-        Meta(title="repeat", description="number of times that each row is shown with each sign"),
+        Meta(title="repeat", description="how often each row is shown with each of the signs + and −"),
     ] = None
-    rotate: Annotated[bool, Meta(title="rotate", description="instances times a random rotation")] = False
+    rotate: Annotated[
+        bool, Meta(title="rotate", description="multiply all instances by a random rotation")
+    ] = False
 
     declares: ClassVar[frozenset[str]] = frozenset(("structure", "second_moment"))
 

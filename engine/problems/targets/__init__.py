@@ -143,4 +143,4 @@ class Target(Part, frozen=True):
         report = matrix.data_report()
         if report is None or not report.label:
             return None
-        return report.of_labels(0, f"the label is not used, because the target is {self.kind}")
+        return report.of_labels(0, f"the label column is not used, because the target is {self.kind}")

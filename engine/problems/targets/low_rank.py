@@ -23,7 +23,8 @@ class LowRank(Target, frozen=True, tag="low-rank"):
     factors: Pair = None
     rank: Annotated[Count, Meta(title="rank", description="rank of W*")] = 1
     norm: Annotated[
-        Positive, Meta(title="‖W*‖_F", description="root of the sum of squares of all entries")
+        Positive,
+        Meta(title="‖W*‖_F", description="Frobenius norm: square root of the sum of all squared entries"),
     ] = 1.0
 
     def structure(self, matrix: Matrix) -> TargetStructure:
@@ -35,7 +36,7 @@ class LowRank(Target, frozen=True, tag="low-rank"):
             raise BadInput("problem.target.factors", why)
         if self.rank > (least := min(pair_of(self.factors, d))):
             raise BadInput(
-                "problem.target.rank", f"{self.rank} is more than W* can have; take at most {least}"
+                "problem.target.rank", f"W* cannot have the rank {self.rank}; take at most {least}"
             )
 
     def combination(self, matrix: Matrix, streams: Streams) -> Combination:
