@@ -56,7 +56,7 @@ def test_json_is_all_of_standard_output_and_has_no_nan(call, csv):
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        ([], "to a column of labels"),
+        ([], "name the column of labels"),
         (["--label", "prize"], "there is no column 'prize'"),
         (["--label", "price", "--html", "x.pdf"], "must end in .html"),
         (["--label", "price", "--as", "classes"], "not whole numbers"),

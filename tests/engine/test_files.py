@@ -302,7 +302,7 @@ def test_a_row_vector_of_labels_is_not_taken_for_a_column(tmp_path):
 
 def test_labels_from_a_file_need_instances_from_a_file(tmp_path):
     path = write(tmp_path / "y.npy", Y)
-    with pytest.raises(BadInput, match=r"problem\.target\.kind: .*the matrix is gaussian; take"):
+    with pytest.raises(BadInput, match=r"problem\.target\.kind: .*the matrix is gaussian; set"):
         experiment("gaussian", {"kind": "file", "path": path})
 
 

@@ -196,14 +196,14 @@ def refusal(*words: Any, **more: Any) -> str:
 def test_labels_that_are_nowhere_are_asked_for_in_both_places(tmp_path: Path) -> None:
     np.save(tmp_path / "X.npy", ROWS)
     message = refusal({"kind": "file", "path": str(tmp_path / "X.npy")}, "file")
-    assert message.startswith("problem.target.path: missing; give a file of labels here")
+    assert message.startswith("problem.target.path: missing; set a file of labels here")
     assert "problem.matrix.label" in message
 
 
 def test_settings_of_a_file_that_is_not_named_are_refused(tmp_path: Path) -> None:
     matrix = {"kind": "file", "path": write(tmp_path, TWO), "label": "kind"}
     message = refusal(matrix, {"kind": "file", "columns": ["x"]})
-    assert message.startswith("problem.target.columns: this setting describes a file of labels")
+    assert message.startswith("problem.target.columns: this setting is for a file of labels")
 
 
 @pytest.mark.parametrize("setting", [{"array": "X"}, {"label": "z"}, {"label": 7}, {"columns": ["x", "z"]}])
@@ -213,7 +213,7 @@ def test_a_setting_that_names_nothing_of_the_file_is_refused_with_what_there_is(
     message = refusal({"kind": "file", "path": write(tmp_path, [1, 2, 3, 1, 2, 3]), **setting}, "constant")
     (name,) = setting
     assert message.startswith(f"problem.matrix.{name}: ")
-    assert any(words in message for words in ("leave it out", "x, y, kind", "0 … 2"))
+    assert any(words in message for words in ("leave the setting out", "x, y, kind", "0 … 2"))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_setting_that_names_nothing_of_the_file_is_refused_with_what_there_is(
     [
         (
             ["a", "b", "", "a", "b", "a"],
-            "line 4, column 2 ('kind'), has no value (empty, NA or nan), and every row",
+            "line 4, column 2 ('kind'), has no value (empty, NA or nan); every row",
         ),
         (["a"] * 6, "every label is 'a', but labels that are words need at least two classes"),
         (list("abcdef"), "the 6 labels are 6 different words; these are too many to be names of classes"),

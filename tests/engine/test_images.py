@@ -83,7 +83,7 @@ FAULTS = {
     "labels of cifar": (
         {"images": CIFAR, "labels": LABELS},
         "images",
-        "images does not begin as an IDX file",
+        "images does not begin with 0x803, as IDX files of images do",
     ),
     "swapped": (
         {"images": LABELS, "labels": IDX},
@@ -104,7 +104,7 @@ FAULTS = {
         "images",
         "images has the label 11 in record 0",
     ),
-    "cifar-100": ({"images": COARSE}, "images", "images has records of 3074 bytes, as CIFAR-100 has"),
+    "cifar-100": ({"images": COARSE}, "images", "images has records of 3074 bytes, as CIFAR-100 does"),
     "tar": ({"images": 257 * b"x" + b"ustar" + 2000 * b"x"}, "images", "images is a .tar archive; unpack it"),
     "cut off": (
         {"images": IDX[:-1], "labels": LABELS},
@@ -126,7 +126,7 @@ FAULTS = {
     "nothing": (
         {"images": struct.pack(">4I", 0x803, 0, 4, 3), "labels": LABELS},
         "images",
-        "images holds nothing",
+        "images holds no data",
     ),
     "another count": (
         {"images": IDX, "labels": struct.pack(">2I", 0x801, 3) + b"\0\1\2"},
@@ -167,7 +167,7 @@ FAULTS = {
     "reals": (
         {"images": npz(x_train=PIXELS / 255, y_train=CLASSES)},
         "images",
-        "images has an array x_train of float64",
+        "images has an array x_train of dtype float64",
     ),
     "other classes": (
         {"images": npz(x_train=PIXELS, y_train=CLASSES + 1)},
@@ -183,7 +183,7 @@ FAULTS = {
     "labels of an archive": (
         {"images": npz(**MNIST), "labels": LABELS},
         "images",
-        "images does not begin as an IDX",
+        "images does not begin with 0x803",
     ),
 }
 
@@ -238,7 +238,11 @@ def test_images_of_files_say_how_many_where_their_labels_are_and_what_is_left_ou
         ({"images": "missing"}, "images", "there is no file"),
         ({"labels": "labels"}, "labels", "labels need a file of images"),
         ({"images": "colours", "n": 41}, "n", "there are only 40 images; take at most 40"),
-        ({"images": "few", "digits": [1, 5]}, "digits", "few has no image of 5; leave it out"),
+        (
+            {"images": "few", "digits": [1, 5]},
+            "digits",
+            "few has no image of the digit 5; leave this digit out",
+        ),
     ],
     ids=str,
 )

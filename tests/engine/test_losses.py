@@ -220,7 +220,7 @@ def test_a_loss_refuses_other_labels_with_the_reason(loss, words, reason):
         experiment(d=8, loss=loss, **words)
     assert caught.value.where == "protocol.loss"
     assert reason in caught.value.fault
-    assert "use square" in caught.value.fault
+    assert "take square" in caught.value.fault
 
 
 @pytest.mark.parametrize("labels", ["sign", "bernoulli"])

@@ -115,7 +115,9 @@ def test_points_of_an_interval_are_uniform_or_equally_spaced_with_both_ends():
         assert abs(sample.mean() - mean) < ERRORS * sample.std() / np.sqrt(sample.size)
     (spaced,) = rows_of(kind="interval", n=5, low=-1.0, high=3.0, points="spaced")
     assert spaced.ravel().tolist() == [-1, 0, 1, 2, 3]
-    with pytest.raises(BadInput, match=r"problem\.matrix\.high: the interval begins at 1 and cannot end at 1"):
+    with pytest.raises(
+        BadInput, match=r"problem\.matrix\.high: the interval begins at 1 and cannot end at 1"
+    ):
         experiment({"kind": "interval", "low": 1.0, "high": 1.0}, "coin")
 
 
@@ -174,7 +176,7 @@ def test_some_digits_come_in_random_order_each_with_its_class():
     ("words", "field", "reason"),
     [
         ({"digits": [3, 8, 3]}, "digits", "list every digit once"),
-        ({"digits": [3, 8], "n": 358}, "n", "more than the 357 images"),
+        ({"digits": [3, 8], "n": 358}, "n", "there are only 357 images"),
         ({"digits": [3]}, "digits", "length"),
     ],
     ids=str,

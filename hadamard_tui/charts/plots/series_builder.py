@@ -134,8 +134,7 @@ class Thinning:
         )
 
     def _grown(self, y: np.ndarray, block: int, last: int) -> np.ndarray:
-        """Return the indices [blocks, 2] of the lowest and highest points of full blocks up to index `last`.
-        """
+        """Return the indices [blocks, 2] of lowest and highest points of full blocks up to index `last`."""
         extremes = self._extremes.get(block, np.empty((0, 2), dtype=np.intp))
         done, full = len(extremes), last // block
         if full > done:
