@@ -719,7 +719,7 @@ async def test_the_form_of_a_claim_says_by_its_field_why_it_is_left_out(app: Had
         await until(pilot, lambda: "past the end" in shown(row_of(app, "claims[0].at"), ".problem"))
         assert app.laboratory.editable.error is None
         (line,) = lines_of(app, "claims")
-        assert line.startswith("▲ left out: The loss is small in the end – 32 is past the end")
+        assert line.startswith("▲ left out: The loss is small at the end – 32 is past the end")
         row_of(app, "claims[0].at").query_one(Input).value = "d"
         await until(pilot, lambda: bool(app.laboratory.editable.experiment.claims))
         await until(pilot, lambda: not row_of(app, "claims[0].at").has_class("-wrong"))

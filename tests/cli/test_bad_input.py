@@ -181,8 +181,11 @@ def test_a_share_of_0_is_refused_with_the_share_and_without_a_word_about_the_cla
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--on", "moon"), "--on: 'moon' is no place to run; local:cuda is all CUDA devices of this machine"),
-        (("--on", "local:cuda", "--device", "cpu"), "--device: --on local:cuda takes all CUDA devices"),
+        (
+            ("--on", "moon"),
+            "--on: 'moon' is not a place to run; use local:cuda for all CUDA devices of this machine",
+        ),
+        (("--on", "local:cuda", "--device", "cpu"), "--device: --on local:cuda uses all CUDA devices"),
         (("--on", "local:cuda"), "--on local:cuda: this machine has no CUDA device that torch can use"),
     ],
 )
