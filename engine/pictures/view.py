@@ -56,7 +56,7 @@ FROM_BELOW = ("lower", "conjecture")
 DIVERGED, LOST_ACCURACY = "diverged", "lost accuracy"
 
 WHY_INACCURATE = (
-    "the curve ends here, because other tolerances change all later weights by more than 0.2 %: "
+    "the curve ends here, because later weights are inaccurate: other tolerances change them by over 0.2 %; "
     "take a smaller rtol, another method or an earlier end"
 )
 """Explanation why a curve ends where numbers become inaccurate, with remedies."""

@@ -482,7 +482,9 @@ class PictureSteps:
         try:
             return evaluate_each(text, numbers)
         except BadExpression as error:
-            raise BadInput("pictures", f"{text!r}: {error}; it may name {listed(sorted(numbers))}") from error
+            raise BadInput(
+                "pictures", f"{text!r}: {error}; it may contain {listed(sorted(numbers))}"
+            ) from error
 
     def _of_words(self, point: Point) -> dict[str, float]:
         """Return the position of a sweep point on each sweep axis whose values are words, counted from 1."""

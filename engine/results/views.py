@@ -202,7 +202,7 @@ def _loses_meaning(line: TheoryLine, divisor: Replicas) -> str:
     promises = line.statement.direction not in LIMITS and line.statement.in_expectation
     if not promises or not divisor.samples or not divisor.differ:
         return ""
-    return "this line bounds the mean over replicas, but each replica is first divided by its own number"
+    return "this line bounds the mean over replicas, but each replica is first divided by a different number"
 
 
 def _of_line(how: str, samples: Floats) -> Floats:

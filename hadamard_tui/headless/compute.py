@@ -113,7 +113,7 @@ def state(results: Results) -> tuple[str, float]:
         return f"running, {memory}", results.share
     done = len(results.finished) + len(results.left_out)
     left_out = f", {words}" if (words := skipped(results)) else ""
-    where = f"{done} of {len(points)} points done, {points[number].label}"
+    where = f"{done} of {len(points)} sweep points done, {points[number].label}"
     return f"{where}, {memory}{left_out}", results.share
 
 

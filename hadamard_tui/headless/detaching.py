@@ -43,4 +43,4 @@ def detach(arguments: Sequence[str], former: str = "") -> str:
 
 def sentence(run: str) -> str:
     """Return a sentence that says how to watch a run without a terminal."""
-    return f"Run {run} goes on without this terminal: {NAME} watch @{run} shows it, and runs list its end."
+    return f"Run {run} goes on without this terminal. To see it, use {NAME} watch @{run} or {NAME} runs list."

@@ -162,7 +162,7 @@ def test_rare_large_losses_that_no_replica_shows_decide_nothing(share, holds):
     curve_of_replicas.append({"k": np.arange(D + 1.0)}, {"loss": losses})
     respected = judged(curve_of_replicas, bound(), replicas)
     assert respected.holds is holds
-    assert ("rare replicas" in respected.detail) == (holds is None)
+    assert ("rare values" in respected.detail) == (holds is None)
 
 
 @pytest.mark.slow

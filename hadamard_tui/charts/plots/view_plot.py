@@ -119,7 +119,7 @@ def _reasons(curve: CurveView, view: View) -> Iterator[tuple[str, float]]:
         return
     first, last = float(curve.x.min()), float(curve.x.max())
     if first == last and len(view.places) > 1:
-        yield "run at {} alone", first
+        yield "run only at {}", first
     elif first > view.places[0]:
         yield "not run below {}", first
     if first < last < view.places[-1]:
@@ -305,7 +305,12 @@ def _guessed(look: Look) -> list[Series]:
     ]
     nothing = np.empty(0)
     return (
-        [Series("guessed to stay below 0.1", nothing, nothing, others(), "pairs", mark=GUESS), *marked]
+        [
+            Series(
+                "guess: loss stays below 0.1 from here on", nothing, nothing, others(), "pairs", mark=GUESS
+            ),
+            *marked,
+        ]
         if marked
         else []
     )
@@ -345,7 +350,7 @@ def _place(look: Look) -> str:
     if look.playhead is None or along_records(look.view):
         return ""
     place_name = look.view.axes.names.get(look.playhead) or tick_label(look.playhead)
-    return f"┊ the table: {x_name(look.view)} = {place_name}"
+    return f"┊ values in the table: {x_name(look.view)} = {place_name}"
 
 
 def heat_map(look: Look, heat: HeatView) -> HeatMap:
