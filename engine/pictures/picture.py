@@ -184,7 +184,7 @@ class Contour(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Contour in a heat map, along which a theory line has the value `level`.
 
     The theory line may describe another measure than the picture, if that measure also has the dimensions x
-    and y of the picture. The values of the theory line are taken at the training record that the picture
+    and y of the picture. The values of the theory line are those at the evaluation point that the picture
     shows. The picture's factor `times` and reading `read` are not applied to these values.
     """
 

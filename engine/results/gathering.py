@@ -334,7 +334,7 @@ def _unmeasured(curve: Curve, picture: Picture, point: Point) -> dict[str, str]:
 
 
 def _has_ended(curve: Curve, trace: Trace, steps: PictureSteps) -> bool:
-    """Return whether a picture can show a curve, which may be unfinished.
+    """Return whether a curve is finished far enough for a picture to show it.
 
     A picture whose x is a sweep axis can only show finished curves. If it chooses among the rates of a
     learner, the curves of all rates must be finished. All other pictures can show unfinished curves.
@@ -475,9 +475,9 @@ def known_at(results: Results, number: int) -> frozenset[str]:
     """Return the names of the learners that need not be run at a sweep point.
 
     The run of a learner is not needed if the results at other sweep points already determine what pictures
-    show. This concerns pictures that find the first value of a sweep axis at which a measure passes a
-    threshold, by a reading with `until`. The values of all such pictures and their standard errors must be
-    known. If there is no such picture, the result is empty.
+    show. This concerns pictures whose reading, with `until`, finds the first value of a sweep axis at which a
+    measure passes a threshold. The values of all such pictures and their standard errors must be known. If
+    there is no such picture, the result is empty.
 
     Args:
         number: index of the sweep point.

@@ -99,9 +99,9 @@ class Samples(NamedTuple):
         return self
 
     def held(self) -> Floats:
-        """Return the values, which stay constant from the first record at which the condition `until` is met.
+        """Return the values, held constant from the first record at which the condition `until` is met.
 
-        The values of replicas that never meet the condition are NaN.
+        If a replica never meets the condition, its values are NaN.
         """
         if self.passed is None:
             return np.full_like(self.values, np.nan)

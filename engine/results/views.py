@@ -163,9 +163,9 @@ def _examples(picture: Picture, results: Results) -> tuple[Floats, Floats] | Non
 
 
 def _points_of(results: Results, picture: Picture, apart: Apart) -> dict[int, Point]:
-    """Return the sweep points of a picture that belong to the same curves, by the index of the sweep point.
+    """Return the sweep points of a picture at given values of the sweep axes that distinguish curves.
 
-    At these points, the sweep axes that distinguish curves have the values with the indices `apart`.
+    `apart` holds the index of each of these values. The keys of the result are the indices of the points.
     """
     sweep = results.sweep
     return {
@@ -520,7 +520,7 @@ class _Reduction:
 
     @property
     def _divergences(self) -> Floats:
-        """Sorted positions on the clock of the curve's single run at which replicas diverged."""
+        """Sorted clock values at which replicas diverged in the curve's single run."""
         divergences = self._stretches[0].curve.divergences[: self._replicas]
         return np.sort(divergences[~np.isnan(divergences)])
 

@@ -57,10 +57,7 @@ The product of large matrices can take longer. The run is then marked as stopped
 
 
 def compute(experiment: Experiment, errors: Console, threads: int | None = None) -> Trace:
-    """Run an experiment without sweep axes, and return its results.
-
-    It is run by `compute_all`.
-    """
+    """Run an experiment without sweep axes by `compute_all`, and return its results."""
     return compute_all(only(experiment), errors, threads).traces[0]
 
 

@@ -320,7 +320,7 @@ def _lines(lines: Sequence[TheoryLine]) -> Iterator[ConsoleRenderable]:
 
 
 def _about_claims(outcomes: Sequence[Outcome], changed: bool) -> Iterator[Text]:
-    """Yield a note if settings were changed, because this may be the reason why claims failed."""
+    """If settings were changed, yield a note that this may be the reason why claims failed."""
     if changed and any(outcome.holds is False for outcome in outcomes):
         yield Text("The claims were written for the preset's own settings, and --set changed them.", "yellow")
 

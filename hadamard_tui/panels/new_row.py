@@ -34,8 +34,8 @@ SHADES = "·░▒▓█"
 def new_row(context: PanelContext) -> Text | None:
     """Return a drawing of the next row to be seen after the playhead, and of the rows seen before it.
 
-    At the end of a run, it is the last row. Before the first example, the result is None. It is also None if
-    the clock of the run does not count examples, or if the matrix is too large.
+    At the end of a run, the last row takes the place of the next row. Before the first example, the result is
+    None. It is also None if the clock of the run does not count examples, or if the matrix is too large.
     """
     experiment = context.experiment
     matrix, n, d = experiment.problem.matrix, experiment.n, experiment.d

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return the story of a run, and suggestions what to do next.
+    """Return the story of a run, and suggestions for the next steps.
 
     If all pictures show the loss, the theorem with the strongest bound follows the story.
     """

@@ -213,7 +213,7 @@ def _values(weights: np.ndarray) -> str:
 
 
 def _rest(d: int, marked: Sequence[int]) -> np.ndarray:
-    """Return the features, of d in all, that are drawn although they are not marked.
+    """Return the unmarked features to draw, among d features.
 
     They are all unmarked features, or a selection of MOST_LINES.
     """

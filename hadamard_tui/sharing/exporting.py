@@ -247,7 +247,7 @@ File systems allow 255 bytes, and browsers may append a number.
 
 
 def check(path: Path, option: str) -> None:
-    """Check before a run that its file can be written. Raises: BadInput."""
+    """Check, before a run, that its results can be written to a file. Raises: BadInput."""
     check_kind(path, option)
     files.check(path, option)
 

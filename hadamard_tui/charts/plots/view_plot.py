@@ -206,9 +206,9 @@ def _begins_as(curve: CurveView, other: CurveView) -> bool:
 
 
 def _as_level(curve: CurveView, view: View) -> CurveView:
-    """Return the curve of a reference as a horizontal line, if its measured x does not change.
+    """Return the curve of a reference learner as a horizontal line, if its measured x does not change.
 
-    The line spans the x of all other curves. All other curves are returned unchanged.
+    The line spans the x of all other curves. If `curve` is another curve, it is returned unchanged.
     """
     if not (
         curve.training.is_reference
@@ -225,9 +225,9 @@ def _as_level(curve: CurveView, view: View) -> CurveView:
 
 
 def _region(look: Look) -> list[Series]:
-    """Return the region that proved lower bounds exclude for every learner to which they apply.
+    """Return the region that proved lower bounds exclude for all learners to which they apply.
 
-    The bounds of pinned runs also count. If bounds apply to a learner in one run but not in another, no
+    The bounds of pinned runs are included. If bounds apply to a learner in one run but not in another, no
     region is returned.
     """
     views = [look.view, *(run.view for run in look.pinned)]
@@ -331,9 +331,9 @@ def _line(line: LineView, look: Look) -> Series:
 
 
 def _points(view: View) -> list[Series]:
-    """Return the training examples that a picture shows beside its curves, with gaps between the points.
+    """Return the training examples that a picture shows beside its curves.
 
-    So no line joins them.
+    Gaps between the points prevent that a line joins them.
     """
     if view.points is None:
         return []
@@ -444,7 +444,7 @@ def marks(view: View, series: Sequence[Series], x_log: bool) -> list[Series]:
 def upright(series: Series, axes: Axes) -> Series:
     """Return a vertical mark, stretched over the height of the chart.
 
-    All other series are returned unchanged.
+    If `series` is no vertical mark, it is returned unchanged.
     """
     is_upright = (
         series.style == STYLE and is_line(series) and len(series.x) == 2 and series.x[0] == series.x[1]
