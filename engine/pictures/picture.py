@@ -278,7 +278,7 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         Name | None,
         Meta(
             title="relative to",
-            description="learner or theory line by whose curve all values are divided",
+            description="values are divided by the curve of this learner, or by this theory line",
             extra=SELDOM,
         ),
     ] = None
@@ -351,9 +351,9 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         ),
     ] = ""
     x_log: Annotated[
-        bool | None, Meta(title="logarithmic x", description="auto: as the sweep axis that x names")
+        bool | None, Meta(title="logarithmic x", description="auto: yes if x has a logarithmic clock or axis")
     ] = None
-    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto: no")] = None
+    y_log: Annotated[bool | None, Meta(title="logarithmic y", description="auto means no")] = None
 
     def __post_init__(self) -> None:
         if self.share is not None and self.summary != "mean":

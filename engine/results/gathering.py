@@ -318,7 +318,7 @@ def _gather_lines(
                     lines[line.statement.name or line.kind, owner, apart].append((place, samples, line))
         if not by_curve and len(line.values) and not line.applies_to:
             collected.absent[line.kind] = (
-                "no learner to which this line applies measures the x of this picture"
+                "no learner to which this line applies has values along the x of this picture"
             )
 
 

@@ -37,7 +37,7 @@ def detach(arguments: Sequence[str], former: str = "") -> str:
             start_new_session=True,
         )
     except OSError as error:
-        raise BadInput("--detach", f"no process can begin: {files.reason(error)}") from error
+        raise BadInput("--detach", f"no process can start: {files.reason(error)}") from error
     return run
 
 

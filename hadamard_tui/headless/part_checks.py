@@ -291,7 +291,7 @@ def _like_a_loop(raw: Raw) -> Check:
     return Check(
         "batch",
         deviation < NEAR,
-        f"{REPLICAS} replicas side by side and one by one deviate by {deviation:.1g}",
+        f"losses of {REPLICAS} replicas, trained together and one by one, deviate by {deviation:.1g}",
     )
 
 

@@ -277,14 +277,14 @@ def _diverged(curve: Curve, clock: str) -> str:
     extent = (
         f"in {curve.diverged} of {curve.replicas} replicas, in the first at {clock} = {curve.diverged_at:g}"
     )
-    means = "" if curve.diverged == curve.replicas else "; from then on means exclude them"
+    means = "" if curve.diverged == curve.replicas else "; later means exclude these replicas"
     return f"{curve.name} {curve.fate} {extent}{means}{why}"
 
 
 def _more(bounds: bool, notes: bool) -> Iterator[Text]:
     """Yield hints about options that print more."""
     options = {
-        "--bounds lists the theory lines that apply here, their learners, and why": not bounds,
+        "--bounds lists the theory lines that apply here, to which learners, and why": not bounds,
         "--notes shows how the run was computed": not notes,
     }
     if any(options.values()):

@@ -74,7 +74,7 @@ def _drawn(
     shown = f"features {first} to {last - 1}" if entries.shape[1] < d else "all features"
     text = Text.assemble(
         "\n",
-        (f"Row {numbers[-1]} is new; above it are the previous rows", "bold"),
+        (f"Row {numbers[-1]} is new; the previous rows are above it", "bold"),
         (f" ({shown}; {SHADES[-1]} is {_number(high)}, {SHADES[0]} is {_number(low)})\n", "dim"),
     )
     heading = (

@@ -127,7 +127,7 @@ async def test_smoothing_keeps_the_raw_curve_faint(app: HadamardApp):
         await until(
             pilot, lambda: not any(series.faint and not series.is_region for series in chart.shown[0])
         )
-        await until(pilot, lambda: "smoothed" not in screen_text(app))
+        await until(pilot, lambda: "averaged over" not in screen_text(app))
 
 
 @pytest.mark.slow

@@ -831,7 +831,7 @@ async def test_a_heat_map_of_a_panel_follows_the_playhead_and_leaves_the_chart_a
         assert session.playback.place == 7, "a cell of a panel is no place of the run"
         assert app.laboratory._cursor is None
         app.laboratory.query_one(Stage).choose("network")
-        await until(pilot, lambda: "edges up to" in screen_text(app) and "k = 7" in screen_text(app))
+        await until(pilot, lambda: "largest weight" in screen_text(app) and "k = 7" in screen_text(app))
 
 
 def looked_inside(context: PanelContext) -> PanelContext:
@@ -884,7 +884,7 @@ def test_the_target_is_among_the_inputs_and_an_ellipsis_counts_the_others(nets: 
     assert any("⋮ 8 more" in line for line in lines)
     assert "E spindly" in lines[1]
     assert "E spindly" not in "".join(lines_of(shown, 78))
-    assert all("1 more where there is room" in lines_of(shown, width)[-1] for width in (76, 90))
+    assert all("1 more in a wider window" in lines_of(shown, width)[-1] for width in (76, 90))
 
 
 def test_brightness_changes_with_the_playhead(nets: PanelContext):

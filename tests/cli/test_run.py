@@ -381,8 +381,8 @@ update = "gd"
     words = " ".join(out.split())
     assert code == 1
     assert re.search(
-        r"✗ two factors lost accuracy at time = \S+: the curve ends here, because other tolerances", words
+        r"✗ two factors lost accuracy at time = \S+: the curve ends here, because later weights", words
     )
     assert "diverged" not in words
     (run_,) = json.loads(call("run", str(preset), "--json").out)["points"][0]["runs"]
-    assert run_["lost_accuracy"].startswith("the curve ends here, because other tolerances change")
+    assert run_["lost_accuracy"].startswith("the curve ends here, because later weights are inaccurate")
