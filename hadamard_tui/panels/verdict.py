@@ -59,9 +59,7 @@ def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text
         return Text(f"failed: {certificates.failed[learner_name]}", "bold red")
     judged = certificates.judged.get(learner_name)
     if judged is None and certificates.stopped:
-        return Text(
-            "not measured, because the measurement was stopped; choose the panel again to measure", "italic"
-        )
+        return Text("not measured: the measurement was stopped; choose the panel again to measure", "italic")
     if judged is None:
         at_work = certificates.at == learner_name
         return Text(

@@ -561,7 +561,9 @@ def test_a_measurement_says_so_while_it_works_and_ends_at_once_when_told_to(
         measuring.stop()
         assert measuring.join(1.0)
         assert time.monotonic() - begun < 1.0
-        assert words(verdict.show(context)).count("it was stopped") == len(one_target.trace.curves)
+        assert words(verdict.show(context)).count("the measurement was stopped") == len(
+            one_target.trace.curves
+        )
     finally:
         held.set()
 
@@ -624,7 +626,7 @@ async def test_a_verdict_that_was_stopped_is_measured_when_the_panel_is_chosen_a
         await pilot.press("4")
         await until(pilot, lambda: "measuring … 99 %" in screen_text(app))
         await pilot.press("h")
-        await until(pilot, lambda: "not measured: it was stopped" in screen_text(app))
+        await until(pilot, lambda: "not measured: the measurement was stopped" in screen_text(app))
         assert session_of(app).state == "finished"
         held.set()
         await pilot.press("4")
