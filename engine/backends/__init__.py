@@ -176,7 +176,7 @@ def why_not(
     if reason := backend.refuses(learner, experiment):
         return reason
     lacking = (measure.name for measure in measures if not backend.serves(measure))
-    return next((f"it does not measure {name}" for name in lacking), None)
+    return next((f"the backend does not measure {name}" for name in lacking), None)
 
 
 def why_no_single_pass(experiment: Experiment) -> str | None:
@@ -186,7 +186,7 @@ def why_no_single_pass(experiment: Experiment) -> str | None:
     """
     protocol = experiment.protocol
     if not protocol.schedule().online:
-        return f"with these settings, {protocol.kind} is not one pass over single examples"
+        return f"with these settings, protocol {protocol.kind} is not one pass over single examples"
     if experiment.loss.joint:
         return f"{protocol.loss} couples the predictions for all targets of an example"
     return None

@@ -40,9 +40,9 @@ class OneByOne(Backend):
         if experiment.problem.one_hot:
             return "labels are one-hot, with a target for each of several classes"
         if learner.architecture is None or learner.update is None:
-            return "it trains an architecture by an update rule"
+            return "it only trains architectures by an update rule"
         if learner.update.scalar_step(learner.architecture) is None:
-            return "its steps are not known to be multiples of single examples"
+            return "the learner's steps are not known to be multiples of single examples"
         return why_no_single_pass(experiment) or super().refuses(learner, experiment)
 
     def serves(self, measure: Measure) -> bool:

@@ -45,7 +45,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
         outcome = in_replicas(self, [gap == place for gap in gaps], self.share)
         usual = float(np.median(gap_places))
         return outcome._replace(
-            detail=f"{outcome.detail}; the largest gap is mostly after {where(view, usual)}"
+            detail=f"{outcome.detail}; the median place of the largest gap is after {where(view, usual)}"
         )
 
 

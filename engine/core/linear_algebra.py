@@ -147,7 +147,10 @@ POWERS: dict[Exponent, float] = {
     "fourier-2/3": 2 / 3,
 }
 
-LENGTHS = "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^⅔)^1½, or Σ|c_f|, (Σ|c_f|^⅔)^1½ in frequencies"
+LENGTHS = (
+    "Σ|w_i|, the Euclidean length, max|w_i|, (Σ|w_i|^⅔)^1½, "
+    "or Σ|c_f|, (Σ|c_f|^⅔)^1½ of the Fourier coefficients c_f"
+)
 
 
 def length(w: torch.Tensor, exponent: Exponent) -> torch.Tensor:

@@ -174,7 +174,7 @@ def check_options(optimizer: type[Optimizer], options: Mapping[str, object]) -> 
     try:
         make_optimizer(optimizer, model.parameters(), model, 0.1, options)
     except Exception as error:  # optimizers raise errors of any kind
-        fault = f"{name} refuses them: {reason_of(error)}"
+        fault = f"{name} refuses these options: {reason_of(error)}"
         if name in registered:
             fault = f"{name} cannot be constructed: {located(error, optimizer.__init__)}"
         raise BadField("options", fault) from error

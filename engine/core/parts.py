@@ -173,7 +173,9 @@ class Verdict(NamedTuple):
 
         If a smaller group is known under which predictions do not change, the sentence names it.
         """
-        addition = "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} change nothing"
+        addition = (
+            "" if self.group in (ROTATIONS, TRIVIAL) else f"; {self.group.words} do not change predictions"
+        )
         return f"{self.word}: {self.reason}{addition}"
 
     @property
@@ -286,12 +288,15 @@ MOST_FACTORS = 24
 
 Factors = Annotated[
     Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=MOST_FACTORS)] | None,
-    Meta(title="factors", description="size of each factor, as in 16, 16; none: set by side and count"),
+    Meta(
+        title="factors",
+        description="size of each factor, such as 16, 16; if not set, side and count set the sizes",
+    ),
 ]
 Side = Annotated[Dimension | None, Meta(title="side", description="common size of all factors")]
 Several = Annotated[
     Annotated[int, Meta(ge=1, le=MOST_FACTORS)] | None,
-    Meta(title="count r", description="number of factors, if all have one size"),
+    Meta(title="count r", description="number of factors, if all have the same size"),
 ]
 
 
@@ -320,7 +325,10 @@ def factor_sizes(
 
 Pair = Annotated[
     Annotated[tuple[Count, ...], Meta(min_length=2, max_length=2)] | None,
-    Meta(title="factors", description="rows and columns of W, as in 16, 16; none: as square as possible"),
+    Meta(
+        title="factors",
+        description="rows and columns of W, such as 16, 16; if not set, W is as square as possible",
+    ),
 ]
 
 
@@ -341,4 +349,4 @@ def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None
-    return f"a matrix of {rows} × {columns} has {rows * columns} entries, and instances have {d} features"
+    return f"a matrix of {rows} × {columns} has {rows * columns} entries, but instances have {d} features"

@@ -109,7 +109,7 @@ class Judgement:
                 f"perturbations as small as rounding change predictions by {self.by_rounding:.2g}"
             )
         fits = (
-            " (it fits all rows here, so its predictions are those of every learner that fits)"
+            " (it fits all rows here, so its predictions equal those of every learner that fits them)"
             if self.fits
             else ""
         )

@@ -102,7 +102,7 @@ def read(path: Path) -> tuple[StoredRun, list[tuple[bytes, int]]]:
         else:
             run.receive(frame)
     if run is None:
-        raise BadInput(str(path), "the file of the run has no beginning")
+        raise BadInput(str(path), "the beginning of the run's file is missing")
     run.path, run.bytes = str(path), path.stat().st_size
     return run, keys
 

@@ -297,7 +297,7 @@ def filled(document: Mapping[str, Any], numbers: Mapping[str, Any], names: Mappi
         try:
             return fill(text, {**bound, **beside})
         except BadExpression as error:
-            right = f"braces hold an expression of {listed({**bound, **beside})}"
+            right = f"braces must hold an expression of {listed({**bound, **beside})}"
             raise BadInput(place_of(path), f"{error}; {right}") from error
 
     return with_texts_changed(document, change)

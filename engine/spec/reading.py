@@ -67,7 +67,7 @@ def _experiment_of_run(path: Path) -> Raw:
     try:
         document: Raw = next(journal.frames(path)).content["document"]
     except (StopIteration, KeyError, msgspec.DecodeError) as error:
-        raise BadInput("", "the file of the run has no beginning") from error
+        raise BadInput("", "the beginning of the run's file is missing") from error
     return document
 
 

@@ -91,7 +91,7 @@ class Symmetry(NamedTuple):
         verdicts = {
             "invariant": f"invariant under {self.group}",
             "not invariant": f"not invariant under {self.group}",
-            "unstable": f"unstable, so that nothing can be said of {self.group}",
+            "unstable": f"unstable, so that nothing can be said about {self.group}",
         }
         return f"{verdicts[self.word]}: {self.measured}"
 

@@ -85,7 +85,7 @@ BAD = [
     ("learners[2].update.kind=egu", "learners[2].update", ["egu", "dense", "take egu-pm or hypentropy"]),
     ("learners[2].update.kind=eg", "learners[2].update", ["eg", "dense", "take egu-pm or hypentropy"]),
     ("claims[0].curve=SGD", "claims[0].curve", ["no 'SGD'", "'GD'", "'least squares'"]),
-    ("claims[0].at=17", "claims[0].at", ["17 is past the end, k = 16"]),
+    ("claims[0].at=17", "claims[0].at", ["17 is past the end of the run, k = 16"]),
     ("claims[0].at=-1", "claims[0].at", ["there is no evaluation point at -1; take 0"]),
     ("claims[0].at=8.5", "claims[0].at", ["there is no evaluation point at 8.5; take 8"]),
     ("claims[0].below=0.5", "claims[0].equals", ["exactly one of", "between"]),

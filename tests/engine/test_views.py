@@ -509,7 +509,7 @@ def test_a_curve_has_equally_many_replicas_at_all_of_its_places():
     split = presets.document("hadamard-128", [*base, "pictures=[{x='k', measure='loss', curves='r'}]"])
     presets.sweep_of("hadamard-128", split)
     along = presets.document("hadamard-128", [*base, "pictures=[{x='r', measure='loss'}]"])
-    with pytest.raises(BadInput, match=r"there are 2 where r = 2, but 1 at another point of the same curve"):
+    with pytest.raises(BadInput, match=r"there are 2 replicas at r = 2, but 1 elsewhere on the same curve"):
         presets.sweep_of("hadamard-128", along)
 
 
