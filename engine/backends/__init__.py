@@ -52,7 +52,7 @@ class Needs(NamedTuple):
     """Whether the backend needs the data matrix, even if the instances are drawn without it."""
 
     torch: bool = True
-    """Whether the backend needs torch, which takes longer to load than a small run."""
+    """Whether the backend needs torch. Loading torch takes longer than a small run."""
 
     predictions: bool = True
     """Whether computing losses takes additional memory for predictions of all rows."""
@@ -76,7 +76,7 @@ class Backend:
     """Number by which backends are ordered. Faster backends have smaller numbers, and are tried first."""
 
     words: ClassVar[str] = ""
-    """How the backend computes, as words after "computed"; empty for the backend on the data matrix."""
+    """Text that follows the word "computed", and says how; empty for the backend on the data matrix."""
 
     knows: ClassVar[frozenset[str]] = frozenset(("name", "architecture", "update", "role", "where"))
     """Fields of a learner that the backend supports. It refuses learners that set other fields."""
@@ -182,7 +182,7 @@ def why_not(
 def why_no_single_pass(experiment: Experiment) -> str | None:
     """Return the reason why training is not one pass with single examples and separate targets.
 
-    Return None if it is.
+    Return None if it is such a pass.
     """
     protocol = experiment.protocol
     if not protocol.schedule().online:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class OneByOne(Backend):
-    """Backend for a linear neuron whose rule adds multiples of examples, in one pass over orthogonal ones.
+    """Backend for a linear neuron whose rule adds multiples of examples, in one pass over orthogonal rows.
 
     A step takes a few operations per target, for any d.
     """

@@ -1,4 +1,4 @@
-"""Files at paths that users give: reads that cannot wait forever, and writes of all bytes or none."""
+"""Files at paths that users give: reading never blocks forever, and writing writes all bytes or none."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def one_thread(rows: int = SMALL) -> Iterator[None]:
 
 
 def with_rows(several: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    """Return a xᵀ [R, k, n], for a [R, k, d] and rows x [R, n, d].
+    """Return the products a xᵀ [R, k, n] of `a` [R, k, d] with rows x [R, n, d].
 
     torch's `@` uses MKL. On processors that Intel did not make, MKL runs its slower AVX2 code. On a core of
     an AMD EPYC with AVX-512, MKL makes 90 · 10⁹ float32 operations a second. oneDNN, which torch also
@@ -105,7 +105,7 @@ def _by_onednn() -> bool:
 DENSE_RECORDS = 6
 """Expensive measures are computed at all of the first 2^DENSE_RECORDS records.
 
-Later, the distance between these records doubles whenever the record number doubles.
+Later, the distance between records with expensive measures doubles whenever the record number doubles.
 """
 
 

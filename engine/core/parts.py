@@ -38,7 +38,7 @@ def docstring(documented: Any) -> str:
 def restore(documented: Any) -> None:
     """Read the docstrings that `python -OO` drops from the source, and set them again.
 
-    For a class, do so for its base classes, too.
+    For a class, also restore the docstrings of its base classes.
     """
     if sys.flags.optimize < 2:
         return
@@ -99,7 +99,7 @@ LARGEST = 1e38
 """Largest number in a field, near the end of the range of float32."""
 
 SELDOM = {"seldom": True}
-"""Mark of a field that few experiments set. Forms hide it while it has its default."""
+"""Mark of a field that few experiments set. Forms hide such a field while it has its default value."""
 
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1, le=MOST)]
@@ -156,7 +156,7 @@ class Verdict(NamedTuple):
     invariant: Literal[True, False, "on this data"]
     reason: str
     otherwise: Group = TRIVIAL
-    """Group under which predictions are known to be invariant, unless they are under all rotations.
+    """Known symmetry group of the predictions, if they are not invariant under all rotations.
     """
 
     undecided: bool = False
@@ -301,7 +301,7 @@ Several = Annotated[
 
 
 def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int | None) -> None:
-    """Check that the sizes of the factors are set completely, and in only one of the two ways.
+    """Check that `side` and `count` are set together or not at all, and not beside `factors`.
 
     Raises: BadField.
     """
@@ -345,7 +345,7 @@ def pair_of(factors: tuple[int, ...] | None, d: int) -> tuple[int, int]:
 
 
 def no_pair(factors: tuple[int, ...] | None, d: int) -> str | None:
-    """Return the reason why a matrix W with these rows and columns has not d entries; None if it has."""
+    """Return a message if a matrix W with these rows and columns does not have d entries, else None."""
     rows, columns = pair_of(factors, d)
     if rows * columns == d:
         return None

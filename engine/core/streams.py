@@ -24,7 +24,7 @@ PIECE = 1 << 14
 """Number of random signs drawn in one call. They are drawn as 8 bytes each, but stored as one."""
 
 LONG_PIECE = 1 << 22
-"""Number of random numbers drawn between two checks for cancellation; it takes about 0.05 s."""
+"""Number of random numbers drawn between two checks for cancellation. Drawing them takes about 0.05 s."""
 
 
 class Stream:

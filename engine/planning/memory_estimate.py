@@ -93,7 +93,7 @@ def drawn_bytes(plan: RunPlan) -> int:
 
 
 def takes_matrix(learners: Sequence[LearnerPlan]) -> bool:
-    """Return whether any learner needs the instances as a matrix, even if they could be an operator."""
+    """Return whether any learner needs a matrix of instances, even if an operator could represent them."""
     return any(planned.backend.needs.matrix for planned in learners)
 
 

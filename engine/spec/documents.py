@@ -58,7 +58,7 @@ def check_points(sweep: Sweep) -> None:
 
 
 def _check_texts(sweep: Sweep) -> None:
-    """Check that texts with expressions are the same at all points. Raises: BadInput."""
+    """Check that texts with expressions are the same at all sweep points. Raises: BadInput."""
     first = dict(_texts(sweep.experiment))
     for point in sweep.points:
         for place, text in _texts(point.experiment):
@@ -357,7 +357,10 @@ LEFT_OUT = (("Experiment", "protocol"), ("Problem", "target"))
 
 
 def preset_schema() -> Schema:
-    """Return the JSON Schema of presets: msgspec's schema, extended by expressions and bare kind names."""
+    """Return the JSON Schema of presets.
+
+    It extends msgspec's schema: a number may be an expression, and a part may be given by its kind alone.
+    """
     for family in catalogue.FOLDERS:
         catalogue.members(family)  # imports every member, so that the schema includes it
     for described in _structs(msgspec.Struct):
@@ -378,7 +381,7 @@ def _structs(base: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
 
 
 def _widened(schema: Any, parts: Schema) -> Any:
-    """Return a schema that also accepts expressions for numbers, and bare kind names for parts.
+    """Return a schema that also accepts an expression for a number, and a kind alone for a part.
 
     A part with required fields cannot be given by its kind alone.
     """

@@ -205,7 +205,7 @@ def _classes(kind: Any) -> list[type[msgspec.Struct]]:
 
 
 def _is_kind(node: Any, step: str | int, place: str) -> bool:
-    """Return whether the entry `step` of `node`, at path `place`, is a bare kind name of a part."""
+    """Return whether the entry `step` of `node`, at path `place`, is a part given by its kind alone."""
     if not isinstance(node, dict) or not isinstance(node.get(str(step)), str):
         return False
     return any(member.tag is not None for member in _members(_type_at(place, {}, resolve=False)))
@@ -321,10 +321,10 @@ def with_expressions(numbers: Any, raw: Any) -> Any:
 def resolve(raw: Mapping[str, Any], names: Mapping[str, float] = NO_NAMES) -> Raw:
     """Return `raw` with every expression replaced by its value, including expressions inside texts.
 
-    A bare kind name becomes a table. The matrix is resolved first; expressions in the matrix may use its own
-    d. The target is resolved next; expressions in the target may use d, n and the sizes that the matrix
-    defines. All other expressions may also use m. Without update rules, the protocol is optional. Without
-    training, the target is optional, too, and labels are then 0.
+    A part that is given by its kind alone becomes a table. The matrix is resolved first; expressions in the
+    matrix may use its own d. The target is resolved next; expressions in the target may use d, n and the
+    sizes that the matrix defines. All other expressions may also use m. Without update rules, the protocol is
+    optional. Without training, the target is optional, too, and labels are then 0.
 
     Raises: BadInput for an expression without a value, and for an invalid matrix or target.
     """
