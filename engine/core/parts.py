@@ -308,7 +308,7 @@ def check_factors(factors: tuple[int, ...] | None, side: int | None, count: int 
     if factors is not None:
         for field, size in (("side", side), ("count", count)):
             if size is not None:
-                raise BadField(field, "factors also sets this; give either factors, or side and count")
+                raise BadField(field, "factors already sets this; give either factors, or side and count")
     elif (side is None) != (count is None):
         missing, given_name = ("count", "side") if count is None else ("side", "count")
         raise BadField(missing, f"missing; {given_name} requires it")

@@ -150,11 +150,13 @@ class Judgement:
             return ""
         if self.broken:
             by = " and ".join(group.words for group in self.broken)
-            promised = f"structure promises that {by} change nothing"
+            promised = f"by structure, {by} cannot change predictions"
             return f"{promised}, yet predictions changed: a bug, or a discovery"
         if self.effect(ROTATIONS) == "unchanged":
-            return "structure promises nothing, yet nothing changed: a special case, or a discovery"
-        return "structure promises invariance, yet predictions changed: a bug, or a discovery"
+            return (
+                "by structure, rotations change predictions, yet they did not: a special case, or a discovery"
+            )
+        return "by structure, rotations cannot change predictions, yet they did: a bug, or a discovery"
 
     @property
     def sound(self) -> bool:

@@ -197,7 +197,13 @@ class Decay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """
 
     rate: Annotated[
-        float, Meta(ge=0, le=LARGEST, title="λ", description="strength of the decay, multiplied by the rate")
+        float,
+        Meta(
+            ge=0,
+            le=LARGEST,
+            title="λ",
+            description="strength of the decay; each step multiplies it by the rate",
+        ),
     ]
     p: Annotated[
         Literal["1", "2"],
@@ -303,7 +309,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         MemberOf[Solver] | None,
         Meta(
             title="tends to",
-            description="solution that theory predicts; distances are measured from it",
+            description="limit that theory predicts for the learner; measures of distance refer to it",
             extra=SELDOM,
         ),
     ] = None
@@ -311,7 +317,7 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["learner", "reference"],
         Meta(
             title="role",
-            description="a learner is compared with theory; a reference is drawn as a line",
+            description="learner: compared with theory; reference: drawn as a line for comparison",
             extra=SELDOM,
         ),
     ] = "learner"
@@ -371,11 +377,11 @@ class Learner(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Return None if steps do follow it. Theory lines in which η means `lr` require this.
         """
         if self.update is None or self.architecture is None:
-            return f"it requires steps with a rate, and {self.name} has no rate"
+            return f"it requires steps with a rate, but {self.name} has no rate"
         if not hasattr(self.update, "lr"):
-            return f"it requires a given rate, and {self.update.kind} computes the rate of {self.name}"
+            return f"it requires a given rate, but {self.update.kind} computes the rate of {self.name}"
         if self.update.lr == "best":
-            return f"it requires a given rate, and the rate of {self.name} is chosen after the run"
+            return f"it requires a given rate, but the rate of {self.name} is chosen after the run"
         if not self.plain_steps:
             added = "a schedule, clipping, noise or decay"
             return f"it requires plain steps with one rate, but {self.name} has {added}"

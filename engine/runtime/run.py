@@ -261,9 +261,7 @@ class LearnerRun:
     """Loss of every replica at the first record [R], by the index of the curve."""
 
     early_ends: list[EarlyEnd] = field(default_factory=list)
-    """State of the check whether a curve ends early, for each curve; empty if the protocol has no early
-    end.
-    """
+    """For each curve, the state of the check whether it ends early; empty if no curve can end early."""
 
     is_side_run: bool = False
     """Whether only theory lines use this training run. It then sends no events."""

@@ -54,15 +54,15 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             description="such as 0.1, 0.2, or for several names {K = 2, C = 3}, {K = 4, C = 5}",
         ),
     ] = None
-    from_: Annotated[Number | None, Meta(title="from", description="the first value")] = msgspec.field(
+    from_: Annotated[Number | None, Meta(title="from", description="first value of a range")] = msgspec.field(
         default=None, name="from"
     )
-    to: Annotated[Number | None, Meta(title="to", description="the last value")] = None
+    to: Annotated[Number | None, Meta(title="to", description="last value of a range")] = None
     points: Annotated[
         Annotated[int, Meta(ge=1, le=MOST_POINTS)] | None,
         Meta(
             title="points",
-            description="number of values; if not set, 9, or as factors of 2 or 10 need if logarithmic",
+            description="number of values; if not set, 9, or on a logarithmic axis by factors of 2 or 10",
         ),
     ] = None
     log: Annotated[
@@ -84,7 +84,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Word | None,
         Meta(
             title="symbol",
-            description="symbol in charts, such as d or C_w; if not set, the name, or η for eta",
+            description="symbol in charts, such as d or C_w; if not set, the name, with η for eta",
             extra=SELDOM,
         ),
     ] = None
@@ -101,7 +101,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["read"] | None,
         Meta(
             title="until",
-            description="read: stop once what pictures read off along this axis is known for every curve",
+            description="read: stop as soon as all numbers that pictures read off along this axis are known",
             extra=SELDOM,
         ),
     ] = None
@@ -128,7 +128,7 @@ class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         elif self.from_ is not None or self.to is not None or self.points is not None:
             raise BadField("values", "an axis has values, or a range from … to …; leave one of them out")
         elif self.set is None and not all(map(_names_numbers, self.values)):
-            raise BadField("values", 'only an axis with set = "FIELD" has words as values; take numbers')
+            raise BadField("values", 'only an axis with set = "FIELD" may have words as values; take numbers')
         elif self.log and not all(isinstance(value, int | float) and value > 0 for value in self.values):
             raise BadField("log", "a logarithmic axis needs positive numbers; leave log out")
 

@@ -117,7 +117,7 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
     if to is None:
         return
     if picture.y is not None:
-        raise BadInput(f"{where}.relative", "a heat map cannot be relative to a curve; leave it out")
+        raise BadInput(f"{where}.relative", "a heat map cannot be relative to a curve; leave relative out")
     if to in learners:
         return
     choices = listed(map(repr, learners))
@@ -127,12 +127,12 @@ def _check_relative(picture: Picture, learners: Sequence[str], where: str) -> No
         )
     line = catalogue.make("theory", to)
     if len(several := line.every()) > 1:
-        fault = f"{to!r} stands for {len(several)} lines, {listed(edge.name for edge in several)}"
+        fault = f"{to!r} stands for {len(several)} theory lines, {listed(edge.name for edge in several)}"
         raise BadInput(f"{where}.relative", f"{fault}; take a kind with a single line, or one of {choices}")
     about = line.measure
     if about != picture.measure.name:
         fault = f"{to!r} is about the {about}, but the picture shows the {picture.measure.name}"
-        raise BadInput(f"{where}.relative", f"{fault}; take another, or one of {choices}")
+        raise BadInput(f"{where}.relative", f"{fault}; take another theory line, or one of {choices}")
 
 
 def _check_points(picture: Picture, where: str) -> None:
@@ -246,7 +246,7 @@ def _check_dimensions(dimensions: Dimensions, picture: Picture, where: str) -> N
     _check_known(_named(picture, "x", where), [*along, *by_measure, *dimensions.rates, *SIZES], f"{where}.x")
     if by_measure and picture.relative is not None:
         fault = f"learners have no common values of {by_measure[0]}, so curves cannot be divided"
-        raise BadInput(f"{where}.relative", f"{fault}; leave it out")
+        raise BadInput(f"{where}.relative", f"{fault}; leave relative out")
     _check_known(_named(picture, "times", where), [*along, *rates, *SIZES], f"{where}.times")
     up = _named(picture, "y", where)
     if misplaced := [dimension for dimension in sorted(up) if dimension in dimensions.clocks]:
@@ -429,7 +429,9 @@ def _check_picture(claim: Claim, picture: Picture, where: str) -> None:
     named = getattr(claim, "contour", None)
     if named is not None and named not in (contours := [contour.line for contour in picture.contours]):
         choices = listed(contours) or "none"
-        raise BadInput(f"{where}.contour", f"the picture has no contour of {named!r}; there are {choices}")
+        raise BadInput(
+            f"{where}.contour", f"the picture has no contour of {named!r}; its contours are {choices}"
+        )
 
 
 def check_places(experiment: Experiment) -> None:
@@ -522,7 +524,7 @@ def check(experiment: Experiment) -> None:
     if problem.labels != "soft" and target.structure(matrix).values == "bits":
         raise BadInput(
             "problem.labels",
-            f"labels of {matrix.kind} are 0 and 1, which {problem.labels} does not allow; take soft",
+            f"labels of {matrix.kind} are 0 and 1, but labels = {problem.labels} needs others; take soft",
         )
     loss = experiment.loss
     _check_loss(loss, problem)
@@ -572,7 +574,7 @@ def _check_loss(loss: Loss, problem: Problem) -> None:
     where = f"{problem.matrix.kind} with target {problem.target.kind}"
     if loss.labels not in ("any", problem.label_values):
         needed = {"signs": "+1 and −1", "bits": "0 and 1"}[loss.labels]
-        why = "noise makes them real" if problem.noise > 0 else f"{where} has others"
+        why = "noise makes labels real numbers" if problem.noise > 0 else f"{where} has others"
         raise BadInput("protocol.loss", f"{loss.kind} loss needs labels {needed}, but {why}; take square")
     if loss.joint and not problem.one_hot:
         needed = "three classes or more as targets"

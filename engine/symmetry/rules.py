@@ -98,7 +98,7 @@ class Symmetry(NamedTuple):
     @property
     def measured(self) -> str:
         """Measured numbers from which the verdict follows, in words."""
-        change = f"predictions change by {self.change:.1g} of their movement"
+        change = f"predictions change by {self.change:.1g} of the distance that training moves them"
         by_rounding = f"by {self.by_rounding:.1g} if the inputs are rounded"
         inside = f"; it computes in {listed(self.precisions)}" if self.precisions else ""
         return f"{change}, {by_rounding}{inside}"

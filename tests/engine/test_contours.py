@@ -200,7 +200,12 @@ def test_a_line_that_does_not_hold_is_not_on_the_map():
             "pictures[0].contours",
             "along layer, which read reduces to one",
         ),
-        ({}, {"contour": "two-over-eta"}, "claims[0].contour", "no contour of 'two-over-eta'; there are chi"),
+        (
+            {},
+            {"contour": "two-over-eta"},
+            "claims[0].contour",
+            "no contour of 'two-over-eta'; its contours are chi",
+        ),
         ({}, {"contour": "chi"}, "claims[0].contour", "no contour of 'chi'"),
         ({}, {"picture": "curves"}, "claims[0].picture", "divides is about heat maps"),
         ({}, {"kind": "value", "at": 1, "below": 1}, "claims[0].picture", "value is about curves"),

@@ -188,7 +188,7 @@ def test_a_file_matrix_needs_a_path():
     ("overrides", "reason"),
     [
         (["problem.matrix.kind=gaussian"], "gaussian with target feature has others; take square"),
-        (["problem.noise=0.1"], "noise makes them real; take square"),
+        (["problem.noise=0.1"], "noise makes labels real numbers; take square"),
     ],
 )
 def test_logistic_loss_needs_signs(overrides, reason):
