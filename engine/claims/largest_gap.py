@@ -50,7 +50,7 @@ class LargestGap(Claim, frozen=True, kw_only=True, tag="largest-gap"):
 
 
 def _largest(y: Floats) -> int | None:
-    """Return the index before the largest ratio of neighbouring values, whether they rise or fall.
+    """Return the index after which the ratio of neighbouring values is largest, for rising or falling values.
 
     Return None if no ratio is defined.
     """

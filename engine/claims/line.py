@@ -92,7 +92,7 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
         return Outcome(self, holds and reached, float(gap[at]), detail, stderr)
 
     def finding(self, view: View, outcome: Outcome) -> str:
-        """Return a sentence that names the curves which respect their lines, and the largest distance."""
+        """Return a sentence that names the curves for which the claim holds, and the largest distance."""
         curves = (
             self.of(view),
             *(other for other in view.curves if other.chosen and other.name != self.curve),
@@ -156,7 +156,10 @@ class LineClaim(Claim, frozen=True, kw_only=True, tag="line"):
 
 
 def _errors(curve: CurveView, line: LineView) -> Floats | None:
-    """Return the standard errors of the gap. They are paired by replica if the line has replicas."""
+    """Return the standard errors of the gap.
+
+    If the line has a value for every replica, they are those of the differences within replicas.
+    """
     if line.of_some is None:
         return curve.stderr
 

@@ -82,7 +82,7 @@ class Order(Claim, frozen=True, kw_only=True, tag="order"):
     def _errors(self, curve: CurveView, other: CurveView) -> Floats | None:
         """Return the standard error of the gap.
 
-        Differences are paired by replica, because both curves have the same data.
+        It is that of the differences within replicas, because both curves have the same data in each replica.
         """
 
         def gap(replicas: Sequence[int]) -> Floats:
