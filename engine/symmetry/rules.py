@@ -218,7 +218,7 @@ class _Model:
         with lower_precisions(precisions):
             self._comparison.on_changed([torch.zeros((), dtype=torch.float64)])
         if self._comparison.size == 0:
-            raise BadInput("", "the rule does not move the model")
+            raise BadInput("", "the rule does not change the weights of the model")
         self._precisions = tuple(sorted(precisions))
         self._perturbations = self._comparison.perturbations(self._rounding)
         self._pairs, self._by_rounding = 0, 0.0
