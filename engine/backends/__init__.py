@@ -68,8 +68,8 @@ class Backend:
     """Base class of backends: an implementation of training runs for the learners that it supports.
 
     Rules, losses, measures and protocols have properties, which tell a backend whether it can run a learner.
-    A backend refuses learners with settings that it does not know. A part with default properties is
-    computed from the full data matrix, without shortcuts. This is slower, but correct.
+    A backend refuses learners with settings that it does not know. Rules, losses, measures and protocols with
+    default properties run on the full data matrix, without shortcuts. This is slower, but correct.
     """
 
     place: ClassVar[int] = 100

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 LOADING = 0.4
-"""CPU seconds in which a process loads numba and the compiled loop, once."""
+"""CPU seconds that a process needs, once, to load numba and the compiled loop."""
 
 STEP, ALONE, AMONG = 1e-4, 6e-9, 2.4e-9
 """CPU seconds that the backend saves per step, and per weight change with one vector or with many.

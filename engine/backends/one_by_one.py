@@ -131,7 +131,7 @@ class OrthogonalRows:
         return self._rows[selected], self._replicas
 
     def _write(self) -> None:
-        """Write the steps since the last call to the predictions of all rows."""
+        """Update the predictions of all rows by the steps made since the last call."""
         if self._written <= self.place:
             new = slice(self._written, self.place + 1)
             self._predictions[self._places(new)] = self.changes.after[new]

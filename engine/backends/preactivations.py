@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.spec.experiment import Experiment
 
 LOADING = 0.4
-"""CPU seconds in which a process loads numba and the compiled code, once."""
+"""CPU seconds that a process needs, once, to load numba and the compiled code."""
 
 MOVE = 1.8e-9
 """CPU seconds saved per change of a pre-activation, which takes 0.12 ns here and 1.9 ns with torch."""

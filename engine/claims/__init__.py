@@ -80,10 +80,13 @@ class Claim(Part, frozen=True, kw_only=True):
     """Example of such a claim in a preset, as TOML without the field `text`."""
 
     curve_fields: ClassVar[tuple[str, ...]] = ("curve",)
-    """Fields that name a curve."""
+    """Names of the claim's fields that hold the name of a curve."""
 
     line_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that name a theory line. A field in both tuples may name a curve or a theory line."""
+    """Names of the claim's fields that hold the name of a theory line.
+
+    A field that is also in `curve_fields` may hold either name.
+    """
 
     of_map: ClassVar[bool] = False
     """Whether the claim is about a heat map instead of a curve; `curve` then names the map's learner."""

@@ -35,7 +35,7 @@ class Cost(Protocol):
 
     @property
     def bit_boundary(self) -> float:
-        """Decision boundary between the labels 0 and 1."""
+        """Prediction at the decision boundary between the labels 0 and 1."""
 
     @property
     def is_square(self) -> bool:

@@ -69,7 +69,7 @@ class Stream:
         return numbers.reshape(self.replicas, *shape)
 
     def signs(self, *shape: int) -> NDArray[np.int8]:
-        """Return independent fair ±1 [replicas, *shape]."""
+        """Return independent signs [replicas, *shape], +1 or −1 with probability ½ each."""
         signs = np.empty((self.replicas, math.prod(shape)), np.int8)
         for generator, row in zip(self._generators, signs, strict=True):
             for first in range(0, len(row), PIECE):

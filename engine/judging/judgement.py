@@ -22,7 +22,7 @@ from engine.symmetry.certificate import certificate, change_by_rounding, is_unst
 from engine.symmetry.verdict import verdict
 
 MEASURED = (ROTATIONS, PERMUTATIONS, SIGN_FLIPS)
-"""Groups under which predictions are compared."""
+"""Groups of transformations under which predictions are compared."""
 
 PROMISES = ("lower", "upper", "exact", "conjecture")
 """Directions of theory lines that a run can violate. Limits, shapes and references constrain no run."""

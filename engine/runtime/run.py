@@ -302,7 +302,7 @@ class LearnerRun:
         return [] if self.is_side_run else events
 
     def keep(self, writer: Keeper) -> str | None:
-        """Store the ended curves. Return the reason of the first failure, and otherwise None."""
+        """Store the ended curves. Return the reason of the first failure, or None if there is none."""
         return writer.keep(self.plan, self.curves, self.is_side_run)
 
     @property

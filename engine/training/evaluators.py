@@ -344,7 +344,8 @@ class AroundZero(ByWeights):
 
 
 SHARE = 2
-"""Least ratio of the number of entries of the instances to the number of predictions in a block."""
+"""Least ratio of entries of the instances to predictions in a block, which limits the size of blocks.
+"""
 
 
 def evaluator(
