@@ -96,7 +96,7 @@ def _is_large(several: torch.Tensor, rows: torch.Tensor) -> bool:
 
 @cache
 def _by_onednn() -> bool:
-    """Return whether the processor has AVX-512, which MKL may not use, and torch includes oneDNN."""
+    """Return whether torch includes oneDNN, and the processor has AVX-512, which MKL may leave unused."""
     if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch._C._has_mkldnn:
         return False
     return hasattr(torch.ops.mkldnn, "_linear_pointwise")

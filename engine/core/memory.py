@@ -10,7 +10,7 @@ from typing import NamedTuple
 CELLS = 1 << 18
 """Number of predictions, usually of several records, that are stored before their losses are computed.
 
-If one record has more predictions, they are stored anyway.
+If one record has more predictions, all of them are stored.
 """
 
 DERIVED = 8

@@ -205,9 +205,9 @@ def certificates(
 ) -> tuple[dict[Group, float | None], float | None]:
     """Return the change of predictions under each measured group, and the change by rounding errors.
 
-    If rotations do not change predictions, no other group is measured. Otherwise, permutations and sign flips
-    follow, which are rotations, too. Then follow the group of factors that the verdict names, and
-    perturbations of the size of rounding errors.
+    If rotations do not change predictions, no other group is measured. Otherwise, the change is also measured
+    under permutations and sign flips, which are rotations, too, under the group of factors that the verdict
+    names, and under perturbations of the size of rounding errors.
     """
     changes: dict[Group, float | None] = {}
     declared = verdict(learner, experiment).group

@@ -82,7 +82,7 @@ COMPARED_BY = AverageLoss().name
 """Measure by which the rates of a learner are compared."""
 
 SMALL = 8 << 20
-"""Size in bytes up to which a run uses one thread; several threads would mostly wait for one another."""
+"""A run that needs at most this many bytes uses one thread. Several threads would mostly wait."""
 
 WAITING = 4 << 20
 """Maximum bytes of weights per curve that are buffered before they are written to the trace."""
@@ -151,7 +151,7 @@ class Keeper(Protocol):
         """Store the records that the curves of a trace have received since the last call."""
 
     def keep(self, planned: LearnerPlan, curves: Sequence[Curve], is_side_run: bool = False) -> str | None:
-        """Store the finished curves of a learner. Return the reason if that fails, and otherwise None."""
+        """Store the finished curves of a learner. Return the reason if storing fails, else None."""
 
 
 Gate: TypeAlias = Callable[[], int]

@@ -446,7 +446,7 @@ def _explained(error: msgspec.ValidationError, place: str, raw: Any, written: Ma
 
 
 def _need(key: str, table: Mapping[str, Any], kind: type[msgspec.Struct], place: str, raw: Any) -> None:
-    """Check that a table has a key. Raises: BadInput, which points to a mistyped key."""
+    """Check that a table has a key. Raises: BadInput; the message points to a mistyped key."""
     if key not in table:
         keys = list(types_of(kind))
         stranger = next((other for other in table if other not in keys), None)

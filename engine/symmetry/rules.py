@@ -68,7 +68,7 @@ class Symmetry(NamedTuple):
     """
 
     by_rounding: float
-    """Largest change of a prediction, divided in the same way, if inputs are perturbed as by rounding."""
+    """Largest change of a prediction if inputs are perturbed as by rounding, divided like `change`."""
 
     precisions: tuple[str, ...]
     """Floating-point types with less precision than float64 in which the rule computes."""
