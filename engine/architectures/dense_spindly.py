@@ -21,11 +21,11 @@ from engine.problems.instances import Instances
 class DenseSpindly(Architecture, frozen=True, tag="dense-spindly"):
     """A trained fully connected layer with a spindly net on top: ŷ = Σ_j (W₁x)_j (u_j^L − v_j^L).
 
-    The v_j exist only if `signed`. By default, W₁ [h, d] starts with independent N(0, s²/d) weights, s =
-    `scale`. This start is rotation invariant, so the spindly net on top does not help. With `init` =
+    The v_j exist only if `signed` is set. By default, W₁ [h, d] starts with independent N(0, s²/d) weights,
+    with s = `scale`. This start is rotation invariant, so the spindly net on top does not help. With `init` =
     identity, W₁ starts at s·I, which is not rotation invariant. The spindly net starts at u^L = w₀, by
-    default 1/h. If `signed`, it starts at u^L = v^L = w₀, by default 1/(2h). Source: WKA21 Thm 2; the talk;
-    theory/conventions#architectures.
+    default 1/h. If `signed` is set, it starts at u^L = v^L = w₀, by default 1/(2h). Source: WKA21 Thm 2; the
+    talk on WKA21; theory/conventions#architectures.
     """
 
     width: Annotated[Count | None, Meta(title="width h", description="units; none: as many as inputs")] = None

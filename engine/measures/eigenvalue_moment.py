@@ -13,7 +13,7 @@ from engine.measures.instance_spectrum import OfInstances
 class EigenvalueMoment(OfInstances, frozen=True, tag="eigenvalue-moment"):
     """(1/m) Σ_j λ_j^p for the m = min(n, d) eigenvalues λ_j of XXᵀ/d.
 
-    For p = −1, it is the mean of 1/λ, the factor by which least squares amplifies noise. Source:
+    For p = −1, the measure is the mean of 1/λ, the factor by which least squares amplifies noise. Source:
     theory/regions-and-random-matrices#random-matrices.
     """
 

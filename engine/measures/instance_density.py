@@ -23,10 +23,10 @@ DECIMALS = 6
 
 
 class InstanceDensity(OfInstances, frozen=True, tag="instance-density"):
-    """Share of the min(n, d) eigenvalues of XXᵀ/d in each bin, divided by the width of the bin: a histogram.
+    """Histogram of the min(n, d) eigenvalues of XXᵀ/d: the share in each bin, divided by the bin's width.
 
-    Bins of equal width go from 0 to `last`; larger eigenvalues are not counted. Source:
-    theory/regions-and-random-matrices#random-matrices.
+    The bins have equal widths and cover the interval from 0 to `last`. Larger eigenvalues are not counted.
+    Source: theory/regions-and-random-matrices#random-matrices.
     """
 
     label: ClassVar[str] = "density of eigenvalues"

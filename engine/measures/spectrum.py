@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class SingularValues(Measure, frozen=True, tag="spectrum"):
     """Singular values of the matrix of all targets' weights, largest first.
 
-    Values that rounding alone can produce are 0. Source: WKA21 Thm 9; theory/hadamard#all-targets,
+    Values that can result from rounding alone are set to 0. Source: WKA21 Thm 9; theory/hadamard#all-targets,
     theory/conventions#diagnostics.
     """
 

@@ -501,8 +501,7 @@ def _along(results: Results, point: Point, axis: int) -> Results:
     """Return the results at the sweep points that agree with `point` on all sweep axes but one.
 
     Args:
-
-    axis: index of the sweep axis on which the points may differ.
+        axis: index of the sweep axis on which the points may differ.
     """
     sweep = results.sweep
 

@@ -248,8 +248,7 @@ def _is_start_of(shorter: Samples, longest: Samples, measured: set[str]) -> bool
     """Return whether `shorter` and `longest` have equal clock values at all records of `shorter`.
 
     Args:
-
-    measured: names of the clocks that are compared.
+        measured: names of the clocks that are compared.
     """
     records = shorter.values.shape[1]
     return all(np.array_equal(shorter.clocks[clock], longest.clocks[clock][:records]) for clock in measured)

@@ -551,8 +551,7 @@ class _Reduction:
         The result is None if no replica diverged, or if the position is unknown.
 
         Args:
-
-        only: the only part of the curve.
+            only: the only part of the curve.
         """
         if not len(self._divergences):
             return None

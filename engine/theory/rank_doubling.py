@@ -31,7 +31,7 @@ class RankDoubling(Line, frozen=True, tag="rank-doubling"):
     exchanging the two features does not change these instances. Group the features by their k entries. There
     are at most 2^k groups, and every weight vector is constant on each group. So the weight vectors lie in a
     space of at most 2^k dimensions. Multiplicative updates attain this rank; gradient descent stays in a
-    space of k dimensions. Source: the talk at ALT 2021, "rank grows exponentially fast";
+    space of k dimensions. Source: the talk on WKA21, "rank grows exponentially fast";
     theory/hadamard#all-targets.
     """
 

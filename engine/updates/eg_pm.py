@@ -18,8 +18,8 @@ from engine.updates import Mirror, Rate, Rates, State, Update, UpdateStructure, 
 class EGPM(Update, frozen=True, tag="eg-pm"):
     """EG±: w = w₊ − w₋ with w± ← U · w± ⊙ exp(∓η g) / Σ(w₊ ⊙ exp(−η g) + w₋ ⊙ exp(η g)).
 
-    The 2d entries of w₊ and w₋ are positive, start at U/(2d), and always sum to `total` U, so ‖w‖₁ < U.
-    Source: KW97; theory/conventions#update-rules.
+    The 2d entries of w₊ and w₋ are positive, start at U/(2d), and always sum to U, the field `total`. So ‖w‖₁
+    < U. Source: KW97; theory/conventions#update-rules.
     """
 
     lr: Rate = 0.25

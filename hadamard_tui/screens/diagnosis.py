@@ -1,4 +1,4 @@
-"""Page that diagnoses which inductive bias a table rewards. It shows the set-up, progress and answer."""
+"""Page that measures which inductive bias a table rewards. It shows settings, progress and answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BAR = 30
 
 
 class DiagnosisPage(Framed[None]):
-    """Page that shows the plan, the progress and the answer of a diagnosis.
+    """Page that shows the plan, the progress and the answer of a diagnosis of a table.
 
     Closing the page stops the diagnosis.
     """
@@ -113,11 +113,11 @@ class DiagnosisPage(Framed[None]):
     @work(exclusive=True)
     async def _announce(self) -> None:
         """Read the table, and show the number of fits and the memory that the diagnosis needs."""
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             await self._plan()
 
     async def _plan(self) -> Plan | None:
-        """Show the plan of the present set-up, and return it.
+        """Return the plan of a diagnosis with the settings on the page, and show the plan in words.
 
         If the table cannot be read or a number is invalid, show the error and return None.
         """
@@ -154,7 +154,7 @@ class DiagnosisPage(Framed[None]):
     async def _start(self) -> None:
         from engine.diagnosis.diagnosing import DiagnosisJob
 
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             plan = await self._plan()
             if plan is None or self._table is None or self._job is not None or not self.is_attached:
                 return
@@ -186,7 +186,7 @@ class DiagnosisPage(Framed[None]):
                 diagnosis = job.finish()
             except Stopped:
                 self._say("Stopped. Start it again, or change its set-up first.")
-            except Exception as error:  # a failed fit must not end the app and lose the run
+            except Exception as error:  # a failed fit must not end the app, because the run would be lost
                 self._say(f"▲ The diagnosis failed: {type(error).__name__}: {error}", is_wrong=True)
             else:
                 self._answer(diagnosis)
@@ -219,7 +219,7 @@ class DiagnosisPage(Framed[None]):
         charts = [ChartView() for _ in pairs]
         notes = "\n".join((*diagnosis.table.notes, diagnosis.plan.sentence))
         self._say("")
-        with suppress(NoMatches):  # the page may be closed by now
+        with suppress(NoMatches):  # the page may have been closed
             await self._write(
                 Static(Text(first, "bold")),
                 Static(Text("\n".join(sentences))),
@@ -232,7 +232,7 @@ class DiagnosisPage(Framed[None]):
             self.query_one("#answer").focus()
 
     async def _write(self, *parts: Widget) -> None:
-        """Replace the content below the set-up."""
+        """Replace the content below the settings."""
         answer = self.query_one("#answer", Words)
         await answer.remove_children()
         await answer.mount(*parts)

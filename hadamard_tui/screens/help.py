@@ -51,7 +51,7 @@ class Help(Framed[None]):
 
 
 def questions() -> tuple[tuple[str, str], ...]:
-    """Return a newcomer's questions and their answers, with keys between backticks."""
+    """Return pairs of a newcomer's question and its answer. Keys are between backticks."""
     return (
         (
             "What am I seeing?",
@@ -150,7 +150,7 @@ WALK = "Or walk a path: predict, run, read why, break it"
 
 
 class Welcome(Framed[str | None]):
-    """Welcome page, which returns the name of the chosen preset or path, or None."""
+    """Welcome page. It returns the name of the chosen preset or path, or None if the user closes it."""
 
     DEFAULT_CSS = """
     Welcome > Vertical { max-width: 100%; max-height: 100%; padding: 1 1; }
@@ -208,7 +208,7 @@ def preset_option(name: str, title: str) -> Option:
 
 
 class PartPage(Framed[str | None]):
-    """Page that documents a part; it returns the name of the chosen preset, or None."""
+    """Page that documents a part. It returns the preset chosen from its list, or None if it is closed."""
 
     def __init__(self, family: str, kind: str) -> None:
         super().__init__()
@@ -251,9 +251,9 @@ class PartPage(Framed[str | None]):
 
 
 def about(family: str, kind: str) -> Text:
-    """Return the documentation of a part.
+    """Return the text that documents a part.
 
-    For a theory line, it starts with the line's direction (such as lower bound), formula and source.
+    For a theory line, the text starts with its direction (such as lower bound), formula and source.
     """
     from engine.theory import statement
 
