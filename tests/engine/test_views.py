@@ -658,7 +658,7 @@ def test_the_rates_of_a_learner_are_an_axis_of_its_own():
 def test_a_picture_along_rates_needs_a_learner_that_lists_rates_and_says_so():
     document = raw(learners={"GD": gd(0.01)}, d=8)
     document["pictures"] = [{"x": "rate", "measure": "loss"}]
-    reason = r"there is no 'rate', as no learner lists rates, as in lr = \[0\.1, 0\.2\]; there are "
+    reason = r"there is no 'rate', because no learner has a list of rates such as lr = \[0\.1, 0\.2\]"
     with pytest.raises(BadInput, match=reason):
         reading.parse(document)
 
