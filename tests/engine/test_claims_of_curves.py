@@ -390,7 +390,7 @@ def test_a_claim_names_its_picture_and_may_have_another_measure():
             "no learner 'nobody'; the learners are 'it'",
         ),
         ({"kind": "value", "picture": "x", "at": 4, "above": 0}, "claims[0].picture", "no picture 'x'"),
-        ({"kind": "line", "curve": "it", "never_below": "x"}, "claims[0].never_below", "no bound 'x'"),
+        ({"kind": "line", "curve": "it", "never_below": "x"}, "claims[0].never_below", "no theory line 'x'"),
     ],
 )
 def test_claims_about_a_plan_are_checked_once_for_all_of_it(claim, where, reason):
