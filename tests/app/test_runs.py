@@ -201,7 +201,7 @@ async def test_a_device_that_is_not_there_is_refused_by_its_field(editable: Edit
         await until(pilot, lambda: session_of(app).state == "failed")
         row = next(row for row in app.laboratory.query("Row") if row.place == "run.device")
         await until(pilot, lambda: row.has_class("-wrong"))
-        assert "cuda:93 is not there" in str(row.query_one(".problem", Static).render())
+        assert "cuda:93 is not available" in str(row.query_one(".problem", Static).render())
 
 
 async def test_quitting_mid_run_ends_the_engine(app: HadamardApp):

@@ -675,7 +675,7 @@ async def test_an_axis_is_opened_renamed_and_given_other_values_in_its_form():
         assert row_of(app, "learners[0].update.lr").value_text == "= 0.05"
         row_of(app, "axes[0].values").query_one(Input).value = "0.05, 0.1, fast"
         await until(
-            pilot, lambda: "words are for axes with set" in shown(row_of(app, "axes[0].values"), ".problem")
+            pilot, lambda: "only an axis with set" in shown(row_of(app, "axes[0].values"), ".problem")
         )
         assert lines_of(app, "axes")[0].startswith("▲ ")
         app.laboratory.query_one("#given-by", Choice).value = "range"

@@ -65,7 +65,7 @@ CASES = {
     ),
     "too many instances": ("run small.toml --set problem.matrix.repeat=9999999", ["matrix:", "16777216"]),
     "too large a start": ("run small.toml --set learners.EGU.update.w0=1e300", ["w0", "too large", "1e+38"]),
-    "a device that is not there": ("run small.toml --device cuda:99", ["cuda:99 is not there", "cpu"]),
+    "a device that is not there": ("run small.toml --device cuda:99", ["cuda:99 is not available", "cpu"]),
     "no device at all": ("run small.toml --device gpu", ["run.device", "cuda:1"]),
     "data that is not finite": ("run nan.toml", ["problem.matrix.path", "nan", "row 1, column 2"]),
     "data that does not match": ("run short.toml", ["problem.target.path", "3 rows", "4 instances"]),

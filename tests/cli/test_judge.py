@@ -108,7 +108,7 @@ def test_a_disagreement_is_shown_in_words_and_by_the_exit_code(small: Path, call
     code, out, _ = call("judge", "small.toml", *(word for setting in settings for word in ("--set", setting)))
     assert code == 1
     assert "disagree" in out
-    assert "structure promises nothing" in " ".join(out.split())
+    assert "by structure, rotations change predictions" in " ".join(out.split())
 
 
 def test_the_former_name_of_the_command_is_answered_with_the_new_one(small: Path, call: Call) -> None:
