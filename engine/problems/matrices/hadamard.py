@@ -83,5 +83,5 @@ def check_order(d: int, field: str = "d") -> None:
     if not reached(d):
         below, above = nearest(d)
         raise BadField(
-            field, f"no Hadamard matrix of order {d} can be constructed here; take {below} or {above}"
+            field, f"{d} is not an order of the Hadamard matrices offered; take {below} or {above}"
         )
