@@ -33,9 +33,11 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
 
     part: Annotated[
         Literal["span", "off-span", "features"],
-        Meta(title="part", description="of θ on the span of Φ, of θ off it, or of the features"),
+        Meta(title="part", description="error of θ on the span of Φ, of θ off this span, or of the features"),
     ] = "span"
-    corrected: Annotated[bool, Meta(title="corrected", description="with the first correction εθ^I")] = False
+    corrected: Annotated[
+        bool, Meta(title="corrected", description="include the first-order correction εθ^I")
+    ] = False
 
     @classmethod
     def every(cls) -> tuple[Measure, ...]:
@@ -59,7 +61,7 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
         rows, columns = problem.matrix.size()
         size = net.layout(columns).shapes["theta"][0]
         if rows > min(columns, size):
-            return "a linear model can fit all rows: there are as many features and parameters"
+            return "a linear model can fit all rows: there are enough features and parameters"
         return None
 
     def bytes_held(self, sizes: Sizes) -> int:

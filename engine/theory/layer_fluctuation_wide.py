@@ -50,7 +50,7 @@ class LayerFluctuationWide(Line, frozen=True, tag="layer-fluctuation-wide"):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if signals_of(learner) is None:
             return Finding(
-                False, f"it requires a fully connected net with a Gaussian start, not {learner.name}"
+                False, f"the line requires a fully connected net with a Gaussian start, not {learner.name}"
             )
         return starts_anew(learner) or Finding(True, f"{learner.name} starts with Gaussian weights")
 

@@ -48,4 +48,4 @@ def fewer_gaussian_rows(setup: Setup, limit: int) -> Finding:
         return Finding(False, f"requires independent Gaussian rows, and the matrix is {matrix.kind}")
     if setup.n > limit:
         return Finding(False, f"requires at most {limit} rows, and there are {setup.n}")
-    return Finding(True, "instances are independent Gaussian rows, fewer than features")
+    return Finding(True, "instances are independent Gaussian rows, and there are fewer rows than features")

@@ -27,7 +27,7 @@ class WithPenalty(OfOneNumber, frozen=True):
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         finding, net = super().binds(learner, experiment), learner.architecture
         if finding.holds and net is not None and not net.layout(experiment.d).l2_penalty:
-            return Finding(False, f"it requires a penalty on the weights, and {learner.name} has none")
+            return Finding(False, f"the line requires a penalty on the weights, and {learner.name} has none")
         return finding
 
     def least(self, at: At) -> list[Penalised | None]:

@@ -42,7 +42,7 @@ class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "path-rule":
-            return Finding(False, f"it is the loss of path-rule, which {learner.name} is not")
+            return Finding(False, f"the line is the loss of path-rule, not of {learner.name}")
         return super().binds(learner, experiment)
 
     def value(self, at: At) -> Floats:

@@ -49,12 +49,12 @@ class TanhLLSLimit(Line, frozen=True, tag="tanh-lls-limit"):
                 False, "requires features as labels, ±1 without noise, and here labels are different"
             )
         return only_square(experiment) or Finding(
-            True, "least squares sees the label ±1 of a new row through noise that becomes Gaussian"
+            True, "for a new row, least squares predicts a multiple of the label plus Gaussian noise"
         )
 
     def binds(self, learner: Learner, experiment: Setup) -> Finding:
         if learner.solver is None or learner.solver.kind != "tanh-lls":
-            return Finding(False, f"it is the loss of tanh-lls, which {learner.name} is not")
+            return Finding(False, f"the line is the loss of tanh-lls, not of {learner.name}")
         return Finding(True, f"{learner.name} is tanh-lls, whose loss this is")
 
     def value(self, at: At) -> Floats:

@@ -360,7 +360,7 @@ class Diagonal(Update, frozen=True):
     """
 
     shared: Annotated[
-        bool, Meta(title="shared rates", description="one rate for all inputs of a first-layer unit")
+        bool, Meta(title="shared rates", description="use one rate for all inputs of a first-layer unit")
     ] = False
 
     def structure(self) -> UpdateStructure:
@@ -534,7 +534,7 @@ def only_mistakes(rule: Update, loss: Loss) -> str | None:
     if loss.kind == "mistake":
         return None
     return (
-        f"{rule.kind} moves after mistakes only, and the slope of {loss.kind} loss is not zero without one; "
+        f"{rule.kind} moves only after mistakes, but {loss.kind} loss has a slope without a mistake too; "
         f"take mistake loss"
     )
 

@@ -28,7 +28,7 @@ class Automatic(Update, frozen=True):
             gt=0,
             le=LARGEST,
             title="loss scale c",
-            description="G is that of c times the loss; 1/(2m) for half the mean square of m outputs",
+            description="G is computed for c times the loss; 1/(2m): half the mean square of m outputs",
             extra=SELDOM,
         ),
     ] = 1.0
