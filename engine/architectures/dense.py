@@ -235,7 +235,7 @@ class Dense(Architecture, frozen=True, tag="dense"):
 
     @property
     def _numbers(self) -> range:
-        """Numbers of the layers, counted from 1; the last layer is the output."""
+        """Numbers of the layers, counted from 1. The last layer is the output."""
         return range(1, len(self.hidden) + 2)
 
     def _each(self, value: float | tuple[float, ...]) -> tuple[float, ...]:

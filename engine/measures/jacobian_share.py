@@ -132,7 +132,10 @@ class SeenLabels(Measure, frozen=True):
 
 
 class Residuals(Measure, frozen=True):
-    """The predictions minus the labels [nets, K·n] on the rows seen. Only other measures use this measure."""
+    """The predictions minus the labels [nets, K·n] on the rows seen.
+
+    This measure is only for use by other measures.
+    """
 
     def value(self, probe: Probe) -> torch.Tensor:
         return _of_rows_seen(probe.predictions - probe.data.labels, probe)

@@ -26,7 +26,7 @@ class PerturbationError(Measure, frozen=True, tag="perturbation-error"):
     correction εθ^I is the term of first order in ε. Its θ^I is −(ΦΦᵀ)⁺ Σ_α ½Φ_α θ^FᵀΨ_αθ^F on the span, and
     −∫ P_⊥ Σ_α Ψ_α θ^F_t r_α(t) dt off the span. For `features`, the error is ‖Ψ(θ − θ^F)‖ relative to ‖Ψθ^F‖.
     The change of the features is ε times Ψθ, and the factor ε cancels. Averaged over targets. Unit: that of
-    θ; for features none. Source: theory/curvature#quadratic-models.
+    θ, or none for `features`. Source: theory/curvature#quadratic-models.
     """
 
     label: ClassVar[str] = "error of perturbation theory"

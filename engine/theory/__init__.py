@@ -110,10 +110,12 @@ class At:
 
     experiment: Setup
     drawn: RunData
-    """Data of the run, which all theory lines share; they are drawn when they are first used."""
+    """Data of the run, which all theory lines share. The data are drawn when they are first used."""
 
     clocks: Mapping[str, Floats]
-    """Values of each clock at the records that the protocol plans, [S], by the name of the clock."""
+    """Values of each clock, such as "step", at the records that the protocol plans, [S], by the clock's
+    name.
+    """
 
     indices: Mapping[str, Floats] = field(default_factory=dict)
     """Coordinates along each further dimension of the measure, such as its layers, by the dimension's
@@ -256,7 +258,7 @@ class Line(Part, frozen=True):
     """Name of the measure that the line is about."""
 
     title: ClassVar[str] = ""
-    """Short name that reads well after "the", without a comma; if it is empty, `kind` is used instead."""
+    """Short name that reads well after "the", without a comma. If it is empty, `kind` is used instead."""
 
     formula: ClassVar[str]
     source: ClassVar[str]
@@ -267,7 +269,7 @@ class Line(Part, frozen=True):
 
     @classmethod
     def every(cls) -> tuple[Line, ...]:
-        """Return all lines of this kind that are drawn: a single line, or the two edges of a band."""
+        """Return all lines of this kind that charts show: a single line, or the two edges of a band."""
         return (cls(),)
 
     @property

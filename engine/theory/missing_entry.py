@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from engine.measures import Measure
 
 SEEN = (0.0, 1.0, 1.0)
-"""Observed entries of the 2 × 2 matrix, row by row; the last entry is missing."""
+"""Observed entries of the 2 × 2 matrix, row by row. The last entry is missing."""
 
 OF_ROWS_SEEN = AverageLoss(rows="train")
 
