@@ -76,7 +76,7 @@ PATIENCE_FOR_FILES = 5.0
 
 
 class HadamardApp(FailingApp):
-    """App with the laboratory screen."""
+    """The app, whose main screen is the laboratory."""
 
     TITLE = "hadamard-tui"
     CSS_PATH = "hadamard.tcss"
@@ -299,7 +299,7 @@ class HadamardApp(FailingApp):
         await self._begin_new(document, run=True)
 
     async def _begin_new(self, document: Raw | None, run: bool = False) -> None:
-        """Show a new experiment without a preset, and leave the current path."""
+        """Show a new experiment, which has no preset, and leave the current guided path."""
         from hadamard_tui.editing.editable_experiment import EditableExperiment
 
         if document is None:
@@ -392,7 +392,8 @@ class HadamardApp(FailingApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Return whether an action is available.
 
-        Moves between stops require a tour. Page keys also require the main screen.
+        Actions that move between stops require a tour. The keys page up and page down also require that the
+        main screen is on top.
         """
         if action == "stops_on":
             return self._guide is not None and self.screen is self.laboratory
@@ -454,7 +455,7 @@ class HadamardApp(FailingApp):
         self.push_screen(Export(self._shown, self._file_name(suffix), self.files, self._saved))
 
     def _saved(self, path: Path, document: Experiment | Raw) -> None:
-        """Add a saved preset to the list, and name the set-up after it."""
+        """Add a saved preset to the list of own presets, and name the set-up after the preset."""
         try:
             state_file.add_own_preset(path)
         except BadInput as error:
@@ -503,7 +504,7 @@ class HadamardApp(FailingApp):
     def action_copy_command(self) -> None:
         """Copy the command line that reproduces this screen.
 
-        Also write it to a file, because some terminals cannot copy.
+        Also write the command line to a file, because some terminals cannot copy.
         """
         from hadamard_tui.sharing.command_line import command_line, keep
 
@@ -648,7 +649,7 @@ class HadamardApp(FailingApp):
 
 
 def open_app(start: Launch) -> int:
-    """Open the laboratory, and return the exit code.
+    """Run the app, and return its exit code.
 
     After the user quits, this returns within about a second, unless a file is unfinished.
     """

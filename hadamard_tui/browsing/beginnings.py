@@ -104,7 +104,7 @@ def document(problem: FirstProblem, learner: Beginner) -> Raw:
 
 
 def _problem(raw: Raw) -> Iterator[FirstProblem]:
-    """Yield the problem of a preset, unless it has no target."""
+    """Yield the problem of a preset, or nothing if the problem has no target."""
     problem = raw["problem"]
     if "target" in problem:
         yield FirstProblem(_kind(problem["matrix"]), _kind(problem["target"]))

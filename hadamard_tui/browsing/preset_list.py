@@ -20,7 +20,7 @@ THEOREM = "thm"
 
 
 def has_words(query: str, text: str, source: str) -> bool:
-    """Return whether every typed word begins a word in `text` or in `source`, the cited papers.
+    """Return whether every typed word is the beginning of a word in `text` or in `source` (cited papers).
 
     A typed number must equal a complete word. If the query contains "theorem" in any spelling, only `source`
     is searched.

@@ -102,8 +102,8 @@ def of_chart(series: Sequence[Series], axes: Axes) -> dict[str, tuple[str, ...]]
 def _legend(series: Sequence[Series]) -> list[tuple[int, int, str, int]]:
     """Return row, column, text and colour letter of each legend entry.
 
-    The legend lists the curves that have both a letter and a name. If not all of them fit, it ends in an
-    ellipsis.
+    The legend lists the curves that have both a letter and a name. If not all of these curves fit, the legend
+    ends in an ellipsis.
     """
     entries: list[tuple[int, int, str, int]] = []
     row, column = 0, 0

@@ -29,7 +29,7 @@ LETTERS = [letter for letter in string.ascii_lowercase if letter not in TAKEN]
 def add_axis(raw: Raw) -> None:
     """Add a sweep axis with two values.
 
-    Pictures of curves get separate curves for its values. Heat maps show its first value.
+    Pictures of curves get separate curves for the values of the axis. Heat maps show its first value.
     """
     used_names = {axis.get("name") for axis in raw["axes"]}
     axis_name = next(letter for letter in LETTERS if letter not in used_names)
@@ -174,8 +174,8 @@ class Names:
     def blamed(self, raw: Raw, place: str) -> str:
         """Return the place that an error message should name.
 
-        If the error at `place` is that two names are equal, this is the name that was typed last. Otherwise,
-        it is `place`.
+        If the error at `place` is that two names are equal, this is the place of the name that was typed
+        last. Otherwise, this is `place`.
         """
         refused, where, point = place.partition(" where ")
         part = refused.partition("[")[0]
@@ -186,7 +186,7 @@ class Names:
     def follow(self, raw: Raw, place: str, new: Any) -> None:
         """Update the references to an item before its name at `place` is set to `new`.
 
-        Does nothing if `place` is not the name of a learner, an axis or a picture.
+        If `place` is not the place of a name of a learner, an axis or a picture, do nothing.
         """
         match = re.fullmatch(r"(learners|axes|pictures)\[(\d+)\]\.name", place)
         if match is None:

@@ -1,4 +1,4 @@
-"""Runs in separate processes without a terminal, which write their results to the store."""
+"""Starts runs in separate processes without a terminal. Their results go to the store of runs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from engine.core.parts import BadInput
 from hadamard_tui import NAME
 
 DETACHED = "HADAMARD_TUI_DETACHED_RUN"
-"""Environment variable by which a process without a terminal receives the name of its run."""
+"""Environment variable that tells a process without a terminal the name of its run."""
 
 FORMER = "HADAMARD_TUI_FORMER_RUN"
-"""Environment variable with the name of the unfinished run that the new run replaces."""
+"""Environment variable with the name of an unfinished run that the new run replaces."""
 
 
 def detach(arguments: Sequence[str], former: str = "") -> str:

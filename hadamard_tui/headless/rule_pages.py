@@ -1,4 +1,4 @@
-"""Judgements of update rules as pages: for the terminal, as JSON, and as Markdown for an appendix."""
+"""Formats judgements of update rules for the terminal, as JSON, and as Markdown for an appendix."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SIGNS = {"invariant": "✓", "not invariant": "✗", "unstable": "?"}
 STYLES = {"invariant": "green", "not invariant": "red", "unstable": "yellow"}
 CHART_HEIGHT = 16
 _ENDS = {min(RATES): " (lowest tried)", max(RATES): " (highest tried)"}
-"""Remarks on a best rate that is the lowest or highest one tried: a better rate may lie beyond it."""
+"""Remarks about a best rate that is the lowest or the highest rate tried. A better rate may lie beyond it."""
 
 FOOTNOTE = (
     f"A linear neuron from 0, d = {D}, {STEPS} steps on the first k examples; the best of {len(RATES)} "
@@ -47,7 +47,7 @@ FOOTNOTE = (
 
 
 class Page(NamedTuple):
-    """A judgement in all its output formats."""
+    """A judgement in all output formats."""
 
     shown: Callable[[Console], ConsoleRenderable]
     """Function that returns the judgement, formatted for a console."""
@@ -55,11 +55,11 @@ class Page(NamedTuple):
     as_json: dict[str, Any]
     as_markdown: str
     is_sound: bool
-    """Whether structure and measurement agree, and no bound is broken."""
+    """Whether the structure of the rule and the measurement agree, and no bound is broken."""
 
 
 def page(name: str, settings: Sequence[str], errors: Console) -> Page:
-    """Judge the update rule `name`, with settings of its arguments such as `beta=0.5`.
+    """Judge the update rule `name`, with hyperparameters from `settings`, such as `beta=0.5`.
 
     Progress is shown on `errors`. Raises: BadInput.
     """
@@ -76,7 +76,7 @@ def page(name: str, settings: Sequence[str], errors: Console) -> Page:
 
 
 def shown(judged: RuleJudgement, console: Console) -> ConsoleRenderable:
-    """Return a judgement for the terminal."""
+    """Return a judgement, formatted for the terminal."""
     parts: list[ConsoleRenderable] = [Text(judged.measured, "bold")]
     parts += [Text(sentence) for sentence in judged.by_structure]
     parts.append(_symmetries(judged))

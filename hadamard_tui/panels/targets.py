@@ -1,4 +1,7 @@
-"""Weights of the selected learner across targets at the playhead as a heat map, with a row per target."""
+"""Panel: weights of the selected learner for all targets at the playhead as a heat map.
+
+There is one row for each target.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,17 @@ if TYPE_CHECKING:
 
 
 def lacks(experiment: Experiment) -> Lack | None:
-    """Return the reason why the panel is empty for an experiment: it has only one target."""
+    """Return the reason why the panel is empty if there is only one target, or None if there are several."""
     if experiment.m > 1:
         return None
     return Lack("There is one target, so the weights are one vector and not a matrix.")
 
 
 def show(context: PanelContext) -> HeatMap | Text:
-    """Return the heat map of the weights at the playhead, for the targets and features in the snapshots."""
+    """Return the heat map of the weights at the playhead, or a text if there are none.
+
+    It shows the targets and features whose weights were stored by a second training of the learner.
+    """
     snapshots, curve = context.retraining.snapshots, context.curve
     if snapshots is None:
         return nothing(

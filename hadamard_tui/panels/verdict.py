@@ -1,4 +1,4 @@
-"""Verdict on whether each learner is rotation invariant, by its structure and as measured, and its bounds."""
+"""Panel: whether each learner is rotation invariant, by its structure and as measured, and its bounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def show(context: PanelContext) -> Text:
-    """Return the verdicts on all learners, the selected learner first."""
+    """Return a text with the verdicts on all learners, beginning with the selected learner."""
     curves = sorted(context.trace.curves, key=lambda curve: curve is not context.curve)
     return Text("\n").join(_learner(context, curve) for curve in curves)
 
@@ -52,7 +52,7 @@ def _learner(context: PanelContext, curve: Curve) -> Text:
 
 
 def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text:
-    """Return the certificate of a learner's measured invariance, or the state of the measurement."""
+    """Return a text with the measured invariance of a learner, or with the state of the measurement."""
     if certificates is None:
         return Text("once the run has finished", "italic")
     if learner_name in certificates.failed:
@@ -70,7 +70,10 @@ def _measured(certificates: CertificateWorker | None, learner_name: str) -> Text
 
 
 def _here(context: PanelContext, curve: CurveView, bound: LineView) -> Text:
-    """Return the distance of a curve from a bound at the playhead, also in standard errors if it has any."""
+    """Return a text with the distance of a curve from a bound at the playhead.
+
+    If the curve has standard errors, the text also gives the distance in standard errors.
+    """
     from engine.pictures.bounds import standing
 
     count = int(np.searchsorted(curve.x, context.place, side="right"))

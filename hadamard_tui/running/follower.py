@@ -40,7 +40,7 @@ class Silent:
 
 
 class Follower:
-    """Thread that reads the file of a run while it grows, and calls `notify` with the events it finds."""
+    """Thread that reads the growing file of a run, and calls `notify` with the events that it finds."""
 
     def __init__(self, reader: RunReader, notify: Callable[[Event | Silent], None]) -> None:
         self._reader, self._notify = reader, notify

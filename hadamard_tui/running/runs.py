@@ -238,7 +238,7 @@ class Runs:
     def make_room(self, shown: Trace | None) -> list[Kept]:
         """Drop the oldest runs until the remaining runs are within the limits.
 
-        Runs that are pinned or on the screen are not dropped and do not count.
+        Runs that are pinned or on the screen are not dropped, and do not count towards the limits.
 
         Returns: the dropped runs.
         """

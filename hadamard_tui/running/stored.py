@@ -35,7 +35,7 @@ class StoredSeries(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     Args:
         x, y: coordinates of the points; None makes a gap.
         ink: position of the colour in the palette, so that every theme can draw the series.
-        mark: the letter of a learner's curve; None for a theory line or a mark.
+        mark: the letter of a learner's curve; None for a theory line or another mark in the chart.
     """
 
     x: tuple[float | None, ...]
@@ -119,10 +119,10 @@ def write(name: str, stored: Stored) -> None:
 
 
 def digest(document: Raw) -> str:
-    """Return a digest of the values in a preset on which its curves depend; claims and titles do not count.
+    """Return a digest of those values in a preset on which its curves depend, so not of claims and titles.
 
-    Fields with default values do not count either. So the stored curves stay valid when a later version adds
-    a field to a part.
+    Fields with default values are also left out. So the stored curves stay valid when a later version adds a
+    field to a part.
     """
     pictures = [{**picture, "title": ""} for picture in document["pictures"]]
     content = {**document, "pictures": pictures, "claims": []}

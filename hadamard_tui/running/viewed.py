@@ -127,9 +127,8 @@ class Retraining:
     def measure_certificates(self, learner_name: str, again: bool = False) -> None:
         """Start to measure the certificates of all learners, unless this has started already.
 
-        A certificate is an empirical test of a learner's invariances.
-
-        The certificate of `learner_name` is measured next. With `again`, a stopped measurement starts again.
+        A certificate is an empirical test of a learner's invariances. The certificate of `learner_name` is
+        measured next. With `again`, a stopped measurement starts again.
         """
         from hadamard_tui.running.workers import CertificateWorker
 

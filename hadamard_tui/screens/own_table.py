@@ -346,7 +346,7 @@ class OwnTable(Framed[dict[str, Any] | None]):
             await self._read_table()
 
     def _ask(self, setting: str, fault: str) -> None:
-        """Show why the table cannot be read, and show the control of the setting that the user must make."""
+        """Show why the table cannot be read, and show the control of the setting to be chosen."""
         for box in self.query(f"#setting-{setting}") if setting in (*SETTINGS, "array") else ():
             box.add_class("-asked")
             box.query_one("Choice, Entry").focus()

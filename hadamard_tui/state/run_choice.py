@@ -25,7 +25,7 @@ def chosen(words: Sequence[str], runs: Sequence[StoredRun]) -> list[StoredRun]:
     Args:
         runs: runs to select from, newest first; the result has the same order.
 
-    Raises: BadInput if no run is left after a word.
+    Raises: BadInput if a word excludes all remaining runs.
     """
     selected = list(runs)
     for word in words:

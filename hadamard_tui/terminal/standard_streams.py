@@ -28,8 +28,8 @@ LETTERS = "⣿─│…"
 def prepare() -> None:
     """Replace closed streams by the null device, and characters that a stream cannot encode by ASCII.
 
-    If the shell has closed a stream by `>&-`, the next opened file would get the descriptor of the stream.
-    The output of the stream would then go into this file.
+    Without the null device, the next opened file would get the descriptor of a stream that the shell has
+    closed by `>&-`. The output of the stream would then go into this file.
     """
     for stream_name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, stream_name) is None:

@@ -186,7 +186,7 @@ PARTS = {TITLE: "title", NAME: "title", NODES: "title", NOTE: "frame"}
 
 
 class NetsView(CellView):
-    """Widget that shows nets side by side."""
+    """Widget that shows neural nets side by side."""
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)

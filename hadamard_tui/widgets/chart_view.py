@@ -76,7 +76,7 @@ class ChartView(CellView):
         return self._series, self._axes
 
     def clear(self) -> None:
-        """Show only the hint."""
+        """Remove the series, and show only the hint."""
         self._series, self._axes, self._note, self._playhead = (), None, "", None
         self._area = range(0)
         self._forget()

@@ -99,7 +99,7 @@ class Row(Vertical):
         return title.pad_right(max(0, self.size.width - TITLE - cell_len(self.value_text))) + self.value_text
 
     def explain(self, help: str) -> None:
-        """Set the help text. It appears below the control while this has the focus, and as a tooltip."""
+        """Set the help text. It appears as a tooltip, and below the control while that has the focus."""
         self._help = help
         self.tooltip = Content(help) if help else None
         if self.has_class("-edited"):
@@ -267,7 +267,7 @@ def _word(value: Any) -> str:
 
 
 class KindRow(Row):
-    """Form row that chooses the kind of a part, or no part."""
+    """Form row in which the user chooses the kind of a part, or no part."""
 
     def __init__(self, part: str, title: str, help: str, control: Widget, value: Any) -> None:
         """Show the kind of the part at the place `part`."""

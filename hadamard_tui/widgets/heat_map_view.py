@@ -81,7 +81,7 @@ class HeatMapView(CellView, can_focus=True):
         self._changed()
 
     def clear(self) -> None:
-        """Show only the hint."""
+        """Remove the heat map, and show only the hint."""
         self._heat, self._cursor, self._place, self._sheet = None, None, None, None
         self._forget()
 

@@ -208,7 +208,7 @@ class Stage(Vertical):
         return self.query_one(Tabs).chosen
 
     def choose(self, name: str) -> None:
-        """Open this tab."""
+        """Open the tab with this name."""
         self.query_one(Tabs).chosen = name
         self.set_class(name == TABLE, "-table")
         self._drawn = None
@@ -440,7 +440,7 @@ def _word(panel_name: str, context: PanelContext) -> str:
 
 
 def _computes(action: str) -> str:
-    """Return a phrase that names the key for `action`, which replaces the stored picture by computing it."""
+    """Return a phrase with the key for `action`, which computes the picture that is only stored so far."""
     return f"{key(action)} computes it"
 
 

@@ -31,7 +31,7 @@ def solution(X: NDArray[Any], y: NDArray[Any], lam: float) -> NDArray[Any]:
 
 
 def naive_my_part(solver: MyPart, X: NDArray[Any], y: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the predictions for `rows` after examples X [k, d] with labels y [k], in another way."""
+    """Return the predictions for `rows` after examples X [k, d] with labels y [k], by another method."""
     coefficients = np.linalg.inv(X @ X.T + solver.lam * np.eye(len(X))) @ y
     predictions: NDArray[Any] = rows @ X.T @ coefficients
     return predictions

@@ -35,8 +35,9 @@ class MyPart(Update, frozen=True, tag="my-part"):
         return moved, {"v": velocity}
 
     def invariance(self, matrix: Matrix, single: bool) -> Verdict:
-        # A rule that treats weights one by one returns Verdict(False, reason, SIGNED_PERMUTATIONS), with this
-        # group from engine.core.groups. Without this method, only the measurement answers.
+        # A rule that treats each weight separately returns Verdict(False, reason, SIGNED_PERMUTATIONS). This
+        # group is in engine.core.groups. Without this method, only a measurement shows if the rule is
+        # invariant.
         return Verdict(True, "v sums gradients, which rotate with the instances")
 
 
