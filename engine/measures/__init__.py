@@ -281,7 +281,7 @@ class MeasureNeeds(NamedTuple):
     """Group of transformations of the instances. The measure compares the run with a second run, in which the
     instances are transformed.
 
-    It is None if the measure needs no second run.
+    The field is None if the measure needs no second run.
     """
 
 

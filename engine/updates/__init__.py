@@ -437,7 +437,7 @@ def descended(params: Params, directions: Params, rates: Rates) -> Params:
 def rounding(sizes: Params) -> Params:
     """Return the size [B, 1, …] up to which entries [B, …] count as rounding errors.
 
-    It is a small multiple of the largest entry over all layers of a batch member.
+    This size is a small multiple of the largest entry over all layers of a batch member.
     """
     by_layer = [size.flatten(1).amax(1) for size in sizes.values()]
     least = ROUNDING * torch.finfo(by_layer[0].dtype).eps * torch.stack(by_layer).amax(0)
