@@ -59,7 +59,9 @@ class TwoLinearLayers(Line, frozen=True):
             return lacking
         name, (architecture, update) = learner.name, learner.trained
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
-            return Finding(False, f"the line requires gradient descent without momentum, not {update.kind}")
+            return Finding(
+                False, f"the line requires gradient descent without momentum, and {name} uses {update.kind}"
+            )
         linear_layers = architecture.structure_at(experiment.d).linear_layers
         if linear_layers != 2 or architecture.layout(experiment.d).l2_penalty:
             return Finding(False, f"the line requires a net of two linear layers without penalty, not {name}")

@@ -52,7 +52,9 @@ class FluctuationDissipation(Line, frozen=True, tag="fluctuation-dissipation"):
             return lacking
         name, (architecture, update) = learner.name, learner.trained
         if update.structure().stable_up_to != catapult.MONOTONE_BELOW:
-            return Finding(False, f"the line requires gradient descent without momentum, not {update.kind}")
+            return Finding(
+                False, f"the line requires gradient descent without momentum, and {name} uses {update.kind}"
+            )
         if architecture.layout(experiment.d).l2_penalty or experiment.m > 1:
             return Finding(
                 False, f"the line requires one target and a net without penalty, unlike {name} here"

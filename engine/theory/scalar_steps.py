@@ -55,7 +55,8 @@ class ScalarSteps(Line, frozen=True, tag="scalar-steps"):
             return Finding(False, f"the line requires {requirement}, and {name} is not known to be one")
         if verdict(learner, experiment).invariant != "on this data":
             return Finding(
-                False, f"the line is about rules that are invariant on these data only, not {update.kind}"
+                False,
+                f"the line is about rules invariant on these data only, and {name} uses {update.kind}",
             )
         return at_rate_lr(learner, experiment) or Finding(
             True, f"the steps of {name} along single rows of ±1 are multiples of these rows"

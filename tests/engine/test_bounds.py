@@ -600,7 +600,7 @@ BINDS_NOT = [
         gd(0.1, kind="factorised", init="identity", factors=[8, 16]),
         "a product of square matrices",
     ),
-    ("missing-entry", {**SQUARE, "update": "sign"}, "the gradient flow of the loss"),
+    ("missing-entry", {**SQUARE, "update": "sign"}, "gradient flow of the loss alone"),
     *((kind, LLS, "one hidden layer of relu units") for kind in OF_NUMBERS),
     *((kind, RELU, "has none") for kind in OF_NUMBERS[2:]),
     (
@@ -701,7 +701,7 @@ BINDS_NOT = [
     ("scalar-steps", {"update": "lion"}, "multiples of single examples"),
     ("scalar-steps", {"update": "sign", "decay": {"rate": 0.1}}, "plain steps"),
     ("scalar-steps", {"update": {"kind": "sign", "lr": "best"}}, "a given rate"),
-    ("scalar-steps", gd(0.1), "depend on the axes"),
+    ("scalar-steps", gd(0.1), "invariant on these data only"),
     ("lazy-flow", LLS, "gradient flow"),
     ("lazy-flow", EGU, "gradient flow"),
     ("lazy-flow", gd(0.1, kind="spindly"), "tangent kernel"),
