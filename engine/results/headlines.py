@@ -39,9 +39,9 @@ def headline(
     if outcome is None:
         return laws_in_words(view) or _law_of_split(view, experiment, results) or ending(view)
     if outcome.holds is None:
-        return cut(f"Not judged, as {outcome.detail}: {ending(view)}", wording.LONGEST)
+        return cut(f"Not judged, because {outcome.detail}: {ending(view)}", wording.LONGEST)
     sentence = outcome.finding or outcome.detail
-    return cut(sentence if outcome.holds else f"Its claim fails: {sentence}", wording.LONGEST)
+    return cut(sentence if outcome.holds else f"The claim fails: {sentence}", wording.LONGEST)
 
 
 def _law_of_split(view: View, experiment: Experiment, results: Results | None) -> str:

@@ -39,7 +39,7 @@ def test_every_learner_is_judged(small: Path, call: Call) -> None:
     assert "predictions are unchanged by rotations: max |Δŷ| / max |ŷ| =" in told
     assert "rotation-invariant bound ✓ respected closest: loss − rotation-invariant bound = " in told
     assert "EGU structure not rotation invariant: every weight is multiplied" in told
-    assert "bounds none binds this learner here" in told
+    assert "bounds none applies to this learner here" in told
 
 
 def test_json_says_the_same(small: Path, call: Call) -> None:

@@ -167,7 +167,7 @@ def test_a_ratio_is_judged_where_it_fits_least(claim, expected, at, to):
 )
 def test_a_claim_beside_a_line_says_where_that_does_not_bind_its_curve(claim, binds):
     outcome = judged(claim, lines=[line(2 - K / 4, it=binds)], it=1 - K / 40, other=2 - K / 4)
-    is_told = "(the ri-signed does not bind it)" in outcome.detail
+    is_told = "(the ri-signed does not apply to it)" in outcome.detail
     assert is_told == (not binds and "ri-signed" in claim.values())
 
 
