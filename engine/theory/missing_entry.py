@@ -23,7 +23,7 @@ OF_ROWS_SEEN = AverageLoss(rows="train")
 
 
 class MissingEntry(Line, frozen=True, tag="missing-entry"):
-    """max_ij |W_ij| ≥ |W₂₂| ≥ (1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)²: a bound on W = A₁ᵀ A₂ ⋯ A_L.
+    """max_ij |W_ij| ≥ |W₂₂| ≥ (1 − ℓ)²/ℓ, ℓ² = W₁₁² + (W₁₂ − 1)² + (W₂₁ − 1)², for W = A₁ᵀ A₂ ⋯ A_L.
 
     All matrices are 2 × 2. The entries W₁₁ = 0 and W₁₂ = W₂₁ = 1 are observed, and W₂₂ is missing. Gradient
     flow keeps the sign of the determinant W₁₁W₂₂ − W₁₂W₂₁. So if the determinant starts positive, |W₂₂| >

@@ -19,7 +19,7 @@ up to rounding. Many are needed for k near √(d d′), where the fixed point is
 
 
 class PercolationLimit(OfFactors, frozen=True, tag="percolation-limit"):
-    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: the limit of `percolation`.
+    """c(1 − ρρ′), ρ = 1 − e^(−κρ′), ρ′ = 1 − e^(−κ′ρ), κ = k/d, κ′ = k/d′: limit of the percolation bound.
 
     ρ and ρ′ are the shares of rows and columns in the largest component of a random bipartite graph, as d, d′
     → ∞ with κ and κ′ fixed. Both are 0 for k < √(d d′). For d = d′, the line is 1 − ρ². At d = 16,
