@@ -617,9 +617,8 @@ def descends_by_first_layer(learner: Learner, setup: Setup) -> Finding:
     if net is None or structure is None or not descends or structure.mini_batch:
         return Finding(False, f"the line requires gradient descent, and {name} does something else")
     if not learner.plain_steps:
-        return Finding(
-            False, f"the line requires plain steps with one rate, and the steps of {name} are modified"
-        )
+        added = "a schedule, clipping, noise or decay"
+        return Finding(False, f"the line requires plain steps with one rate, but {name} has {added}")
     declared = net.structure()
     hidden = declared.hidden_layers
     if hidden is None or len(hidden.next_variances) != 1 or not declared.layered:

@@ -112,7 +112,7 @@ def test_somebody_who_waits_is_told_before_what_a_kernel_that_is_refitted_costs(
     (sentence,) = costs(many)
     replicas = many.run.replicas
     naive = sum(replicas * 4000 * (100 + k) for k in range(4000))
-    assert sentence.startswith("Expensive: K (fitted anew with each of 4000 examples: about ")
+    assert sentence.startswith("Expensive: K (fitted again after each of 4000 examples: about ")
     assert 0.9 < float(re.search(r"about (\S+) mult", sentence)[1]) / naive < 1.1
     computed("small.toml", presets.document("small.toml", [kernel, "claims=[]"]), errors)
     assert "Expensive" not in errors.file.getvalue()
@@ -160,7 +160,7 @@ def test_by_replica_is_refused_where_it_adds_nothing_or_too_much(
 ) -> None:
     code, out, err = call("run", "small.toml", "--by-replica")
     assert (code, out) == (2, "")
-    assert "--by-replica: needs JSON: add --json or --out FILE" in err
+    assert "--by-replica: this needs JSON output: add --json or --out FILE" in err
     monkeypatch.setattr(report, "MOST_BY_REPLICA", 10)
     code, out, err = call("run", "small.toml", "--json", "--by-replica", "--set", "run.replicas=2")
     assert (code, out) == (2, "")

@@ -639,9 +639,9 @@ BINDS_NOT = [
     *(
         ("multiplicative", {"update": {"kind": "egu", "lr": 0.5}, **more}, reason)
         for more, reason in (
-            ({"rate_unit": "start-sharpness"}, "a unit of their own"),
-            ({"rate_unit": "start-jacobian"}, "a unit of their own"),
-            ({"schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
+            ({"rate_unit": "start-sharpness"}, "are multiples of a unit"),
+            ({"rate_unit": "start-jacobian"}, "are multiples of a unit"),
+            ({"schedule": {"kind": "linear", "steps": 5}}, "has a schedule, clipping, noise or decay"),
             ({"layer_rates": {"w": 0.5}}, "one rate for all layers"),
         )
     ),
@@ -720,9 +720,13 @@ BINDS_NOT = [
         "plain gradient descent at rate ½",
     ),
     ("two-layer-gap", {**DECODER, "layer_rates": {"W1": 0}}, "one rate for all layers"),
-    ("two-layer-gap", {**DECODER, "schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
-    ("two-layer-gap", {**DECODER, "decay": {"rate": 0.1}}, "adds something to them"),
-    ("two-layer-gap", {**DECODER, "rate_unit": "start-sharpness"}, "a unit of their own"),
+    (
+        "two-layer-gap",
+        {**DECODER, "schedule": {"kind": "linear", "steps": 5}},
+        "has a schedule, clipping, noise or decay",
+    ),
+    ("two-layer-gap", {**DECODER, "decay": {"rate": 0.1}}, "has a schedule, clipping, noise or decay"),
+    ("two-layer-gap", {**DECODER, "rate_unit": "start-sharpness"}, "are multiples of a unit"),
     ("percolation", EGU, "may change what it learns"),
     ("percolation-limit", LLS, "the loss of path-rule, not of it"),
     ("ladder", gd(0.1, kind="spindly"), "may change what it learns"),
@@ -735,7 +739,7 @@ BINDS_NOT = [
     ("rank-doubling", {**EGU, "noise": {"on": "gradient", "sigma": 0.1}}, "noise"),
     ("fluctuation-dissipation", LLS, "is a solver"),
     ("fluctuation-dissipation", {"update": "momentum"}, "without momentum"),
-    ("fluctuation-dissipation", {**NET, "rate_unit": "start-sharpness"}, "a unit of their own"),
+    ("fluctuation-dissipation", {**NET, "rate_unit": "start-sharpness"}, "are multiples of a unit"),
     ("fluctuation-dissipation", gd(0.1, kind="dense", widths=[8], l2_penalty=0.1), "without penalty"),
     *(
         (kind, learner, reason)
@@ -764,7 +768,11 @@ BINDS_NOT = [
     ("information-bound", LLS, "requires gradient descent"),
     ("information-bound", EGU, "requires gradient descent"),
     ("information-bound", {**NET, "update": "momentum"}, "requires gradient descent"),
-    ("information-bound", {**NET, "schedule": {"kind": "linear", "steps": 5}}, "are modified"),
+    (
+        "information-bound",
+        {**NET, "schedule": {"kind": "linear", "steps": 5}},
+        "has a schedule, clipping, noise or decay",
+    ),
     ("information-bound", {"update": "gd"}, "one hidden layer"),
     ("information-bound", gd(0.1, kind="dense", widths=[4, 4]), "one hidden layer"),
     ("information-bound", NET, "only the first layer is trained"),
@@ -787,8 +795,8 @@ BINDS_NOT = [
     *(
         ("junk-flow", {**NET, "noise": {"on": "weights", "sigma": 0.1}, **more}, reason)
         for more, reason in (
-            ({"schedule": {"kind": "linear", "steps": 5}}, "adds something to them"),
-            ({"rate_unit": "start-sharpness"}, "a unit of their own"),
+            ({"schedule": {"kind": "linear", "steps": 5}}, "has a schedule, clipping, noise or decay"),
+            ({"rate_unit": "start-sharpness"}, "are multiples of a unit"),
         )
     ),
 ]

@@ -247,7 +247,7 @@ def test_a_disagreement_is_told_and_unsound():
     assert (right.conflict, right.sound) == ("", True)
     trace.curves[0].verdict = Verdict(False, "made by hand")
     wrong = judgement(described, trace, described.learners[0])
-    assert "structure promises nothing" in wrong.conflict
+    assert "by structure, rotations change predictions" in wrong.conflict
     assert not wrong.sound
 
 

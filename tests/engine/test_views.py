@@ -509,7 +509,7 @@ def test_a_curve_has_equally_many_replicas_at_all_of_its_places():
     split = presets.document("hadamard-128", [*base, "pictures=[{x='k', measure='loss', curves='r'}]"])
     presets.sweep_of("hadamard-128", split)
     along = presets.document("hadamard-128", [*base, "pictures=[{x='r', measure='loss'}]"])
-    with pytest.raises(BadInput, match=r"there are 2 where r = 2, but 1 at another point of the same curve"):
+    with pytest.raises(BadInput, match=r"there are 2 replicas at r = 2, but 1 elsewhere on the same curve"):
         presets.sweep_of("hadamard-128", along)
 
 
@@ -658,7 +658,7 @@ def test_the_rates_of_a_learner_are_an_axis_of_its_own():
 def test_a_picture_along_rates_needs_a_learner_that_lists_rates_and_says_so():
     document = raw(learners={"GD": gd(0.01)}, d=8)
     document["pictures"] = [{"x": "rate", "measure": "loss"}]
-    reason = r"there is no 'rate', as no learner lists rates, as in lr = \[0\.1, 0\.2\]; there are "
+    reason = r"there is no 'rate', because no learner has a list of rates such as lr = \[0\.1, 0\.2\]"
     with pytest.raises(BadInput, match=reason):
         reading.parse(document)
 
